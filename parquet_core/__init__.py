@@ -1,0 +1,1 @@
+"""What a Parquet file says about itself, and what that proves about a predicate."""

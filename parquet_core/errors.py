@@ -1,0 +1,68 @@
+"""Every error that is raised on purpose.
+
+PruneError
+├── MalformedFile          the bytes are not what the Parquet format allows
+├── UnsupportedFeature     well formed, but outside of what is understood here
+├── StorageFailure         the bytes could not be had (exit code 3)
+├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
+├── StaleTable             a file changed between planning and reading
+└── WrongUse               the caller can mend it (exit code 2)
+    ├── PredicateSyntaxError   the predicate is not Spark SQL
+    ├── PredicateTypeError     operands that cannot be compared
+    ├── UnknownColumn          no such column; says which is meant
+    ├── TableNotFound          the path is missing or holds no data file
+    └── LayoutError            a layout that names what the table lacks, or that cannot be written
+
+A message is one line: the place first (file, row group, column, byte offset), then what is wrong,
+then the next step.
+"""
+
+from __future__ import annotations
+
+
+class PruneError(Exception):
+    """Base of every error of this project."""
+
+
+class MalformedFile(PruneError):
+    """The bytes are not what the Parquet format allows."""
+
+
+class UnsupportedFeature(PruneError):
+    """The file is well formed but uses what is not understood here."""
+
+
+class StorageFailure(PruneError):
+    """The storage did not deliver the bytes."""
+
+
+class JavaFailure(PruneError):
+    """There is no Java that Spark can run on, or Spark did not start."""
+
+
+class StaleTable(PruneError):
+    """A file is not the one that was planned."""
+
+
+class WrongUse(PruneError):
+    """The caller asked for something that cannot be; the message says what to change."""
+
+
+class PredicateSyntaxError(WrongUse):
+    """The predicate is not an expression of Spark SQL."""
+
+
+class PredicateTypeError(WrongUse):
+    """The predicate compares what cannot be compared, or is not boolean."""
+
+
+class UnknownColumn(WrongUse):
+    """The predicate or the layout names a column that the table lacks."""
+
+
+class TableNotFound(WrongUse):
+    """The path is missing or holds no data file."""
+
+
+class LayoutError(WrongUse):
+    """The layout cannot be written or checked as it is."""

@@ -1,0 +1,139 @@
+"""The owned predicate tree: what every kind of evidence answers, with no SQL in it.
+
+Columns are leaf paths (tuples of names, never dotted strings). Literals are non-null Arrow scalars
+of exactly the column's own type, so that no evidence has to convert: a literal that the column
+cannot hold was turned into an equivalent comparison before (`int_column > 2.5` is `> 2`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.outcomes import Outcomes
+
+Path: TypeAlias = tuple[str, ...]
+
+
+class Op(StrEnum):
+    """A comparison; NULL on either side makes it NULL."""
+
+    EQ = "="
+    NE = "<>"
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same set of outcomes for every row."""
+
+    outcomes: Outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`column op value`."""
+
+    column: Path
+    op: Op
+    value: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """`low <= column <= high`, both ends included."""
+
+    column: Path
+    low: pa.Scalar
+    high: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`column IN values`: at least one value, distinct, none of them null."""
+
+    column: Path
+    values: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`column IS NULL`; never NULL itself."""
+
+    column: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A part that no metadata is asked about: it keeps data."""
+
+    sql: str
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of at least two children."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of at least two children."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite; NULL stays NULL."""
+
+    child: Predicate
+
+
+ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull
+Leaf: TypeAlias = ColumnLeaf | Constant | Unsupported
+Predicate: TypeAlias = Leaf | And | Or | Not
+
+
+def children_of(predicate: Predicate) -> tuple[Predicate, ...]:
+    """Return the operands of a connective, nothing for a leaf."""
+    match predicate:
+        case And(children) | Or(children):
+            return children
+        case Not(child):
+            return (child,)
+        case _:
+            return ()
+
+
+def leaves(predicate: Predicate) -> Iterator[Leaf]:
+    """Yield the leaves from left to right; depth costs no stack."""
+    stack = [predicate]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And | Or | Not):
+            stack.extend(reversed(children_of(node)))
+        else:
+            yield node
+
+
+def columns_of(predicate: Predicate) -> tuple[Path, ...]:
+    """Return the columns that the leaves name, each once, in order of appearance."""
+    return tuple(dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)))
+
+
+def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:
+    """Return the operands of the topmost AND, or the predicate itself."""
+    return predicate.children if isinstance(predicate, And) else (predicate,)

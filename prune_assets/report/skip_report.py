@@ -1,0 +1,143 @@
+"""The skip report as plain data: the one source of its JSON, console and HTML forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SCHEMA = "skip-report/1"
+
+LevelName = Literal["row_group_statistics", "bloom_filter", "page_index"]
+Status = Literal["absent", "not_applicable", "consulted"]
+Verdict = Literal["skip", "scan", "selection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much data: `bytes` are compressed bytes of the columns read; `pages` None when no metadata counts them."""
+
+    files: int
+    row_groups: int
+    pages: int | None
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One kind of evidence: what it was given (`total`) and what it left (`kept`).
+
+    `status`: `absent`, no file carries it; `not_applicable`, it cannot answer this predicate or
+    nothing was left to ask about; `consulted`, it was read. `why` says more in a sentence.
+    """
+
+    level: LevelName
+    unit: Literal["row group", "page"]
+    total: Extent
+    kept: Extent
+    skipped_rows: int
+    skipped_bytes: int
+    status: Status
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedPart:
+    """A part of the predicate that no metadata was asked about."""
+
+    sql: str
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One operand of the topmost AND and what it would skip alone, through every level."""
+
+    sql: str
+    skipped_alone_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupReport:
+    """What happens to one row group.
+
+    `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; `matches`
+    are proven to be selected wholly. `level` is the level that removed it, or rows of it ("" when all
+    of it is kept); `evidence` names every level that had a say; `bytes` are those of the whole row
+    group, `kept_bytes` those that will be read.
+    """
+
+    index: int
+    row_count: int
+    verdict: Verdict
+    ranges: tuple[tuple[int, int], ...]
+    matches: tuple[tuple[int, int], ...]
+    evidence: tuple[str, ...]
+    reason: str
+    level: str
+    bytes: int
+    kept_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What happens to one file: `skip` when all of its row groups are skipped, `scan` when none loses a row."""
+
+    path: str
+    verdict: Verdict
+    row_groups: tuple[RowGroupReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What a reader would read with this plan or without it."""
+
+    name: str
+    kept: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class SkipReport:
+    """What a plan skips, out of how much, by which level and because of what.
+
+    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning.
+    `index_bytes` and `bloom_bytes` are the parts of `bytes_fetched` that are page indexes and bloom
+    filters. `estimated`: some page-level bytes are pro rata because their offset index was absent.
+    """
+
+    table: str
+    predicate: str
+    normalized: str
+    unsupported: tuple[UnsupportedPart, ...]
+    levels: tuple[Level, ...]
+    total: Extent
+    kept: Extent
+    conjuncts: tuple[Conjunct, ...]
+    files: tuple[FileReport, ...]
+    implied: tuple[str, ...]
+    requests: int
+    bytes_fetched: int
+    index_bytes: int
+    bloom_bytes: int
+    seconds: float
+    estimated: bool
+    engines: tuple[Engine, ...] = ()
+    schema: str = SCHEMA
+
+    def to_json(self) -> str:
+        """Render as JSON of schema `skip-report/1`."""
+        from prune_assets.report.json_form import to_json
+
+        return to_json(self)
+
+    def to_html(self) -> str:
+        """Render as one self-contained page that needs no network."""
+        from prune_assets.report.html import to_html
+
+        return to_html(self)
+
+    def __str__(self) -> str:
+        from prune_assets.report.console import to_text
+
+        return to_text(self)
