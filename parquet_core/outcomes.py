@@ -51,9 +51,7 @@ def _lift(combine: Callable[[int, int], int]) -> OutcomeArray:
 
 _AND = _lift(min)
 _OR = _lift(max)
-_NOT = np.array(
-    [sum(_BY_RANK[2 - _RANK[value]] for value in _members(bits)) for bits in range(8)], dtype=np.uint8
-)
+_NOT = np.array([sum(_BY_RANK[2 - _RANK[value]] for value in _members(bits)) for bits in range(8)], dtype=np.uint8)
 
 
 def unknown(count: int) -> OutcomeArray:
@@ -90,9 +88,9 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
 
 def may_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers a row may be selected."""
-    return (answers & Outcomes.TRUE) != 0
+    return np.not_equal(answers & Outcomes.TRUE, 0)
 
 
 def must_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers every row is selected."""
-    return answers == Outcomes.TRUE
+    return np.equal(answers, Outcomes.TRUE)

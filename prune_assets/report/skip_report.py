@@ -14,7 +14,7 @@ Verdict = Literal["skip", "scan", "selection"]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much data: `bytes` are compressed bytes of the columns read; `pages` None when no metadata counts them."""
+    """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them."""
 
     files: int
     row_groups: int
@@ -82,7 +82,7 @@ class RowGroupReport:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What happens to one file: `skip` when all of its row groups are skipped, `scan` when none loses a row."""
+    """What happens to one file: `skip` when all its row groups are skipped, `scan` when none loses a row."""
 
     path: str
     verdict: Verdict

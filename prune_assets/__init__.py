@@ -1,0 +1,62 @@
+"""Make Spark skip the data a query does not need, and prove it.
+
+The public names resolve on first use, so that importing this package costs nothing and brings in
+neither Spark nor Dagster, sqlglot, pyarrow or numpy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from parquet_core.errors import PruneError
+    from parquet_core.layout import check
+    from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+    from prune_assets.planner.plan import Plan, plan
+    from prune_assets.report.skip_report import SkipReport
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.spark.reader import read
+    from prune_assets.spark.writer import write
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Finding": "parquet_core.layout_spec",
+    "LayoutSpec": "parquet_core.layout_spec",
+    "Plan": "prune_assets.planner.plan",
+    "PruneError": "parquet_core.errors",
+    "Severity": "parquet_core.layout_spec",
+    "SkipReport": "prune_assets.report.skip_report",
+    "SparkSemantics": "prune_assets.semantics",
+    "check": "parquet_core.layout",
+    "plan": "prune_assets.planner.plan",
+    "read": "prune_assets.spark.reader",
+    "write": "prune_assets.spark.writer",
+}
+
+__all__ = [
+    "Finding",
+    "LayoutSpec",
+    "Plan",
+    "PruneError",
+    "Severity",
+    "SkipReport",
+    "SparkSemantics",
+    "check",
+    "plan",
+    "read",
+    "write",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""Which levels of metadata are asked, in which order, and what their answers add up to."""

@@ -1,0 +1,1 @@
+"""Spark's side: finding a Java, writing the layout, reading what survives."""
