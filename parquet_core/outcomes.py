@@ -83,14 +83,17 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in negate(np.array([1, 2, 4, 5], np.uint8))]
     [2, 1, 4, 6]
     """
-    return _NOT[answers]
+    negated: OutcomeArray = _NOT[answers]
+    return negated
 
 
 def may_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers a row may be selected."""
-    return np.not_equal(answers & Outcomes.TRUE, 0)
+    possible: NDArray[np.bool_] = (answers & Outcomes.TRUE) != 0
+    return possible
 
 
 def must_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers every row is selected."""
-    return np.equal(answers, Outcomes.TRUE)
+    selected: NDArray[np.bool_] = answers == Outcomes.TRUE
+    return selected

@@ -1,0 +1,49 @@
+"""Bloom filters as evidence: they prove absence, so only equality-like leaves gain from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.bloom import can_hash, hash_values, may_contain
+from parquet_core.outcomes import Outcomes, unknown
+from parquet_core.predicate import Compare, In, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf
+    from parquet_core.schema import LeafColumn
+
+# Probing more values than this would cost more than it can save: almost every filter says "maybe" to one.
+MAX_PROBES = 1_000
+
+
+def probes(leaf: Leaf) -> pa.Array | None:
+    """Return the values whose absence decides something about the leaf; None when nothing does."""
+    match leaf:
+        case Compare(_, Op.EQ | Op.NE, value):
+            return pa.array([value], value.type)
+        case In(_, values) if len(values) <= MAX_PROBES:
+            return values
+        case _:
+            return None
+
+
+def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]) -> OutcomeArray:
+    """Return which outcomes the filters leave possible, per container; None is a missing filter."""
+    answers = unknown(len(filters))
+    values = probes(leaf)
+    present = np.flatnonzero([blocks is not None for blocks in filters])
+    if values is None or not can_hash(column) or len(present) == 0:
+        return answers
+    found = may_contain([blocks for blocks in filters if blocks is not None], hash_values(column, values))
+    absent = present[~found.any(axis=1)]
+    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
+    answers[absent] &= np.uint8(Outcomes.UNKNOWN & ~never)
+    return answers

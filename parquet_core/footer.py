@@ -1,0 +1,275 @@
+"""FileMetaData: what stands in a file's footer, as far as pruning and layout checks need it.
+
+Source: `parquet.thrift` of parquet-format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_core.compact import BINARY, BOOLEAN, EMPTY, INTEGER, List, Member, Struct, decode
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
+from parquet_core.storage import DataFile, Traffic, read_range
+
+if TYPE_CHECKING:
+    from parquet_core.compact import Slots
+
+MAGIC = b"PAR1"
+ENCRYPTED_MAGIC = b"PARE"
+SIZE_HINT = 64 << 10
+
+TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
+
+_TIME_UNIT = Member({1: EMPTY, 2: EMPTY, 3: EMPTY})
+_LOGICAL_TYPE = Member(
+    {
+        **dict.fromkeys((1, 2, 3, 4, 6, 11, 12, 13, 14, 15), EMPTY),
+        5: Struct({1: INTEGER, 2: INTEGER}),  # DECIMAL scale, precision
+        7: Struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIME
+        8: Struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIMESTAMP
+        10: Struct({1: INTEGER, 2: BOOLEAN}),  # INTEGER bit width, signed
+    }
+)
+_SCHEMA_ELEMENT = Struct(
+    {
+        1: INTEGER,  # type
+        2: INTEGER,  # type_length
+        3: INTEGER,  # repetition_type
+        4: BINARY,  # name
+        5: INTEGER,  # num_children
+        6: INTEGER,  # converted_type
+        7: INTEGER,  # scale
+        8: INTEGER,  # precision
+        10: _LOGICAL_TYPE,
+    }
+)
+_STATISTICS = Struct({3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN})
+_COLUMN_META_DATA = Struct(
+    {
+        1: INTEGER,  # type
+        2: List(INTEGER),  # encodings
+        5: INTEGER,  # num_values
+        7: INTEGER,  # total_compressed_size
+        9: INTEGER,  # data_page_offset
+        11: INTEGER,  # dictionary_page_offset
+        12: _STATISTICS,
+        13: List(Struct({1: INTEGER, 2: INTEGER, 3: INTEGER})),  # encoding_stats: page type, encoding, count
+        14: INTEGER,  # bloom_filter_offset
+        15: INTEGER,  # bloom_filter_length
+        16: Struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
+    }
+)
+_COLUMN_CHUNK = Struct(
+    {
+        1: BINARY,  # file_path
+        3: _COLUMN_META_DATA,
+        4: INTEGER,  # offset_index_offset
+        5: INTEGER,  # offset_index_length
+        6: INTEGER,  # column_index_offset
+        7: INTEGER,  # column_index_length
+        8: Member({}),  # crypto_metadata
+    }
+)
+_ROW_GROUP = Struct({1: List(_COLUMN_CHUNK), 3: INTEGER})
+_FILE_META_DATA = Struct(
+    {
+        2: List(_SCHEMA_ELEMENT),
+        3: INTEGER,  # num_rows
+        4: List(_ROW_GROUP),
+        5: List(Struct({1: BINARY, 2: BINARY})),  # key_value_metadata
+        6: BINARY,  # created_by
+        7: List(Member({TYPE_ORDER: EMPTY})),  # column_orders
+    }
+)
+
+_DATA_PAGE, _DATA_PAGE_V2 = 0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """Where a structure lies in the file; `length` None when the footer does not say."""
+
+    offset: int
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStatistics:
+    """Statistics of a column chunk as written; None where the writer left a field out."""
+
+    null_count: int | None
+    min_value: bytes | None
+    max_value: bytes | None
+    min_exact: bool | None
+    max_exact: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChunk:
+    """One column of one row group.
+
+    `num_values` counts level entries, nulls included. `data_pages` comes from the encoding
+    statistics, None without them. `value_bytes` is the unencoded size of byte array values.
+    """
+
+    num_values: int
+    compressed_bytes: int
+    first_page_offset: int
+    encodings: tuple[int, ...]
+    data_pages: int | None
+    dictionary_only: bool | None
+    statistics: ChunkStatistics | None
+    column_index: ByteRange | None
+    offset_index: ByteRange | None
+    bloom_filter: ByteRange | None
+    value_bytes: int | None
+    encrypted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group: its rows and its column chunks in the order of the schema's leaves."""
+
+    num_rows: int
+    columns: tuple[ColumnChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """A file's footer. `column_orders` holds a union member per leaf, empty when the writer gave none."""
+
+    file: DataFile
+    num_rows: int
+    columns: tuple[LeafColumn, ...]
+    row_groups: tuple[RowGroup, ...]
+    column_orders: tuple[int, ...]
+    key_values: dict[str, str]
+    created_by: str
+
+
+def read_footer(file: DataFile, *, traffic: Traffic, size_hint: int = SIZE_HINT) -> Footer:
+    """Read a file's footer: one request when `size_hint` bytes from the end cover it, otherwise two.
+
+    Raises MalformedFile for what is not a whole Parquet file, UnsupportedFeature for an encrypted footer.
+    """
+    if file.size < 12:
+        raise MalformedFile(
+            f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
+        )
+    tail_length = min(file.size, size_hint)
+    tail = read_range(file, file.size - tail_length, tail_length, purpose="footer", traffic=traffic)
+    if tail[-4:] == ENCRYPTED_MAGIC:
+        raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
+    if tail[-4:] != MAGIC:
+        raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
+    length = int.from_bytes(tail[-8:-4], "little")
+    if length + 12 > file.size:
+        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
+    if length + 8 <= tail_length:
+        data = tail[tail_length - 8 - length : tail_length - 8]
+    else:
+        data = read_range(file, file.size - 8 - length, length, purpose="footer", traffic=traffic)
+    return parse_footer(data, file)
+
+
+def parse_footer(data: bytes, file: DataFile) -> Footer:
+    """Decode the bytes of a FileMetaData and check what everything else relies on."""
+    slots, _ = decode(data, _FILE_META_DATA, place=f"{file.path}: footer")
+    elements, num_rows, groups, key_values, created_by, orders = slots
+    if elements is None or num_rows is None or groups is None:
+        raise MalformedFile(f"{file.path}: the footer lacks schema, num_rows or row groups; it is damaged")
+    columns = leaf_columns([_schema_element(slots) for slots in elements], place=file.path)
+    return Footer(
+        file=file,
+        num_rows=num_rows,
+        columns=columns,
+        row_groups=tuple(_row_group(slots, len(columns), i, file) for i, slots in enumerate(groups)),
+        column_orders=tuple(0 if order is None else order[0] for order in orders or ()),
+        key_values=_key_values(key_values),
+        created_by=_text(created_by),
+    )
+
+
+def _schema_element(slots: Slots) -> SchemaElement:
+    physical, length, repetition, name, children, converted, scale, precision, logical = slots
+    return SchemaElement(
+        name=_text(name),
+        physical=physical,
+        type_length=length,
+        repetition=repetition,
+        children=children,
+        converted=converted,
+        scale=scale,
+        precision=precision,
+        logical=logical,
+    )
+
+
+def _row_group(slots: Slots, leaves: int, index: int, file: DataFile) -> RowGroup:
+    chunks, num_rows = slots
+    place = f"{file.path}: row group {index}"
+    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != leaves:
+        raise MalformedFile(f"{place}: does not hold the {leaves} columns of the schema; the footer is damaged")
+    return RowGroup(num_rows, tuple(_column_chunk(chunk, f"{place}, column {i}") for i, chunk in enumerate(chunks)))
+
+
+def _column_chunk(slots: Slots, place: str) -> ColumnChunk:
+    path, meta, oi_offset, oi_length, ci_offset, ci_length, crypto = slots
+    if path:
+        raise UnsupportedFeature(f"{place}: lies in another file ({_text(path)}); such files are not read")
+    if meta is None:
+        # An encrypted column under a plaintext footer: everything about it is unknown.
+        return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, encrypted=True)
+    _, encodings, num_values, size, data_offset, dictionary_offset, statistics, pages, bloom, bloom_length, sizes = meta
+    if num_values is None or size is None or data_offset is None or min(num_values, size, data_offset) < 0:
+        raise MalformedFile(f"{place}: lacks num_values, size or offset; the footer is damaged")
+    starts_with_dictionary = dictionary_offset is not None and 0 < dictionary_offset < data_offset
+    return ColumnChunk(
+        num_values=num_values,
+        compressed_bytes=size,
+        first_page_offset=dictionary_offset if starts_with_dictionary else data_offset,
+        encodings=tuple(encodings or ()),
+        data_pages=_data_pages(pages),
+        dictionary_only=_dictionary_only(pages),
+        statistics=None if statistics is None else _statistics(statistics),
+        column_index=_byte_range(ci_offset, ci_length),
+        offset_index=_byte_range(oi_offset, oi_length),
+        bloom_filter=None if bloom is None else ByteRange(bloom, bloom_length),
+        value_bytes=None if sizes is None else sizes[0],
+        encrypted=crypto is not None,
+    )
+
+
+def _statistics(slots: Slots) -> ChunkStatistics:
+    null_count, max_value, min_value, max_exact, min_exact = slots
+    return ChunkStatistics(null_count, min_value, max_value, min_exact, max_exact)
+
+
+def _byte_range(offset: int | None, length: int | None) -> ByteRange | None:
+    return None if offset is None or length is None or offset <= 0 or length <= 0 else ByteRange(offset, length)
+
+
+def _data_page_stats(pages: list[Slots] | None) -> list[tuple[int, int]] | None:
+    if pages is None or any(None in page for page in pages):
+        return None
+    return [(encoding, count) for kind, encoding, count in pages if kind in {_DATA_PAGE, _DATA_PAGE_V2}]
+
+
+def _data_pages(pages: list[Slots] | None) -> int | None:
+    stats = _data_page_stats(pages)
+    return None if stats is None else sum(count for _, count in stats)
+
+
+def _dictionary_only(pages: list[Slots] | None) -> bool | None:
+    stats = _data_page_stats(pages)
+    return None if not stats else all(encoding in {2, 8} for encoding, _ in stats)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+
+
+def _key_values(pairs: list[Slots] | None) -> dict[str, str]:
+    return {_text(key): _text(value) for key, value in pairs or ()}
+
+
+def _text(value: bytes | None) -> str:
+    return "" if value is None else value.decode("utf-8", "replace")
