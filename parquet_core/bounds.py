@@ -76,16 +76,6 @@ def unknown_bounds(column: LeafColumn, row_counts: Sequence[int]) -> Bounds:
     return Bounds(nothing, nothing, counts, np.asarray(row_counts, dtype=np.int64))
 
 
-def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
-    """Join batches of the same column, in order; at least one."""
-    return Bounds(
-        pa.concat_arrays([part.lower for part in parts]),
-        pa.concat_arrays([part.upper for part in parts]),
-        pa.concat_arrays([part.null_count for part in parts]),
-        np.concatenate([part.row_count for part in parts]),
-    )
-
-
 def _null_counts(column: LeafColumn, counts: Sequence[int | None], rows: NDArray[np.int64]) -> pa.Array:
     if column.max_definition_level == 0:
         # A required column has no definition levels to mark a null with, whatever the count claims.

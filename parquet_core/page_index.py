@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from parquet_core.bounds import make_bounds, unknown_bounds
 from parquet_core.compact import BINARY, BOOLEAN, INTEGER, List, Struct, decode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from numpy.typing import NDArray
-
-    from parquet_core.bounds import Bounds
-    from parquet_core.schema import LeafColumn
 
 _COLUMN_INDEX = Struct({1: List(BOOLEAN), 2: List(BINARY), 3: List(BINARY), 4: INTEGER, 5: List(INTEGER)})
 _OFFSET_INDEX = Struct({1: List(Struct({1: INTEGER, 2: INTEGER, 3: INTEGER}))})
@@ -111,25 +109,36 @@ def parse_column_index(data: bytes, *, place: str) -> ColumnIndex | str:
     )
 
 
-def page_bounds(
-    column: LeafColumn, index: ColumnIndex | None, offsets: OffsetIndex, *, num_rows: int, ordered: bool
-) -> Bounds | str:
-    """Return the bounds of each page of a chunk; the reason instead when index and offsets do not fit.
+@dataclass(frozen=True, slots=True)
+class PageValues:
+    """What the index says of each page of a chunk, still encoded; None is unknown."""
 
-    `index` None: every page is unknown. `ordered` says that bounds of this column compare as its type.
+    min_values: Sequence[bytes | None]
+    max_values: Sequence[bytes | None]
+    null_counts: Sequence[int | None]
+    row_counts: Sequence[int]
+
+
+def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, ordered: bool) -> PageValues | str:
+    """Join a chunk's two indexes; returns the reason instead when they do not fit each other.
+
+    `ordered` says that bounds of this column compare as its type does; without it they are unknown.
     """
-    rows = offsets.row_counts(num_rows)
-    if index is None:
-        return unknown_bounds(column, rows.tolist())
     if len(index) != len(offsets):
         return f"the column index has {len(index)} pages, the offset index {len(offsets)}"
+    rows = offsets.row_counts(num_rows)
     counts = _null_counts(index, rows)
     if counts is None:
         return "the column index counts more nulls in a page than it has rows, or fewer in a null page"
     if not ordered:
         nothing = [None] * len(index)
-        return make_bounds(column, nothing, nothing, counts, rows.tolist())
-    return make_bounds(column, index.min_values, index.max_values, counts, rows.tolist())
+        return PageValues(nothing, nothing, counts, rows.tolist())
+    return PageValues(index.min_values, index.max_values, counts, rows.tolist())
+
+
+def unknown_page(num_rows: int) -> PageValues:
+    """Stand in for a chunk without a usable index: one page of all rows, of which nothing is known."""
+    return PageValues([None], [None], [None], [num_rows])
 
 
 def _null_counts(index: ColumnIndex, rows: NDArray[np.int64]) -> list[int | None] | None:

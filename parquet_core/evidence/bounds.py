@@ -38,7 +38,9 @@ def _nulls_and_values(bounds: Bounds) -> tuple[Flags, Flags]:
 
 
 def _outcomes(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
-    return (true * Outcomes.TRUE.value + false * Outcomes.FALSE.value + null * Outcomes.NULL.value).astype(np.uint8)
+    bits = true * Outcomes.TRUE.value + false * Outcomes.FALSE.value + null * Outcomes.NULL.value
+    answers: OutcomeArray = bits.astype(np.uint8)
+    return answers
 
 
 def _certain(answer: pa.Array) -> Flags:

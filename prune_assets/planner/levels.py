@@ -1,0 +1,235 @@
+"""The levels in cost order: row-group statistics, bloom filters, page indexes.
+
+Each level is asked only about what the levels before it left open, and its answers are intersected
+with theirs at the leaf. So an OR is skipped when statistics deny one arm and a bloom filter the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.access_plan import (
+    AccessPlan,
+    flagged_segments,
+    join,
+    make_access_plan,
+    whole_groups,
+)
+from parquet_core.evidence.bloom import outcomes_from_filters, probes
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import Outcomes, may_match, must_match, unknown
+from parquet_core.predicate import ColumnLeaf, Compare, Constant, Op, columns_of, leaves
+from parquet_core.pruning import constant_answers, fold
+from parquet_core.segments import Segments, merge_borders, page_of_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.metadata_index import MetadataIndex, PageBatch
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.schema import LeafColumn
+    from prune_assets.report.skip_report import LevelName, Status
+
+
+@dataclass(frozen=True, slots=True)
+class LevelState:
+    """What a level left: `answers` per row group after it, and what became of it."""
+
+    level: LevelName
+    answers: OutcomeArray
+    status: Status
+    why: str = ""
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Row groups in which a row may be selected."""
+        return may_match(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswers:
+    """Answers per segment of the row groups at `positions`."""
+
+    positions: NDArray[np.int64]
+    segments: Segments
+    answers: OutcomeArray
+    pages: dict[Path, PageBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A predicate asked through every level. `leaf_answers`: by leaf, after statistics and bloom filters."""
+
+    predicate: Predicate
+    statistics: LevelState
+    bloom: LevelState
+    pages: LevelState
+    statistics_answers: tuple[OutcomeArray, ...]
+    leaf_answers: tuple[OutcomeArray, ...]
+    page_answers: PageAnswers | None
+    access: AccessPlan
+
+    @property
+    def levels(self) -> tuple[LevelState, LevelState, LevelState]:
+        """The three levels in cost order."""
+        return self.statistics, self.bloom, self.pages
+
+
+def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) -> Evaluation:
+    """Ask every level about a predicate; `pages` False stops at row groups."""
+    parts = tuple(leaves(predicate))
+    by_path = {column.path: column for column in index.columns}
+    statistics_answers = tuple(_from_statistics(leaf, by_path, index) for leaf in parts)
+    statistics = _statistics_level(predicate, parts, statistics_answers, by_path, index)
+    leaf_answers, bloom = _bloom_level(predicate, parts, statistics_answers, by_path, index, statistics)
+    page_answers, page_level = _page_level(predicate, parts, leaf_answers, by_path, index, bloom, wanted=pages)
+    return Evaluation(
+        predicate=predicate,
+        statistics=statistics,
+        bloom=bloom,
+        pages=page_level,
+        statistics_answers=statistics_answers,
+        leaf_answers=leaf_answers,
+        page_answers=page_answers,
+        access=_access(index, bloom, page_answers),
+    )
+
+
+def _from_statistics(leaf: Leaf, by_path: dict[Path, LeafColumn], index: MetadataIndex) -> OutcomeArray:
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, len(index))
+    if isinstance(leaf, ColumnLeaf):
+        return outcomes_from_bounds(leaf, index.bounds(by_path[leaf.column]))
+    return unknown(len(index))
+
+
+def _statistics_level(
+    predicate: Predicate,
+    parts: Sequence[Leaf],
+    answers: Sequence[OutcomeArray],
+    by_path: dict[Path, LeafColumn],
+    index: MetadataIndex,
+) -> LevelState:
+    folded = fold(predicate, answers)
+    asked = [by_path[leaf.column] for leaf in parts if isinstance(leaf, ColumnLeaf)]
+    if not asked:
+        why = "no part of the predicate can be answered from metadata"
+        return LevelState("row_group_statistics", folded, "not_applicable", why)
+    silent = [column.name for column in asked if not _says_anything(index, column)]
+    if len(silent) == len(asked):
+        why = f"no row group has statistics that may be trusted for {', '.join(dict.fromkeys(silent))}"
+        return LevelState("row_group_statistics", folded, "absent", why)
+    return LevelState("row_group_statistics", folded, "consulted")
+
+
+def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
+    bounds = index.bounds(column)
+    return any(len(array) > array.null_count for array in (bounds.lower, bounds.upper, bounds.null_count))
+
+
+def _bloom_level(
+    predicate: Predicate,
+    parts: Sequence[Leaf],
+    answers: tuple[OutcomeArray, ...],
+    by_path: dict[Path, LeafColumn],
+    index: MetadataIndex,
+    before: LevelState,
+) -> tuple[tuple[OutcomeArray, ...], LevelState]:
+    open_ = before.alive & ~must_match(before.answers)
+    best = [_best_case(leaf, answer) for leaf, answer in zip(parts, answers, strict=True)]
+    # Where even "absent everywhere" would change nothing, no filter is fetched.
+    positions = np.flatnonzero(open_ & ~may_match(fold(predicate, best)))
+    if len(positions) == 0:
+        equality = any(probes(leaf) is not None for leaf in parts)
+        why = "nothing is left that a filter could rule out" if equality else "no equality or IN to look up"
+        return answers, LevelState("bloom_filter", before.answers, "not_applicable", why)
+    refined, found, reasons = [], 0, dict[str, None]()
+    for leaf, answer in zip(parts, answers, strict=True):
+        if probes(leaf) is None or not isinstance(leaf, ColumnLeaf):
+            refined.append(answer)
+            continue
+        asked = positions[(answer[positions] & ~_best_case(leaf, answer)[positions]) != 0]
+        column = by_path[leaf.column]
+        filters = index.bloom_filters(column, asked)
+        found += sum(not isinstance(blocks, str) for blocks in filters)
+        reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
+        better = answer.copy()
+        usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
+        better[asked] &= outcomes_from_filters(leaf, column, usable)
+        refined.append(better)
+    status: Status = "consulted" if found else "absent"
+    state = LevelState("bloom_filter", fold(predicate, refined), status, "; ".join(list(reasons)[:3]))
+    return tuple(refined), state
+
+
+def _best_case(leaf: Leaf, answer: OutcomeArray) -> OutcomeArray:
+    """Return the answer if every filter denied every value."""
+    if probes(leaf) is None:
+        return answer
+    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
+    return answer & np.uint8(Outcomes.UNKNOWN & ~never)
+
+
+def _page_level(
+    predicate: Predicate,
+    parts: Sequence[Leaf],
+    answers: tuple[OutcomeArray, ...],
+    by_path: dict[Path, LeafColumn],
+    index: MetadataIndex,
+    before: LevelState,
+    *,
+    wanted: bool,
+) -> tuple[PageAnswers | None, LevelState]:
+    columns = [by_path[path] for path in columns_of(predicate)]
+    positions = np.flatnonzero(before.alive & ~must_match(before.answers))
+    if not wanted or not columns or len(positions) == 0:
+        why = "not asked for" if not wanted else "nothing is left that a page index could rule out"
+        return None, LevelState("page_index", before.answers, "not_applicable", why)
+    found = index.page_indexes(columns, positions)
+    if all(isinstance(column_index, str) for row in found for column_index, _ in row):
+        names = ", ".join(column.name for column in columns)
+        return None, LevelState("page_index", before.answers, "absent", f"no column index for {names}")
+    pages = {column.path: index.pages(column, positions) for column in columns}
+    base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
+    starts = {path: base[batch.row_group] + batch.first_row for path, batch in pages.items()}
+    segments = merge_borders(base, list(starts.values()))
+    refined = [
+        _on_segments(leaf, answer[positions], segments, pages, starts)
+        for leaf, answer in zip(parts, answers, strict=True)
+    ]
+    folded = fold(predicate, refined)
+    after = before.answers.copy()
+    after[positions] = np.bitwise_or.reduceat(folded, np.flatnonzero(np.diff(segments.row_group, prepend=-1)))
+    return PageAnswers(positions, segments, folded, pages), LevelState("page_index", after, "consulted")
+
+
+def _on_segments(
+    leaf: Leaf,
+    by_group: OutcomeArray,
+    segments: Segments,
+    pages: dict[Path, PageBatch],
+    starts: dict[Path, NDArray[np.int64]],
+) -> OutcomeArray:
+    inherited: OutcomeArray = by_group[segments.row_group]
+    if not isinstance(leaf, ColumnLeaf):
+        return inherited
+    by_page = outcomes_from_bounds(leaf, pages[leaf.column].bounds)
+    return inherited & by_page[page_of_segment(segments, starts[leaf.column])]
+
+
+def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
+    cut = np.zeros(0, np.int64) if pages is None else pages.positions
+    whole = before.alive.copy()
+    whole[cut] = False
+    ranges = whole_groups(np.flatnonzero(whole), index.row_count)
+    matches = whole_groups(np.flatnonzero(whole & must_match(before.answers)), index.row_count)
+    if pages is not None:
+        ranges = join(ranges, flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count))
+        matches = join(matches, flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count))
+    return make_access_plan(ranges, matches, index.row_count)
