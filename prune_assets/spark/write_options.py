@@ -1,0 +1,123 @@
+"""What a layout is in the words of Spark's Parquet writer, bound to the columns of a DataFrame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import LayoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql.types import DataType, StructType
+
+    from parquet_core.layout_spec import LayoutSpec
+
+# Types whose values parquet-java hashes and Spark looks up; it writes an all-zero filter for booleans,
+# by which a reader that hashes them would skip every row.
+_NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
+_BLOOM_TYPES = _NUMBERS | {"string", "char", "varchar", "binary", "date", "timestamp", "timestamp_ntz"}
+_SORT_TYPES = _BLOOM_TYPES | {"boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLayout:
+    """A layout whose columns are spelled as the DataFrame spells them; `bloom` by dotted leaf path."""
+
+    sort_by: tuple[str, ...]
+    bloom: dict[str, float]
+
+
+def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> BoundLayout:
+    """Resolve the columns that a layout names to their exact spelling.
+
+    parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
+    for an unknown column, or one that cannot be sorted or cannot carry a bloom filter.
+    """
+    sort_by = tuple(_resolve(schema, name, "sort_by", case_sensitive)[0] for name in layout.sort_by)
+    if len(set(sort_by)) < len(sort_by):
+        raise LayoutError(f"sort_by: {', '.join(sort_by)} names a column twice; name each once")
+    for name in sort_by:
+        _check_type(schema[name].dataType, _SORT_TYPES, f"sort_by: {name}", "cannot be sorted with usable bounds")
+    bloom = {_bloom_column(schema, name, case_sensitive): fpp for name, fpp in layout.bloom.items()}
+    if len(bloom) < len(layout.bloom):
+        raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each once")
+    return BoundLayout(sort_by, bloom)
+
+
+def write_options(
+    layout: LayoutSpec, bound: BoundLayout, *, row_group_rows: int | None, distinct: Mapping[str, int]
+) -> dict[str, str]:
+    """Render a layout as options of `DataFrameWriter`.
+
+    `row_group_rows`: the limit in force, `distinct`: per bloom column the values expected in a row group.
+    """
+    options = {
+        "compression": layout.compression,
+        "parquet.block.size": layout.row_group_bytes,
+        "parquet.page.size": layout.page_bytes,
+        "parquet.page.row.count.limit": layout.page_rows,
+        "parquet.page.size.row.check.min": _first_size_check(layout),
+        "maxRecordsPerFile": 0,  # the session may set one: it would cut the files
+    }
+    if row_group_rows is not None:
+        options["parquet.block.row.count.limit"] = row_group_rows
+    for column, probability in bound.bloom.items():
+        options |= {
+            f"parquet.bloom.filter.enabled#{column}": "true",
+            f"parquet.bloom.filter.fpp#{column}": probability,
+            f"parquet.bloom.filter.expected.ndv#{column}": distinct[column],
+            # A column chunk that stays dictionary-encoded gets no bloom filter.
+            f"parquet.enable.dictionary#{column}": "false",
+        }
+    return {key: str(value) for key, value in options.items()}
+
+
+def _first_size_check(layout: LayoutSpec) -> int:
+    """Return the rows after which sizes are looked at first: 100 by default, too late for small or wide pages."""
+    return max(1, min(100, layout.page_rows, layout.page_bytes >> 13))
+
+
+def _resolve(schema: StructType, name: str, place: str, case_sensitive: bool) -> tuple[str, DataType]:  # noqa: FBT001 - passed on
+    names = schema.fieldNames()
+    if name not in names and not case_sensitive:
+        same = [other for other in names if other.casefold() == name.casefold()]
+        name = same[0] if len(same) == 1 else name
+    if name not in names:
+        raise LayoutError(f"{place}: no column {name!r}; {_did_you_mean(name, names)}")
+    return name, schema[name].dataType
+
+
+def _bloom_column(schema: StructType, name: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on
+    """Resolve a column or a leaf of a struct (`address.city`) to the path that parquet-java knows."""
+    place = f"bloom: {name}"
+    if "." in name and name in schema.fieldNames():
+        raise LayoutError(f"{place}: parquet-java takes the dot for nesting and ignores the column; rename it")
+    head, *rest = name.split(".")
+    first, data_type = _resolve(schema, head, "bloom", case_sensitive)
+    path = [first]
+    for part in rest:
+        if data_type.typeName() != "struct":
+            raise LayoutError(f"{place}: {'.'.join(path)} is {data_type.simpleString()}, not a struct; name a column")
+        step, data_type = _resolve(data_type, part, f"bloom: {'.'.join(path)}", case_sensitive)  # type: ignore[arg-type]  # a struct, tested above
+        path.append(step)
+    _check_type(data_type, _BLOOM_TYPES, place, "cannot have a bloom filter")
+    return ".".join(path)
+
+
+def _check_type(data_type: DataType, allowed: Iterable[str], place: str, verdict: str) -> None:
+    shown = data_type.simpleString()
+    if data_type.typeName() not in allowed:
+        raise LayoutError(f"{place} is {shown}, which {verdict}; leave it out of the layout")
+    if shown.startswith("string collate"):
+        raise LayoutError(f"{place} is {shown}: Parquet bounds and bloom filters know bytes only; use a plain string")
+
+
+def _did_you_mean(name: str, names: list[str]) -> str:
+    by_fold = {other.casefold(): other for other in names}
+    close = get_close_matches(name.casefold(), list(by_fold), n=1)
+    if close:
+        return f"did you mean {by_fold[close[0]]!r}?"
+    return f"the columns are {', '.join(names)}"
