@@ -125,6 +125,16 @@ class SkipReport:
     engines: tuple[Engine, ...] = ()
     schema: str = SCHEMA
 
+    @property
+    def skipped_bytes(self) -> int:
+        """Return the compressed bytes of the columns that need not be read."""
+        return self.total.bytes - self.kept.bytes
+
+    @property
+    def skipped_fraction(self) -> float | None:
+        """Return `skipped_bytes` as a part of all bytes, from 0 to 1; None when there was nothing to read."""
+        return self.skipped_bytes / self.total.bytes if self.total.bytes else None
+
     def to_json(self) -> str:
         """Render as JSON of schema `skip-report/1`."""
         from prune_assets.report.json_form import to_json

@@ -1,0 +1,172 @@
+"""The console form of a skip report, in the manner of ClickHouse's `EXPLAIN indexes = 1`."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from prune_assets.report.file_names import short_path
+from prune_assets.report.quantities import (
+    bytes_text,
+    clipped,
+    count_text,
+    printable,
+    seconds_text,
+    share_text,
+)
+from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
+from prune_assets.report.wording import extents, headline, level_title, outcome_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from prune_assets.report.skip_report import Level, SkipReport
+
+_SHOWN = 10
+_LONGEST_SQL = 600
+_LONGEST_REASON = 300
+_LONGEST_PATH = 80
+_STATUS_STYLES = {"absent": "yellow", "not_applicable": "dim", "consulted": "green"}
+
+
+def to_text(report: SkipReport, *, width: int = 100) -> str:
+    """Render as plain text, `width` characters wide, without colour codes."""
+    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    with console.capture() as capture:
+        print_report(report, console)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def print_report(report: SkipReport, console: Console) -> None:
+    """Print to a console, in colour where it has any."""
+    for part in _parts(report):
+        console.print(part, highlight=False, soft_wrap=False)
+
+
+def _parts(report: SkipReport) -> list[RenderableType]:
+    parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
+    parts += [block for level in report.levels for block in _level(level)]
+    parts += _section("Not used for pruning", _unsupported(report))
+    parts += _section("Conjuncts, each on its own", _conjuncts(report))
+    parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
+    parts += _section("What a reader would read", [_engines(report)] if report.engines else [])
+    parts += _section("Cost of planning", [_cost(report)])
+    return parts + _kept(report)
+
+
+def _header(report: SkipReport) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
+    grid.add_row("Predicate", _sql(report.predicate))
+    if report.normalized != report.predicate:
+        grid.add_row("Normalized", _sql(report.normalized))
+    return grid
+
+
+def _level(level: Level) -> list[RenderableType]:
+    title = Text.assemble("\n", (level_title(level.level), "bold"), "  ")
+    title.append(outcome_text(level), style=_STATUS_STYLES[level.status])
+    block: list[RenderableType] = [title]
+    if level.why:
+        block.append(_indented(_plain(level.why, _LONGEST_REASON)))
+    # Without evidence total and kept are the same: five lines that say nothing.
+    return [*block, _indented(_funnel(level))] if level.status == "consulted" else block
+
+
+def _funnel(level: Level) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    for justify in ("right", "center", "right", "right"):
+        grid.add_column(justify=justify, no_wrap=True)
+    for unit, total, kept in extents(level.total, level.kept):
+        if total is None or kept is None:
+            grid.add_row(unit, "not counted")
+            continue
+        show = bytes_text if unit == "bytes" else count_text
+        share = f"  {share_text(total - kept, total)} skipped" if total else ""
+        grid.add_row(unit, show(total), "->", show(kept), Text(share, "dim"))
+    return grid
+
+
+def _unsupported(report: SkipReport) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for part in report.unsupported[:_SHOWN]:
+        parts += [_sql(part.sql), _indented(_plain(part.reason, _LONGEST_REASON))]
+        if part.remedy:
+            parts.append(_indented(Text.assemble(("remedy: ", "bold"), _plain(part.remedy, _LONGEST_REASON))))
+    return parts + _rest(report.unsupported)
+
+
+def _conjuncts(report: SkipReport) -> list[RenderableType]:
+    if not report.conjuncts:
+        return []
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for conjunct in report.conjuncts[:_SHOWN]:
+        share = share_text(conjunct.skipped_alone_bytes, report.total.bytes)
+        grid.add_row(f"skips {share}", _sql(conjunct.sql))
+    return [grid, *_rest(report.conjuncts)]
+
+
+def _engines(report: SkipReport) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    for _ in range(3):
+        grid.add_column(justify="right", no_wrap=True)
+    for engine in report.engines:
+        kept = engine.kept
+        skipped = f"{share_text(report.total.bytes - kept.bytes, report.total.bytes)} skipped"
+        grid.add_row(_plain(engine.name, _LONGEST_SQL), f"{kept.rows:,} rows", bytes_text(kept.bytes), skipped)
+    return grid
+
+
+def _cost(report: SkipReport) -> Text:
+    fetched = f"{report.requests:,} requests, {bytes_text(report.bytes_fetched)} fetched"
+    parts = f"page indexes {bytes_text(report.index_bytes)}, bloom filters {bytes_text(report.bloom_bytes)}"
+    estimate = "; some page-level bytes are pro rata, their offset index is absent" if report.estimated else ""
+    return Text(f"{fetched} ({parts}), {seconds_text(report.seconds)}{estimate}")
+
+
+def _kept(report: SkipReport) -> list[RenderableType]:
+    kept = kept_row_groups(report)
+    lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(item, report.table)]
+    return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
+
+
+def _kept_row_group(item: PlacedRowGroup, table: str) -> list[RenderableType]:
+    group = item.row_group
+    some = "all" if item.kept_rows == group.row_count else f"{item.kept_rows:,} of"
+    path = printable(short_path(item.path, table, _LONGEST_PATH))
+    rows = f": {some} {group.row_count:,} rows, {bytes_text(group.kept_bytes)}"
+    head = Text.assemble(path, (f" row group {group.index}", "bold"), rows, overflow="fold")
+    return [head, _indented(_plain(group.reason, _LONGEST_REASON))] if group.reason else [head]
+
+
+def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType]:
+    return [Text(f"\n{title}", style="bold"), *map(_indented, parts)] if parts else []
+
+
+def _rest(items: Sequence[object]) -> list[RenderableType]:
+    return [Text(f"... and {len(items) - _SHOWN:,} more", style="dim")] if len(items) > _SHOWN else []
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2), expand=False)
+
+
+def _sql(sql: str) -> Text:
+    return Text(printable(clipped(sql, _LONGEST_SQL), keep="\n"), style="cyan", overflow="fold")
+
+
+def _plain(text: str, limit: int) -> Text:
+    return Text(printable(clipped(text, limit)), overflow="fold")

@@ -1,0 +1,117 @@
+"""The HTML form of a skip report: one page that loads nothing and runs only its own few lines of script."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+import jinja2
+
+from prune_assets.report import quantities, wording
+from prune_assets.report.file_names import short_path
+from prune_assets.report.mosaic import Mosaic, mosaic
+from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
+
+if TYPE_CHECKING:
+    from prune_assets.report.skip_report import Level, SkipReport
+
+_TEMPLATE = "skip_report.html.j2"
+_SCRIPT = "skip_report.js"
+_SHOWN_ROW_GROUPS = 200
+_SHOWN_PARTS = 50
+_LONGEST_TEXT = 2_000
+_LONGEST_PATH = 90
+_PALETTE = 6
+
+
+class LevelRow(NamedTuple):
+    """A line of the funnel; bars are per mille of the bytes of the whole table."""
+
+    level: Level
+    title: str
+    outcome: str
+    colour: str
+    kept_bar: int
+    skipped_bar: int
+
+
+class Page(NamedTuple):
+    """What the template shows."""
+
+    report: SkipReport
+    headline: str
+    levels: tuple[LevelRow, ...]
+    map: Mosaic
+    kept: tuple[PlacedRowGroup, ...]
+    kept_count: int
+    script: str
+    script_hash: str
+
+
+def to_html(report: SkipReport) -> str:
+    """Render as one self-contained page, light or dark as the reader's system asks."""
+    return _environment().get_template(_TEMPLATE).render(page=_page(report), shown=_SHOWN_PARTS)
+
+
+def _page(report: SkipReport) -> Page:
+    colours: dict[str, str] = {level.level: f"level-{number % _PALETTE}" for number, level in enumerate(report.levels)}
+    kept = kept_row_groups(report)
+    script = _script()
+    return Page(
+        report=report,
+        headline=wording.headline(report),
+        levels=tuple(_level_row(level, colours[level.level], report.total.bytes) for level in report.levels),
+        map=mosaic(report, colours),
+        kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
+        kept_count=len(kept),
+        script=script,
+        # The page's own policy lets this script run and no other, should escaping ever fail.
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
+    title, outcome = wording.level_title(level.level), wording.outcome_text(level)
+    return LevelRow(level, title, outcome, colour, _bar(level.kept.bytes, whole), _bar(level.skipped_bytes, whole))
+
+
+def _bar(part: int, whole: int) -> int:
+    """Scale to per mille; what is not nothing is seen."""
+    return max(1000 * part // whole, 4) if whole and part else 0
+
+
+@cache
+def _script() -> str:
+    environment = _environment()
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, _SCRIPT)[0].strip()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("prune_assets", "report/templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        bytes=quantities.bytes_text,
+        count=quantities.count_text,
+        seconds=quantities.seconds_text,
+        text=_text,
+        path=_path,
+    )
+    environment.globals.update(share=quantities.share_text, extents=wording.extents)
+    return environment
+
+
+def _text(value: str) -> str:
+    return quantities.printable(quantities.clipped(value, _LONGEST_TEXT), keep="\n")
+
+
+def _path(value: str, table: str) -> str:
+    return quantities.printable(short_path(value, table, _LONGEST_PATH))
