@@ -1,0 +1,105 @@
+"""`prune check`: prove from the written bytes that a table has its layout."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from parquet_core.layout_spec import Finding, Severity
+from prune_assets.layout_file import load_layout
+from prune_assets.report.quantities import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+SCHEMA = "layout-check/1"
+_STYLES = {Severity.INFO: "bold", Severity.WARN: "bold yellow", Severity.ERROR: "bold red"}
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON form: every finding, the gravest first."""
+
+    schema: str = SCHEMA
+    table: str
+    layout: str
+    findings: tuple[Finding, ...]
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--layout",
+    "layout_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The layout asked for, as YAML.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "error"]),
+    default="error",
+    show_default=True,
+    help="Exit 1 from this severity on.",
+)
+def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None:
+    """Check that the files of TABLE are sorted, paged and indexed as its layout says."""
+    from parquet_core.layout import check as check_layout
+
+    spec = load_layout(layout_file)
+    findings = sorted(
+        check_layout(table, layout=spec), key=lambda finding: (-_RANK[finding.severity], finding.location)
+    )
+    if as_json:
+        result = CheckResult(table=table, layout=str(layout_file), findings=tuple(findings))
+        click.echo(msgspec.json.encode(result).decode())
+    else:
+        click.echo(findings_text(table, findings))
+    if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
+        sys.exit(1)
+
+
+def findings_text(table: str, findings: Sequence[Finding]) -> str:
+    """Render findings, ordered by severity, as a table for each severity; in colour for a terminal."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    with console.capture() as capture:
+        for part in _parts(table, findings):
+            console.print(part, highlight=False)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _parts(table: str, findings: Sequence[Finding]) -> list[RenderableType]:
+    from rich.text import Text
+
+    if not findings:
+        return [Text(f"{printable(table)}: the layout holds, nothing was found")]
+    parts: list[RenderableType] = [Text(printable(table), style="bold")]
+    for severity, group in groupby(findings, key=lambda finding: finding.severity):
+        parts += _severity(severity, list(group))
+    return parts
+
+
+def _severity(severity: Severity, findings: Sequence[Finding]) -> list[RenderableType]:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title, ratio in (("code", 2), ("where", 3), ("what", 6)):
+        grid.add_column(title, overflow="fold", ratio=ratio)
+    for finding in findings:
+        message = Text(printable(finding.message))
+        if finding.remedy:
+            message.append(f"\n{printable(finding.remedy)}", style="dim")
+        grid.add_row(Text(printable(finding.code)), Text(printable(finding.location)), message)
+    return [Text(f"\n{severity.value} ({len(findings):,})", style=_STYLES[severity]), grid]

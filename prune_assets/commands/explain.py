@@ -1,0 +1,134 @@
+"""`prune explain`: the plan of a predicate, level by level, and a gate for CI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+import click
+
+from prune_assets.semantics import SparkSemantics
+
+if TYPE_CHECKING:
+    from prune_assets.report.skip_report import SkipReport
+
+
+@click.command()
+@click.argument("table")
+@click.option("--where", required=True, metavar="SQL", help="The predicate, in Spark SQL.")
+@click.option(
+    "--columns",
+    metavar="A,B",
+    help="Columns that the query reads, beside those of the predicate; all of them by default.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write one self-contained page and print its path.",
+)
+@click.option(
+    "--min-skipped",
+    type=click.FloatRange(0, 1),
+    metavar="PART",
+    help="Exit 1 when less than this part of the bytes is skipped, e.g. 0.9.",
+)
+@click.option(
+    "--time-zone",
+    metavar="ZONE",
+    help="Session time zone, e.g. UTC; without it, what depends on it is not used for pruning.",
+)
+@click.option("--case-sensitive", is_flag=True, help="Names as with spark.sql.caseSensitive=true.")
+@click.option("--no-ansi", is_flag=True, help="Casts and errors as with spark.sql.ansi.enabled=false.")
+def explain(
+    *,
+    table: str,
+    where: str,
+    columns: str | None,
+    as_json: bool,
+    html_file: Path | None,
+    min_skipped: float | None,
+    time_zone: str | None,
+    case_sensitive: bool,
+    no_ansi: bool,
+) -> None:
+    """Show what a predicate skips in TABLE, out of how much, by which level and why."""
+    if as_json and html_file is not None:
+        raise click.UsageError("--json and --html exclude each other")
+    if html_file is not None and not html_file.absolute().parent.is_dir():
+        raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
+
+    from prune_assets.planner.plan import plan
+
+    session = SparkSemantics(time_zone=time_zone, ansi=not no_ansi, case_sensitive=case_sensitive)
+    report = plan(table, where=where, columns=_names(columns), session=session).report
+    if as_json:
+        click.echo(report.to_json())
+    elif html_file is not None:
+        _write_whole(html_file, report.to_html())
+        click.echo(str(html_file))
+    else:
+        click.echo(_console_text(report))
+    if min_skipped is not None:
+        _gate(report, min_skipped)
+
+
+def _names(columns: str | None) -> list[str] | None:
+    if columns is None:
+        return None
+    names = [name.strip() for name in columns.split(",")]
+    if "" in names:
+        raise click.UsageError(f"--columns {columns!r}: an empty name; write --columns a,b")
+    return names
+
+
+def _console_text(report: SkipReport) -> str:
+    """Render the whole report before a byte of it is printed; in colour for a terminal."""
+    if not sys.stdout.isatty():
+        return str(report)
+    from rich.console import Console
+
+    from prune_assets.report.console import print_report
+
+    console = Console()
+    with console.capture() as capture:
+        print_report(report, console)
+    return capture.get().rstrip("\n")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Put the file in place in one step: a reader sees the old page or the new one."""
+    with NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.flush()
+            Path(file.name).chmod(0o666 & ~_umask())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _gate(report: SkipReport, min_skipped: float) -> None:
+    skipped = report.skipped_fraction
+    if skipped is None:
+        click.echo(f"--min-skipped {min_skipped:g}: met, there is nothing to read", err=True)
+    elif skipped < min_skipped:
+        counts = f"{report.skipped_bytes:,} of {report.total.bytes:,} bytes"
+        click.echo(
+            f"--min-skipped {min_skipped:g}: not met, {skipped:.6g} of the bytes is skipped ({counts})", err=True
+        )
+        sys.exit(1)

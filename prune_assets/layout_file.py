@@ -1,0 +1,140 @@
+"""`layout.yaml`: a layout kept as a file, so that a check in CI and a write agree on it.
+
+`python -m prune_assets.layout_file` prints the JSON Schema that is checked in beside this file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+import yaml
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout_spec import LayoutSpec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_KEYS = tuple(field.name for field in fields(LayoutSpec))
+
+
+def load_layout(path: Path) -> LayoutSpec:
+    """Read a layout; keys that are absent have the defaults of `LayoutSpec`.
+
+    Raises LayoutError, in one line with file and key, for what is not YAML, an unknown or repeated
+    key, a value of another type or out of its range.
+    """
+    values = _mapping(path)
+    try:
+        return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
+    except LayoutError as error:
+        raise LayoutError(f"{path}: {error}") from error
+
+
+def layout_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of `layout.yaml`, for editors and for CI."""
+    _, definitions = msgspec.json.schema_components([LayoutSpec])
+    schema = definitions[LayoutSpec.__name__]
+    schema["description"] = inspect.cleandoc(schema["description"])
+    for option in _options(schema):
+        if option.get("type") == "integer":
+            option["minimum"] = 1
+    schema["properties"]["bloom"]["additionalProperties"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+
+
+def schema_text() -> str:
+    """Return the JSON Schema as it is checked in."""
+    return json.dumps(layout_schema(), indent=2) + "\n"
+
+
+def _options(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [option for part in schema["properties"].values() for option in part.get("anyOf", [part])]
+
+
+def _mapping(path: Path) -> dict[Any, Any]:
+    try:
+        text = path.read_bytes()
+        _refuse_repeated_keys(yaml.compose(text, Loader=yaml.SafeLoader))
+        values = yaml.safe_load(text)
+    except OSError as error:
+        raise LayoutError(f"{path}: cannot be read ({error.strerror}); name a layout file with --layout") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise LayoutError(f"{path}{_position(error)}: not valid YAML ({_problem(error)})") from error
+    if not isinstance(values, dict) or not values:
+        raise LayoutError(f"{path}: holds no keys; write at least `sort_by: [column]`")
+    return values
+
+
+def _refuse_repeated_keys(node: yaml.Node | None) -> None:
+    """Refuse what YAML 1.1 loaders pass over, taking the last of the values."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen: set[str] = set()
+    for key, value in node.value:
+        if str(key.value) in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+        seen.add(str(key.value))
+        _refuse_repeated_keys(value)
+
+
+def _value(key: object, value: object) -> Any:
+    if key not in _KEYS:
+        close = get_close_matches(str(key), _KEYS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(_KEYS)}"
+        raise LayoutError(f"unknown key {key!r}; {hint}")
+    name = str(key)
+    if name == "bloom" and isinstance(value, dict):
+        return {
+            _typed(column, str, f"bloom[{column!r}]"): _typed(p, float, f"bloom[{column!r}]")
+            for column, p in value.items()
+        }
+    return _typed(value, get_type_hints(LayoutSpec)[name], name)
+
+
+def _typed(value: object, wanted: Any, place: str) -> Any:
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        problem = str(error).replace("`", "").replace("$", place)
+        raise LayoutError(f"{place} = {value!r}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}") from error
+
+
+def _remedy(value: object, wanted: Any) -> str:
+    if isinstance(value, str) and _is_number(value):
+        return "; YAML takes this for text: write it in full, without quotes, e.g. 0.01 or 20000"
+    if wanted is str and isinstance(value, bool):
+        return "; YAML takes yes, no, on and off for truth values: quote it"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace("_", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _position(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
+
+
+def _problem(error: Exception) -> str:
+    return str(getattr(error, "problem", None) or error).replace("\n", " ")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+import re
+import sys
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+from prune_assets.commands.check import check
+
+INFO = Finding("compression", Severity.INFO, "part-0", "snappy where zstd was asked for")
+WARN = Finding("page-rows", Severity.WARN, "part-0, row group 1, id", "a page of 50,000 rows", "write again")
+ERROR = Finding(
+    "unsorted", Severity.ERROR, "part-1, row group 0, day", "page 3 begins below page 2", "sort before writing"
+)
+
+
+class Layout(ModuleType):
+    """Stands for the proof of layout: these tests are about options, forms and exit codes."""
+
+    def __init__(self):
+        super().__init__("parquet_core.layout")
+        self.findings, self.calls = [], []
+
+    def check(self, table, *, layout):
+        self.calls.append((table, layout))
+        return self.findings
+
+
+@pytest.fixture
+def layout(monkeypatch):
+    layout = Layout()
+    monkeypatch.setitem(sys.modules, layout.__name__, layout)
+    return layout
+
+
+@pytest.fixture
+def prune(tmp_path):
+    path = tmp_path / "layout.yaml"
+    path.write_text("sort_by: [day]")
+
+    def run(*arguments):
+        return CliRunner().invoke(check, ["t", "--layout", str(path), *arguments])
+
+    return run
+
+
+def test_the_layout_of_the_file_is_checked(layout, prune):
+    result = prune()
+    assert layout.calls == [("t", LayoutSpec(sort_by=("day",)))]
+    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, nothing was found\n")
+
+
+@pytest.mark.parametrize(
+    ("findings", "fail_on", "code"),
+    [
+        ([], "warn", 0),
+        ([INFO], "warn", 0),
+        ([INFO, WARN], "warn", 1),
+        ([INFO, WARN], "error", 0),
+        ([ERROR], "warn", 1),
+        ([INFO, WARN, ERROR], "error", 1),
+    ],
+)
+def test_exit_code_follows_the_gravest_finding(layout, prune, findings, fail_on, code):
+    layout.findings = findings
+    assert prune("--fail-on", fail_on).exit_code == code
+    assert prune("--fail-on", fail_on, "--json").exit_code == code
+
+
+def test_errors_alone_fail_by_default(layout, prune):
+    layout.findings = [WARN]
+    assert prune().exit_code == 0
+    layout.findings = [ERROR]
+    assert prune().exit_code == 1
+
+
+def test_findings_are_grouped_by_severity_the_gravest_first(layout, prune):
+    layout.findings = [INFO, WARN, ERROR, WARN]
+    text = prune().stdout
+    assert re.findall(r"^(\w+) \((\d)\)$", text, re.MULTILINE) == [("error", "1"), ("warn", "2"), ("info", "1")]
+    for finding in layout.findings:
+        for part in (finding.code, finding.location, finding.message, finding.remedy):
+            assert part in text
+
+
+def test_json_holds_every_finding_in_the_same_order(layout, prune, tmp_path):
+    layout.findings = [INFO, WARN, ERROR]
+    found = json.loads(prune("--json").stdout)
+    assert found["schema"] == "layout-check/1"
+    assert (found["table"], found["layout"]) == ("t", str(tmp_path / "layout.yaml"))
+    assert [finding["severity"] for finding in found["findings"]] == ["error", "warn", "info"]
+    assert found["findings"][0] == {
+        "code": "unsorted",
+        "severity": "error",
+        "location": ERROR.location,
+        "message": ERROR.message,
+        "remedy": ERROR.remedy,
+    }
+
+
+def test_names_cannot_drive_the_terminal(layout, prune):
+    layout.findings = [Finding("a", Severity.WARN, "p\x1b[2J", "[red]m\x07[/red]", "\x9b1m")]
+    text = prune().stdout
+    assert r"p\x1b[2J" in text
+    assert r"[red]m\x07[/red]" in text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+
+
+def test_a_wrong_layout_is_refused_before_the_table_is_read(layout, tmp_path):
+    path = tmp_path / "layout.yaml"
+    path.write_text("sortby: [day]")
+    result = CliRunner().invoke(check, ["t", "--layout", str(path)])
+    assert isinstance(result.exception, LayoutError)
+    assert result.stdout == ""
+    assert layout.calls == []
+
+
+@pytest.mark.parametrize("arguments", [["--fail-on", "info"], ["--nothing"]])
+@pytest.mark.usefixtures("layout")
+def test_wrong_use_is_told_from_findings(prune, arguments):
+    result = prune(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from report_factory import make_report
+from rich.console import Console
+
+from prune_assets.report.console import print_report, to_text
+from prune_assets.report.quantities import bytes_text, count_text
+from prune_assets.report.row_groups import kept_row_groups
+from prune_assets.report.skip_report import Extent, FileReport, Level, RowGroupReport, UnsupportedPart
+
+NOTHING = Extent(0, 0, 0, 0, 0)
+SOME = Extent(2, 8, None, 800, 8_000)
+
+
+def one_level(status, *, total=SOME, kept=SOME, why=""):
+    skipped = (total.rows - kept.rows, total.bytes - kept.bytes)
+    return Level("bloom_filter", "row group", total, kept, *skipped, status, why)
+
+
+def test_str_of_a_report_is_its_console_form(report):
+    assert str(report) == to_text(report)
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_no_line_is_wider_than_asked(report, width):
+    lines = to_text(report, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_each_level_shows_total_and_kept_in_every_unit(report):
+    text = re.sub(r" +", " ", to_text(report))
+    for level in report.levels:
+        for unit, total, kept in [
+            ("files", level.total.files, level.kept.files),
+            ("row groups", level.total.row_groups, level.kept.row_groups),
+            ("pages", level.total.pages, level.kept.pages),
+            ("rows", level.total.rows, level.kept.rows),
+        ]:
+            assert f"\n {unit} {count_text(total)} -> {count_text(kept)}" in text
+        assert f"\n bytes {bytes_text(level.total.bytes)} -> {bytes_text(level.kept.bytes)}" in text
+        assert level.why in text
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        (one_level("absent"), "absent: no file carries it"),
+        (one_level("not_applicable", why="no equality in the predicate"), "not applicable"),
+        (one_level("consulted"), "consulted, nothing skipped"),
+        (one_level("consulted", kept=Extent(1, 2, None, 200, 2_000)), "consulted, skipped 75.0 % of its bytes"),
+        (one_level("consulted", kept=Extent(1, 2, None, 800, 2_000), total=SOME), "consulted, skipped 75.0 %"),
+    ],
+    ids=["absent", "not applicable", "consulted and kept", "consulted and dropped", "bytes alone"],
+)
+def test_an_absent_level_is_not_a_level_that_kept_all(report, level, said):
+    text = to_text(replace(report, levels=(level,)))
+    assert f"Bloom filter  {said}" in text
+    assert level.why in text
+
+
+def test_unknown_page_counts_are_said_to_be_unknown(report):
+    text = to_text(replace(report, levels=(one_level("consulted"),)))
+    assert re.search(r"pages +not counted", text)
+
+
+def test_unsupported_parts_come_with_reason_and_remedy(report):
+    (part,) = report.unsupported
+    text = to_text(report)
+    assert text.index(part.sql) < text.index(part.reason) < text.index(f"remedy: {part.remedy}")
+
+
+def test_conjuncts_implied_predicates_engines_and_cost_are_shown(report):
+    text = to_text(report)
+    for conjunct in report.conjuncts:
+        assert re.search(rf"skips .* %  {re.escape(conjunct.sql)}", text)
+    assert f"handed to Spark\n  {report.implied[0]}" in text
+    assert "Spark alone" in text
+    assert f"{report.requests} requests, {bytes_text(report.bytes_fetched)} fetched" in text
+
+
+def test_reasons_of_kept_row_groups_stop_at_ten(report):
+    text, kept = to_text(report), kept_row_groups(report)
+    assert text.count(" row group ") == 10
+    assert text.endswith(f"... and {len(kept) - 10} more")
+    assert kept[0].row_group.reason in text
+
+
+def test_a_single_file_that_is_read_wholly():
+    group = RowGroupReport(0, 500, "scan", ((0, 500),), (), (), "no bounds: written without statistics", "", 900, 900)
+    file = FileReport("/data/one.parquet", "scan", (group,))
+    extent = Extent(1, 1, None, 500, 900)
+    report = make_report(files=1, unsupported=(), implied=(), engines=(), conjuncts=(), levels=())
+    text = to_text(replace(report, table="/data/one.parquet", files=(file,), total=extent, kept=extent))
+    assert "Skipped 0 B of 900 B (0 %)" in text
+    assert "/data/one.parquet row group 0: all 500 rows, 900 B\n    no bounds: written without statistics" in text
+    assert "Not used for pruning" not in text
+    assert "Implied" not in text
+    assert "\n\n\n" not in text
+
+
+def test_ten_thousand_files_stay_a_page(vast_report):
+    assert len(to_text(vast_report).splitlines()) < 90
+
+
+def test_nothing_to_read_is_not_called_a_skip(report):
+    text = to_text(replace(report, total=NOTHING, kept=NOTHING, files=(), levels=()))
+    assert "Nothing to read" in text
+    assert "Kept row groups" not in text
+
+
+def test_a_long_predicate_is_clipped_with_its_length(report):
+    text = to_text(replace(report, predicate="x in (" + "1, " * 100_000 + "1)"))
+    assert "(300,008 characters)" in " ".join(text.split())
+    assert len(text) < 10_000
+
+
+def test_names_cannot_drive_the_terminal():
+    hostile = make_report(
+        files=1,
+        hit=5,
+        seed=3,
+        path=lambda _: "a\x1b[2J\x07[red]b\r.parquet",
+        table="t\x1b]0;x\x07",
+        predicate="a = '\x1b[31m'\nand [bold]b[/bold]",
+        unsupported=(UnsupportedPart("\x1b[1m", "\x9b31m", "[/]"),),
+    )
+    assert kept_row_groups(hostile)
+    out = StringIO()
+    print_report(hostile, Console(file=out, color_system=None, width=100))
+    for text in (out.getvalue(), to_text(hostile)):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+        assert "[bold]b[/bold]" in text
+        assert r"a\x1b[2J\x07[red]b\r.parquet" in text
+
+
+def test_a_terminal_gets_colour(report):
+    out = StringIO()
+    print_report(report, Console(file=out, force_terminal=True, color_system="standard", width=100))
+    assert "\x1b[" in out.getvalue()

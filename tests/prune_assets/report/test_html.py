@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import re
+import time
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+from report_factory import make_report
+
+from prune_assets.report.html import to_html
+from prune_assets.report.quantities import bytes_text
+from prune_assets.report.row_groups import kept_row_groups
+from prune_assets.report.skip_report import Conjunct, Engine, Extent, Level, RowGroupReport, UnsupportedPart
+
+VOID = {"meta", "br", "hr", "link", "img", "input"}
+HOSTILE = """</script><script>alert(1)</script>"><img src=x onerror=alert(2)>'{{ 7*7 }}]]>--><!--"""
+
+
+class Page(HTMLParser):
+    """Keeps what stands where, and holds that every element is closed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.attributes, self.texts = [], [], [], {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+    def text(self, tag):
+        return "".join(self.texts.get(tag, ()))
+
+    def titles(self):
+        return self.texts["title"]
+
+
+@pytest.fixture(scope="module")
+def html(report):
+    return to_html(report)
+
+
+@pytest.fixture(scope="module")
+def page(html):
+    return Page(html)
+
+
+def test_headline_is_the_skipped_bytes_out_of_all(report, page):
+    assert page.text("h1") == (
+        f"Skipped {bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} "
+        f"({100 * report.skipped_fraction:.1f} %)"
+    )
+
+
+def test_begins_with_its_doctype(html):
+    assert html.lstrip().lower().startswith("<!doctype html>")
+
+
+def test_loads_nothing_from_anywhere(html, page):
+    assert not re.search(r"https?://|//[a-z0-9.-]+\.[a-z]{2,}/|@import|url\(", html.replace("s3://lake", ""))
+    assert {name for _, name, _ in page.attributes}.isdisjoint({"src", "href", "srcset", "action", "xlink:href"})
+    assert {"link", "img", "iframe", "object", "embed", "base"}.isdisjoint(page.tags)
+
+
+def test_policy_lets_the_one_script_run_and_nothing_be_fetched(page):
+    (policy,) = [value for tag, name, value in page.attributes if tag == "meta" and value and "default-src" in value]
+    digest = b64encode(sha256(page.text("script").encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert page.tags.count("script") == 1
+
+
+def hostile_report():
+    return make_report(
+        files=2,
+        hit=5,
+        seed=3,
+        path=lambda i: f"{HOSTILE}{i}",
+        table=HOSTILE,
+        predicate=HOSTILE,
+        normalized=f"{HOSTILE} ",
+        unsupported=(UnsupportedPart(HOSTILE, HOSTILE, HOSTILE),),
+        conjuncts=(Conjunct(HOSTILE, 1),),
+        implied=(HOSTILE,),
+        engines=(Engine(HOSTILE, Extent(1, 1, 1, 1, 1)),),
+        schema=HOSTILE,
+    )
+
+
+def with_hostile_row_groups(report):
+    def spoil(group):
+        return replace(group, reason=HOSTILE, level=HOSTILE, evidence=(HOSTILE,))
+
+    spoilt = tuple(replace(file, row_groups=tuple(map(spoil, file.row_groups))) for file in report.files)
+    levels = tuple(replace(level, why=HOSTILE) for level in report.levels)
+    return replace(report, files=spoilt, levels=levels)
+
+
+@pytest.mark.parametrize("copies", [1, 30, 500], ids=["strips", "cells", "bins"])
+def test_hostile_names_and_predicates_stay_text(page, copies):
+    report = with_hostile_row_groups(hostile_report())
+    report = replace(report, files=report.files * copies)
+    hostile = Page(to_html(report))
+    assert set(hostile.tags) <= set(page.tags) | {"rect", "path"}
+    assert hostile.tags.count("script") == 1
+    assert hostile.text("script") == page.text("script")
+    assert {name for _, name, _ in hostile.attributes} <= {name for _, name, _ in page.attributes} | {"y"}
+    assert HOSTILE in hostile.text("code")
+    assert HOSTILE in hostile.text("span")
+
+
+def test_controls_and_names_that_are_not_utf8_are_escaped(report):
+    html = to_html(replace(report, table="t\udce9\x00\u202e"))
+    html.encode()
+    assert r"t\udce9\x00\u202e" in html
+
+
+def test_each_row_group_is_a_block_that_tells_its_reason(report, page):
+    groups = [group for file in report.files for group in file.row_groups]
+    assert page.tags.count("g") == len(groups)
+    for group, title in zip(groups, page.titles()[1:], strict=True):
+        assert f"row group {group.index}\n" in title
+        assert f"of {group.row_count:,} rows" in title
+        assert title.endswith(group.reason)
+
+
+def test_blocks_have_the_colour_of_the_level_that_removed_them(report, html):
+    blocks = re.findall(r"<g>.*?</g>", html, re.DOTALL)
+    groups = [group for file in report.files for group in file.row_groups]
+    colours = {level.level: f"level-{number}" for number, level in enumerate(report.levels)}
+    for group, block in zip(groups, blocks, strict=True):
+        wanted = [colours[group.level]] if group.level else []
+        wanted += ["kept"] if group.verdict != "skip" else []
+        wanted += ["matched"] if group.matches else []
+        assert re.findall(r'class="([^"]+)"', block) == wanted
+
+
+def test_legend_names_levels_that_skip(page):
+    assert all(
+        f"skipped by {title}" in page.text("li") for title in ("Row-group statistics", "Bloom filter", "Page index")
+    )
+
+
+def test_kept_row_groups_are_listed_with_their_reason(report, page):
+    cells = page.text("td")
+    for item in kept_row_groups(report):
+        assert item.row_group.reason in cells
+        assert item.path.removeprefix("s3://lake/orders/") in cells
+
+
+def test_unsupported_parts_come_with_their_remedy(report, page):
+    (part,) = report.unsupported
+    assert part.reason in page.text("p")
+    assert part.remedy in page.text("p")
+
+
+def test_absent_levels_are_told_from_levels_that_kept_all(report):
+    levels = [replace(report.levels[0], status=status) for status in ("absent", "not_applicable")]
+    none = Level("bloom_filter", "row group", report.total, report.total, 0, 0, "consulted")
+    text = Page(to_html(replace(report, levels=(*levels, none)))).text("p")
+    assert "absent: no file carries it" in text
+    assert "not applicable" in text
+    assert "consulted, nothing skipped" in text
+
+
+def test_pictures_are_named_for_those_who_do_not_see_them(page):
+    pictures = [value for tag, name, value in page.attributes if (tag, name) == ("svg", "aria-label")]
+    assert len(pictures) == page.tags.count("svg")
+    assert all(pictures)
+
+
+def test_an_empty_table_is_a_page_too(report):
+    nothing = Extent(0, 0, None, 0, 0)
+    page = Page(to_html(replace(report, total=nothing, kept=nothing, files=(), levels=(), engines=(), unsupported=())))
+    assert page.text("h1").startswith("Nothing to read")
+
+
+def test_row_groups_without_bytes_are_drawn(report):
+    empty = RowGroupReport(0, 0, "skip", (), (), (), "no rows", "row_group_statistics", 0, 0)
+    file = replace(report.files[0], row_groups=(empty, empty))
+    assert Page(to_html(replace(report, files=(file,)))).tags.count("g") == 2
+
+
+@pytest.mark.parametrize(("files", "blocks"), [(10_000, 1_482), (750, 3_000)], ids=["binned", "most cells"])
+def test_size_and_time_stay_bounded(files, blocks):
+    report = make_report(files=files)
+    started = time.perf_counter()
+    html = to_html(report)
+    assert time.perf_counter() - started < 5
+    assert len(html.encode()) < 3_000_000
+    assert Page(html).tags.count("g") == blocks
+
+
+def test_every_row_group_lies_in_a_bin(vast_report):
+    titles = [title for title in Page(to_html(vast_report)).titles() if "row groups, from" in title]
+    assert sum(int(title.split()[0].replace(",", "")) for title in titles) == vast_report.total.row_groups

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_factory import make_report, merged
+
+from prune_assets.report.cells import bin_cell, row_group_cell, spans
+from prune_assets.report.mosaic import Placed, mosaic
+from prune_assets.report.row_groups import PlacedRowGroup
+from prune_assets.report.skip_report import RowGroupReport
+
+COLOURS = {"row_group_statistics": "level-0", "bloom_filter": "level-1", "page_index": "level-2"}
+
+
+@st.composite
+def row_ranges(draw):
+    row_count = draw(st.integers(1, 10_000))
+    cuts = sorted(draw(st.sets(st.integers(0, row_count), max_size=20)))
+    return merged(list(zip(cuts[::2], cuts[1::2], strict=False))), row_count
+
+
+@given(row_ranges(), st.integers(1, 1_000))
+def test_spans_cover_every_row_that_is_read_and_stay_sorted(drawn, resolution):
+    ranges, row_count = drawn
+    found = spans(ranges, row_count, resolution)
+    for first, last in ranges:
+        assert any(a * row_count <= first * resolution and last * resolution <= b * row_count for a, b in found)
+    edges = [edge for span in found for edge in span]
+    assert edges == sorted(set(edges))
+    assert not edges or (edges[0] >= 0 and edges[-1] <= resolution)
+
+
+def group(verdict, *, level="", ranges=(), size=100, kept=0):
+    return PlacedRowGroup("f", RowGroupReport(0, 1_000, verdict, ranges, (), (), "", level, size, kept))
+
+
+@pytest.mark.parametrize(
+    ("item", "painted"),
+    [
+        (group("skip", level="bloom_filter"), (("level-1", ((0, 10),)),)),
+        (group("scan", kept=100), (("kept", ((0, 10),)),)),
+        (group("selection", level="page_index", ranges=((0, 1),)), (("level-2", ((0, 10),)), ("kept", ((0, 1),)))),
+        (group("skip", level="from_the_future"), (("other", ((0, 10),)),)),
+    ],
+    ids=["skipped", "read", "read in part", "level without a colour"],
+)
+def test_a_row_group_is_painted_by_what_happens_to_it(item, painted):
+    assert row_group_cell(item, "t", COLOURS, 10).colours == painted
+
+
+def test_a_bin_is_split_by_bytes_and_shows_the_least_read():
+    items = [
+        group("skip", level="bloom_filter", size=10**6),
+        group("selection", level="page_index", size=10**6, kept=1),
+    ]
+    cell = bin_cell(items, "t", COLOURS, 10)
+    assert cell.colours == (("kept", ((0, 1),)), ("level-1", ((1, 6),)), ("level-2", ((6, 10),)))
+    assert "2 row groups" in cell.title
+    assert "reads 1 B" in cell.title
+
+
+def test_a_bin_without_bytes_is_still_drawn():
+    assert bin_cell([group("skip", size=0)], "t", COLOURS, 10).colours == (("other", ((0, 10),)),)
+
+
+@pytest.mark.parametrize(
+    ("files", "row_groups", "kind"),
+    [(1, 1, "strips"), (40, 4, "strips"), (41, 4, "cells"), (1, 201, "cells"), (750, 4, "cells"), (3_001, 1, "bins")],
+)
+def test_form_follows_the_number_of_row_groups(files, row_groups, kind):
+    assert mosaic(make_report(files=files, row_groups=row_groups), COLOURS).kind == kind
+
+
+def test_strips_are_as_wide_as_their_bytes(report):
+    strips = mosaic(report, COLOURS).strips
+    sizes = [sum(group.bytes for group in file.row_groups) for file in report.files]
+    widths = [strip.cells[-1].x + strip.cells[-1].width for strip in strips]
+    assert max(widths) == pytest.approx(1_000, abs=3)
+    assert widths == pytest.approx([1_000 * size / max(sizes) for size in sizes], abs=3)
+
+
+def test_cells_do_not_overlap_and_lie_in_the_drawing():
+    drawn = mosaic(make_report(files=100), COLOURS)
+    places = [(cell.x, cell.y) for cell in drawn.cells]
+    assert len(set(places)) == len(places) == 400
+    assert all(cell.x + cell.width <= drawn.width and cell.y + cell.height <= drawn.height for cell in drawn.cells)
+
+
+def test_underlines_cover_each_file_once():
+    drawn = mosaic(make_report(files=100, row_groups=7), COLOURS)
+    assert len({(line.x, line.y) for line in drawn.underlines}) == len(drawn.underlines) >= 100
+    cells = sum(round((line.width + 2) / 18) for line in drawn.underlines)
+    assert cells == 700
+
+
+def test_outlines_are_rectangles_inside_the_cell():
+    cell = row_group_cell(group("selection", level="page_index", ranges=((0, 100), (900, 1_000))), "t", COLOURS, 10)
+    (_, base), (colour, kept) = Placed(cell, 5, 7, 20, 9).outlines()
+    assert base == "M5 7h20v9h-20z"
+    assert colour == "kept"
+    assert re.findall(r"M([\d.]+) 7h([\d.]+)v9", kept) == [("5", "2"), ("23", "2")]

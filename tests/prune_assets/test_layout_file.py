@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from importlib.resources import files
+
+import pytest
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout_spec import LayoutSpec
+from prune_assets.layout_file import layout_schema, load_layout, schema_text
+
+
+@pytest.fixture
+def layout_file(tmp_path):
+    def write(text):
+        path = tmp_path / "layout.yaml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_full_layout_is_read_as_written(layout_file):
+    path = layout_file("""
+        sort_by: [day, id]
+        bloom: {id: 0.01, name: 0.5}
+        page_rows: 1000
+        page_bytes: 2000
+        row_group_rows: 3000
+        row_group_bytes: 4000
+        files: 5
+        compression: snappy
+    """)
+    assert load_layout(path) == LayoutSpec(
+        ("day", "id"), {"id": 0.01, "name": 0.5}, 1000, 2000, 3000, 4000, 5, "snappy"
+    )
+
+
+def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
+    assert load_layout(layout_file("sort_by: [day]\nfiles: null")) == LayoutSpec(sort_by=("day",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sortby: [day]", "unknown key 'sortby'; did you mean 'sort_by'?"),
+        ("page_row: 7", "unknown key 'page_row'; did you mean 'page_rows'?"),
+        ("zzz: 1", "unknown key 'zzz'; known are sort_by, bloom, "),
+        ("1: 2", "unknown key 1; known are"),
+        ("page_rows: many", "page_rows = 'many': expected int, got str"),
+        ("page_rows: 1.5", "page_rows = 1.5: expected int, got float"),
+        ("page_rows: true", "page_rows = True: expected int, got bool"),
+        ("page_rows: null", "page_rows = None: expected int, got null"),
+        ("page_rows: 0", "page_rows = 0: must be at least 1"),
+        ("page_rows: '20000'", "YAML takes this for text: write it in full, without quotes"),
+        ("sort_by: day", "sort_by = 'day': expected array, got str"),
+        ("sort_by: [a, 1]", "sort_by = ['a', 1]: expected str, got int - at sort_by[1]"),
+        ("bloom: [a]", "bloom = ['a']: expected object, got array"),
+        ("bloom: {a: 0.1, b: x}", "bloom['b'] = 'x': expected float, got str"),
+        ("bloom: {a: 1e-2}", "bloom['a'] = '1e-2': expected float, got str; YAML takes this for text"),
+        ("bloom: {no: 0.1}", "bloom[False] = False: expected str, got bool; YAML takes yes, no, on and off"),
+        ("bloom: {a: 1}", "bloom['a'] = 1.0: a false-positive probability lies between 0 and 1"),
+        ("page_rows: 1\npage_rows: 2", ":2:1: not valid YAML (key 'page_rows' stands twice)"),
+        ("bloom: {a: 0.1, a: 0.2}", ":1:17: not valid YAML (key 'a' stands twice)"),
+        ("sort_by: [a", ":1:12: not valid YAML (expected ',' or ']'"),
+        ("a: !!python/object/apply:os.system [true]", "not valid YAML (could not determine a constructor"),
+        ("bloom: &b {a: *b}", "not valid YAML (maximum recursion depth exceeded"),
+        (b"\xff\xfe\xff", "not valid YAML"),
+        ("", "holds no keys; write at least `sort_by: [column]`"),
+        ("{}", "holds no keys"),
+        ("- sort_by", "holds no keys"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_with_file_and_key(layout_file, text, said):
+    path = layout_file(text)
+    with pytest.raises(LayoutError) as raised:
+        load_layout(path)
+    assert str(raised.value).startswith(str(path))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_wrong_use(tmp_path):
+    with pytest.raises(LayoutError, match=r"gone\.yaml: cannot be read \(No such file or directory\)"):
+        load_layout(tmp_path / "gone.yaml")
+
+
+def test_checked_in_schema_is_that_of_the_dataclass():
+    checked_in = files("prune_assets").joinpath("layout.schema.json").read_text("utf-8")
+    assert checked_in == schema_text(), "python -m prune_assets.layout_file > prune_assets/layout.schema.json"
+
+
+def test_schema_knows_each_key_and_no_other():
+    schema = layout_schema()
+    assert list(schema["properties"]) == [field.name for field in fields(LayoutSpec)]
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("key", ["page_rows", "page_bytes", "row_group_rows", "row_group_bytes", "files"])
+def test_schema_and_layout_agree_on_the_least_number(layout_file, key):
+    part = layout_schema()["properties"][key]
+    (number,) = [option for option in part.get("anyOf", [part]) if option["type"] == "integer"]
+    load_layout(layout_file(json.dumps({key: number["minimum"]})))
+    with pytest.raises(LayoutError):
+        load_layout(layout_file(json.dumps({key: number["minimum"] - 1})))
+
+
+def test_schema_and_layout_agree_on_probabilities(layout_file):
+    probability = layout_schema()["properties"]["bloom"]["additionalProperties"]
+    for edge in ("exclusiveMinimum", "exclusiveMaximum"):
+        with pytest.raises(LayoutError):
+            load_layout(layout_file(json.dumps({"bloom": {"a": probability[edge]}})))
