@@ -88,7 +88,8 @@ class MetadataIndex:
         leaf = self._leaf(int(self.file[position]), column)
         if leaf is None:
             return None
-        return self.footers[self.file[position]].row_groups[self.ordinal[position]].columns[leaf.index]
+        group = self.footers[int(self.file[position])].row_groups[int(self.ordinal[position])]
+        return group.columns[leaf.index]
 
     def chunks(self, column: LeafColumn) -> list[ColumnChunk | None]:
         """Return a column's chunk in every row group."""

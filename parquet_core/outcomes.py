@@ -87,6 +87,18 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     return negated
 
 
+def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:
+    """Join two answers about the same rows.
+
+    Two true answers always share an outcome; where they do not, one of them lies, and neither is believed.
+
+    >>> [int(x) for x in intersect(np.array([3, 1], np.uint8), np.array([6, 2], np.uint8))]
+    [2, 7]
+    """
+    both = left & right
+    return np.where(both == 0, np.uint8(Outcomes.UNKNOWN), both)
+
+
 def may_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers a row may be selected."""
     possible: NDArray[np.bool_] = (answers & Outcomes.TRUE) != 0

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNull, Op
+from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,8 @@ def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tupl
 
 def _in(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[Flags, Flags]:
     """Decide per value, not by the hull of the list: TRUE needs a value between the bounds."""
-    low, high, wanted = _ranks(lower, upper, values)
+    low, high, wanted = ranks(lower, upper, values)
+    wanted.sort()
     first = np.searchsorted(wanted, low)
     next_value = wanted[np.minimum(first, len(wanted) - 1)]
     known = _certain(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
@@ -97,12 +99,3 @@ def _in(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[Flags, Flag
     ruled_out = above_all | below_all | (known & (next_value > high))
     constant = known & (low == high) & (first < len(wanted)) & (next_value == low)
     return ruled_out, constant
-
-
-def _ranks(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[NDArray[np.int64], ...]:
-    """Replace values of any type by integers in the same order; unknown bounds get arbitrary ones."""
-    together = pa.concat_arrays([lower, upper, values])
-    ranks = pc.rank(together, sort_keys="ascending", null_placement="at_end", tiebreaker="dense").to_numpy()
-    ranks = ranks.astype(np.int64)
-    count = len(lower)
-    return ranks[:count], ranks[count : 2 * count], np.sort(ranks[2 * count :])

@@ -20,7 +20,7 @@ from parquet_core.access_plan import (
 )
 from parquet_core.evidence.bloom import outcomes_from_filters, probes
 from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.outcomes import Outcomes, may_match, must_match, unknown
+from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, Compare, Constant, Op, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
 from parquet_core.segments import Segments, merge_borders, page_of_segment
@@ -81,14 +81,29 @@ class Evaluation:
         return self.statistics, self.bloom, self.pages
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A predicate, its leaves from left to right, and the dataset it is asked of."""
+
+    predicate: Predicate
+    parts: tuple[Leaf, ...]
+    index: MetadataIndex
+    columns: dict[Path, LeafColumn]
+
+    def fold(self, answers: Sequence[OutcomeArray]) -> OutcomeArray:
+        """Combine the leaves' answers per row group; a row group without rows has no outcome."""
+        folded = fold(self.predicate, answers)
+        return np.where(self.index.row_count > 0, folded, np.uint8(Outcomes.NONE))
+
+
 def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) -> Evaluation:
     """Ask every level about a predicate; `pages` False stops at row groups."""
-    parts = tuple(leaves(predicate))
     by_path = {column.path: column for column in index.columns}
-    statistics_answers = tuple(_from_statistics(leaf, by_path, index) for leaf in parts)
-    statistics = _statistics_level(predicate, parts, statistics_answers, by_path, index)
-    leaf_answers, bloom = _bloom_level(predicate, parts, statistics_answers, by_path, index, statistics)
-    page_answers, page_level = _page_level(predicate, parts, leaf_answers, by_path, index, bloom, wanted=pages)
+    question = _Question(predicate, tuple(leaves(predicate)), index, by_path)
+    statistics_answers = tuple(_from_statistics(leaf, question) for leaf in question.parts)
+    statistics = _statistics_level(question, statistics_answers)
+    leaf_answers, bloom = _bloom_level(question, statistics_answers, statistics)
+    page_answers, page_level = _page_level(question, leaf_answers, bloom, wanted=pages)
     return Evaluation(
         predicate=predicate,
         statistics=statistics,
@@ -101,31 +116,23 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     )
 
 
-def _from_statistics(leaf: Leaf, by_path: dict[Path, LeafColumn], index: MetadataIndex) -> OutcomeArray:
+def _from_statistics(leaf: Leaf, question: _Question) -> OutcomeArray:
     if isinstance(leaf, Constant):
-        return constant_answers(leaf, len(index))
+        return constant_answers(leaf, len(question.index))
     if isinstance(leaf, ColumnLeaf):
-        return outcomes_from_bounds(leaf, index.bounds(by_path[leaf.column]))
-    return unknown(len(index))
+        return outcomes_from_bounds(leaf, question.index.bounds(question.columns[leaf.column]))
+    return unknown(len(question.index))
 
 
-def _statistics_level(
-    predicate: Predicate,
-    parts: Sequence[Leaf],
-    answers: Sequence[OutcomeArray],
-    by_path: dict[Path, LeafColumn],
-    index: MetadataIndex,
-) -> LevelState:
-    folded = fold(predicate, answers)
-    asked = [by_path[leaf.column] for leaf in parts if isinstance(leaf, ColumnLeaf)]
+def _statistics_level(question: _Question, answers: Sequence[OutcomeArray]) -> LevelState:
+    folded = question.fold(answers)
+    asked = [question.columns[path] for path in columns_of(question.predicate)]
     if not asked:
         why = "no part of the predicate can be answered from metadata"
         return LevelState("row_group_statistics", folded, "not_applicable", why)
-    silent = [column.name for column in asked if not _says_anything(index, column)]
-    if len(silent) == len(asked):
-        why = f"no row group has statistics that may be trusted for {', '.join(dict.fromkeys(silent))}"
-        return LevelState("row_group_statistics", folded, "absent", why)
-    return LevelState("row_group_statistics", folded, "consulted")
+    silent = [column.name for column in asked if not _says_anything(question.index, column)]
+    why = f"no row group has statistics that may be trusted for {', '.join(silent)}" if silent else ""
+    return LevelState("row_group_statistics", folded, "absent" if len(silent) == len(asked) else "consulted", why)
 
 
 def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
@@ -134,38 +141,32 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 
 
 def _bloom_level(
-    predicate: Predicate,
-    parts: Sequence[Leaf],
-    answers: tuple[OutcomeArray, ...],
-    by_path: dict[Path, LeafColumn],
-    index: MetadataIndex,
-    before: LevelState,
+    question: _Question, answers: tuple[OutcomeArray, ...], before: LevelState
 ) -> tuple[tuple[OutcomeArray, ...], LevelState]:
-    open_ = before.alive & ~must_match(before.answers)
-    best = [_best_case(leaf, answer) for leaf, answer in zip(parts, answers, strict=True)]
+    best = [_best_case(leaf, answer) for leaf, answer in zip(question.parts, answers, strict=True)]
     # Where even "absent everywhere" would change nothing, no filter is fetched.
-    positions = np.flatnonzero(open_ & ~may_match(fold(predicate, best)))
-    if len(positions) == 0:
-        equality = any(probes(leaf) is not None for leaf in parts)
+    helpful = before.alive & ~may_match(question.fold(best))
+    if not helpful.any():
+        equality = any(probes(leaf) is not None for leaf in question.parts)
         why = "nothing is left that a filter could rule out" if equality else "no equality or IN to look up"
         return answers, LevelState("bloom_filter", before.answers, "not_applicable", why)
-    refined, found, reasons = [], 0, dict[str, None]()
-    for leaf, answer in zip(parts, answers, strict=True):
-        if probes(leaf) is None or not isinstance(leaf, ColumnLeaf):
+    refined: list[OutcomeArray] = []
+    found, reasons = 0, dict[str, None]()
+    for leaf, answer, lowest in zip(question.parts, answers, best, strict=True):
+        asked = np.flatnonzero(helpful & (answer != lowest))
+        if not isinstance(leaf, ColumnLeaf) or len(asked) == 0:
             refined.append(answer)
             continue
-        asked = positions[(answer[positions] & ~_best_case(leaf, answer)[positions]) != 0]
-        column = by_path[leaf.column]
-        filters = index.bloom_filters(column, asked)
+        column = question.columns[leaf.column]
+        filters = question.index.bloom_filters(column, asked)
         found += sum(not isinstance(blocks, str) for blocks in filters)
         reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
-        better = answer.copy()
         usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
-        better[asked] &= outcomes_from_filters(leaf, column, usable)
+        better = answer.copy()
+        better[asked] = intersect(answer[asked], outcomes_from_filters(leaf, column, usable))
         refined.append(better)
     status: Status = "consulted" if found else "absent"
-    state = LevelState("bloom_filter", fold(predicate, refined), status, "; ".join(list(reasons)[:3]))
-    return tuple(refined), state
+    return tuple(refined), LevelState("bloom_filter", question.fold(refined), status, "; ".join(list(reasons)[:3]))
 
 
 def _best_case(leaf: Leaf, answer: OutcomeArray) -> OutcomeArray:
@@ -177,19 +178,13 @@ def _best_case(leaf: Leaf, answer: OutcomeArray) -> OutcomeArray:
 
 
 def _page_level(
-    predicate: Predicate,
-    parts: Sequence[Leaf],
-    answers: tuple[OutcomeArray, ...],
-    by_path: dict[Path, LeafColumn],
-    index: MetadataIndex,
-    before: LevelState,
-    *,
-    wanted: bool,
+    question: _Question, answers: tuple[OutcomeArray, ...], before: LevelState, *, wanted: bool
 ) -> tuple[PageAnswers | None, LevelState]:
-    columns = [by_path[path] for path in columns_of(predicate)]
+    index = question.index
+    columns = [question.columns[path] for path in columns_of(question.predicate)]
     positions = np.flatnonzero(before.alive & ~must_match(before.answers))
     if not wanted or not columns or len(positions) == 0:
-        why = "not asked for" if not wanted else "nothing is left that a page index could rule out"
+        why = "nothing is left that a page index could rule out" if wanted else "not asked for"
         return None, LevelState("page_index", before.answers, "not_applicable", why)
     found = index.page_indexes(columns, positions)
     if all(isinstance(column_index, str) for row in found for column_index, _ in row):
@@ -201,9 +196,9 @@ def _page_level(
     segments = merge_borders(base, list(starts.values()))
     refined = [
         _on_segments(leaf, answer[positions], segments, pages, starts)
-        for leaf, answer in zip(parts, answers, strict=True)
+        for leaf, answer in zip(question.parts, answers, strict=True)
     ]
-    folded = fold(predicate, refined)
+    folded = fold(question.predicate, refined)
     after = before.answers.copy()
     after[positions] = np.bitwise_or.reduceat(folded, np.flatnonzero(np.diff(segments.row_group, prepend=-1)))
     return PageAnswers(positions, segments, folded, pages), LevelState("page_index", after, "consulted")
@@ -216,11 +211,12 @@ def _on_segments(
     pages: dict[Path, PageBatch],
     starts: dict[Path, NDArray[np.int64]],
 ) -> OutcomeArray:
+    # What holds for a row group holds for each part of it.
     inherited: OutcomeArray = by_group[segments.row_group]
     if not isinstance(leaf, ColumnLeaf):
         return inherited
     by_page = outcomes_from_bounds(leaf, pages[leaf.column].bounds)
-    return inherited & by_page[page_of_segment(segments, starts[leaf.column])]
+    return intersect(inherited, by_page[page_of_segment(segments, starts[leaf.column])])
 
 
 def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
@@ -230,6 +226,7 @@ def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None)
     ranges = whole_groups(np.flatnonzero(whole), index.row_count)
     matches = whole_groups(np.flatnonzero(whole & must_match(before.answers)), index.row_count)
     if pages is not None:
-        ranges = join(ranges, flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count))
-        matches = join(matches, flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count))
+        may = flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count)
+        must = flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count)
+        ranges, matches = join(ranges, may), join(matches, must)
     return make_access_plan(ranges, matches, index.row_count)

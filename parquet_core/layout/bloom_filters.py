@@ -1,0 +1,71 @@
+"""Presence of bloom filters in every row group of the columns that were to have one, or why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.layout.places import row_groups_place
+from parquet_core.layout_spec import Finding, Severity
+from parquet_core.schema import Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Report presence, size and fill per column, and the reason of an absence."""
+    positions = np.flatnonzero(index.row_count > 0)
+    for column in columns:
+        filters = index.bloom_filters(column, positions)
+        present = [blocks for blocks in filters if not isinstance(blocks, str)]
+        if present:
+            yield _presence(column, present, len(positions))
+        absent = [int(p) for p, blocks in zip(positions, filters, strict=True) if isinstance(blocks, str)]
+        if absent:
+            why, remedy = _cause(index, column, absent[0], filters[positions.tolist().index(absent[0])])
+            yield Finding(
+                "bloom_filter.absent",
+                Severity.ERROR,
+                row_groups_place(index, absent, column),
+                f"absent in {len(absent)} of {len(positions)} row groups: {why}",
+                remedy,
+            )
+
+
+def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) -> Finding:
+    size = sum(blocks.nbytes for blocks in present)
+    fill = [float(np.bitwise_count(blocks).sum()) / (blocks.nbytes * 8) for blocks in present]
+    # A probe sets one bit in each of 8 words; all 8 are set by chance with probability fill ** 8.
+    expected = float(np.mean([share**8 for share in fill]))
+    return Finding(
+        "bloom_filter.present",
+        Severity.INFO,
+        f"column {column.name}",
+        f"in {len(present)} of {row_groups} row groups, {size:,} bytes in all; bits set {np.mean(fill):.1%}, "
+        f"so about {expected:.2%} false positives",
+    )
+
+
+def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object) -> tuple[str, str]:
+    chunk = index.chunk(position, column)
+    if chunk is not None and chunk.bloom_filter is not None:
+        return f"it is there but must not be believed: {said}", "write the file again"
+    if column.physical is Physical.BOOLEAN:
+        return "a boolean column has no use for one (confirmed by the schema)", "take it out of the layout"
+    if chunk is not None and chunk.dictionary_only:
+        return (
+            (
+                "every data page is dictionary-encoded, and parquet-java writes no filter then; "
+                "the dictionary answers the same question exactly (confirmed by the encodings)"
+            ),
+            f"write with parquet.enable.dictionary#{column.name}=false to have the filter all the same",
+        )
+    return (
+        "it was not asked for when the file was written (inferred)",
+        f"write with parquet.bloom.filter.enabled#{column.name}=true; the spelling after # is case-sensitive",
+    )

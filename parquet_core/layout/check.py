@@ -1,0 +1,51 @@
+"""Check a table against the layout it should have."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.bloom_filters import check_bloom_filters
+from parquet_core.layout.column_indexes import check_column_indexes
+from parquet_core.layout.order import check_order
+from parquet_core.layout.overlap import check_overlap
+from parquet_core.layout.sizes import check_sizes
+from parquet_core.metadata_index import read_dataset
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from parquet_core.layout_spec import Finding, LayoutSpec
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
+    """Prove from the written bytes that a table has its layout.
+
+    `rows` also reads the sort key (and columns without a column index) to prove what bounds alone
+    cannot. What holds is reported too, as severity `info`. Raises LayoutError for a column that the
+    table lacks, TableNotFound, MalformedFile and StorageFailure.
+    """
+    index = read_dataset(table)
+    sort_key = [find_column(name, index, "sort_by") for name in layout.sort_by]
+    bloom = [find_column(name, index, "bloom") for name in layout.bloom]
+    return [
+        *check_column_indexes(index, read_values=rows),
+        *check_bloom_filters(index, bloom),
+        *check_overlap(index, sort_key),
+        *check_order(index, sort_key, read_rows=rows),
+        *check_sizes(index, layout),
+    ]
+
+
+def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
+    """Find a top-level column by its exact name; LayoutError says which may be meant."""
+    found = {column.path[0]: column for column in index.columns if len(column.path) == 1}
+    if name in found:
+        return found[name]
+    near = get_close_matches(name, found, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(list(found)[:10])}"
+    raise LayoutError(f"{place}: the table has no column {name}: {hint}")

@@ -1,0 +1,152 @@
+"""Presence of a column index for every column that can have one, or why not.
+
+Writers leave it out silently. parquet-java's rule of today (`ParquetFileWriter`): when the stored min
+and max values of a chunk's pages exceed MAX_STATS_SIZE = 4096 bytes a page on average.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.layout.places import row_groups_place
+from parquet_core.layout_spec import Finding, Severity
+from parquet_core.page_index import ColumnIndex, OffsetIndex
+from parquet_core.schema import Physical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+MAX_STATS_SIZE = 4096
+_FLOATS = {Physical.FLOAT, Physical.DOUBLE}
+
+
+def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator[Finding]:
+    """Report, per column, the margin of the indexes that are there and the cause of those that are not."""
+    positions = np.flatnonzero(index.row_count > 0)
+    found = index.page_indexes(index.columns, positions)
+    for number, column in enumerate(index.columns):
+        indexes = [row[number] for row in found]
+        present = [entry for entry, _ in indexes if isinstance(entry, ColumnIndex)]
+        if present:
+            yield _margin(column, present, len(positions))
+        absent = [int(p) for p, (entry, _) in zip(positions, indexes, strict=True) if isinstance(entry, str)]
+        if absent:
+            offsets = indexes[positions.tolist().index(absent[0])][1]
+            yield _absence(index, column, absent, offsets, read_values=read_values)
+        lost = [int(p) for p, (_, entry) in zip(positions, indexes, strict=True) if isinstance(entry, str)]
+        if lost:
+            yield Finding(
+                "offset_index.absent",
+                Severity.ERROR,
+                row_groups_place(index, lost, column),
+                f"no offset index in {len(lost)} of {len(positions)} row groups: readers cannot skip pages there",
+                "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
+            )
+
+
+def _margin(column: LeafColumn, present: list[ColumnIndex], row_groups: int) -> Finding:
+    means = [entry.mean_bound_bytes() for entry in present]
+    worst = max(means)
+    return Finding(
+        "column_index.present",
+        Severity.INFO,
+        f"column {column.name}",
+        f"in {len(present)} of {row_groups} row groups; min+max take {np.mean(means):.1f} bytes a page on average, "
+        f"{worst:.1f} at most: {worst / MAX_STATS_SIZE:.1%} of the {MAX_STATS_SIZE} that make the writer drop it",
+    )
+
+
+def _absence(
+    index: MetadataIndex, column: LeafColumn, positions: list[int], offsets: OffsetIndex | str, *, read_values: bool
+) -> Finding:
+    place = row_groups_place(index, positions, column)
+    count = f"absent in {len(positions)} of {int((index.row_count > 0).sum())} row groups"
+    if column.physical is Physical.INT96:
+        return Finding(
+            "column_index.not_applicable",
+            Severity.WARN,
+            place,
+            f"{count}: INT96 has no defined order, so writers make none (confirmed by the schema)",
+            "write timestamps with spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS",
+        )
+    cause, remedy = _cause(index, column, positions[0], offsets, read_values=read_values)
+    return Finding("column_index.absent", Severity.ERROR, place, f"{count}: {cause}", remedy)
+
+
+def _cause(
+    index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndex | str, *, read_values: bool
+) -> tuple[str, str]:
+    """Return why the index is absent, confirmed or inferred, and what to do."""
+    footer = index.footers[int(index.file[position])]
+    chunk = index.chunk(position, column)
+    statistics = None if chunk is None else chunk.statistics
+    if isinstance(offsets, str):
+        return (
+            f"the file has no page index at all; written by {footer.created_by or 'an unnamed writer'} (confirmed)",
+            "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
+        )
+    if read_values and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
+        confirmed = _cause_in_values(column, offsets, _values(index, column, position))
+        if confirmed is not None:
+            return confirmed
+    if chunk is not None and column.physical is Physical.BYTE_ARRAY and chunk.value_bytes is not None:
+        mean = chunk.value_bytes / max(chunk.num_values, 1)
+        if 2 * mean > MAX_STATS_SIZE:
+            return _max_stats_size(2 * mean, "inferred from the mean size of a value")
+    if column.physical in _FLOATS and statistics is not None and statistics.min_value is None:
+        return (
+            "a page holds NaN, so the writer gives no bounds (inferred)",
+            "write NaN as null if that is what it means",
+        )
+    return (
+        "statistics were switched off for this column, or a page has none (inferred)",
+        f"write without parquet.column.statistics.enabled#{column.name}=false",
+    )
+
+
+def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
+    return (
+        (
+            f"min+max of its pages take about {mean:,.0f} bytes a page, more than MAX_STATS_SIZE = {MAX_STATS_SIZE}, "
+            f"so the writer dropped it ({how})"
+        ),
+        "write with parquet.columnindex.truncate.length=64 (the default)",
+    )
+
+
+def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.ChunkedArray:
+    path = index.files[int(index.file[position])].path
+    with pq.ParquetFile(path) as file:
+        table = file.read_row_group(int(index.ordinal[position]), columns=[column.name])
+    return table.flatten().column(0) if table.num_columns else table.column(0)
+
+
+def _cause_in_values(column: LeafColumn, offsets: OffsetIndex, values: pa.ChunkedArray) -> tuple[str, str] | None:
+    if column.max_repetition_level or len(column.path) > 1:
+        return None
+    if column.physical in _FLOATS:
+        if pc.any(pc.is_nan(values)).as_py():
+            return "a page holds NaN, so the writer gives no bounds (confirmed by the values)", (
+                "write NaN as null if that is what it means"
+            )
+        return None
+    stops = np.append(offsets.first_row[1:], len(values))
+    sizes = [
+        _bound_bytes(values.slice(start, stop - start)) for start, stop in zip(offsets.first_row, stops, strict=True)
+    ]
+    mean = float(np.mean(sizes))
+    return _max_stats_size(mean, "confirmed by the values read, uncut") if mean > MAX_STATS_SIZE else None
+
+
+def _bound_bytes(page: pa.ChunkedArray) -> int:
+    extremes = pc.min_max(page.cast("binary"))
+    return sum(len(extremes[side].as_py() or b"") for side in ("min", "max"))

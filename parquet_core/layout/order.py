@@ -1,0 +1,124 @@
+"""Order of the sort key, proven at three strengths: bounds of row groups, bounds of pages, the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.layout.places import row_group_place
+from parquet_core.layout_spec import Finding, Severity
+from parquet_core.page_index import BoundaryOrder, ColumnIndex, boundary_order
+from parquet_core.schema import Physical
+from parquet_core.storage import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.bounds import Bounds
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+_REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
+
+
+def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_rows: bool) -> Iterator[Finding]:
+    """Report the order of the key inside every file, ascending with nulls first, at each strength."""
+    if not sort_key:
+        return
+    yield _by_row_groups(index, sort_key[0])
+    yield _by_pages(index, sort_key[0])
+    if read_rows:
+        yield _by_rows(index, sort_key)
+
+
+def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
+    bounds = index.bounds(column)
+    same_file = index.file[1:] == index.file[:-1]
+    steps = _falls(bounds)
+    broken = np.flatnonzero(same_file & steps)
+    if len(broken):
+        place = row_group_place(index, int(broken[0]) + 1, column)
+        message = f"strength row groups: {len(broken)} row groups begin below the end of the one before"
+        return Finding("order.row_groups", Severity.ERROR, place, message, _REMEDY)
+    message = (
+        f"strength row groups: ascending in all {len(index.files)} files, by the bounds of {len(index)} row groups"
+    )
+    return Finding("order.row_groups", Severity.INFO, f"column {column.name}", message)
+
+
+def _falls(bounds: Bounds) -> NDArray[np.bool_]:
+    """Tell for each container but the first whether it surely begins below the upper bound before it."""
+    falls = pc.less(bounds.lower[1:], bounds.upper[:-1])
+    flags: NDArray[np.bool_] = pc.fill_null(falls, fill_value=False).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
+    positions = np.flatnonzero(index.row_count > 0)
+    place = f"column {column.name}"
+    if column.physical is Physical.BYTE_ARRAY:
+        message = "strength pages: not provable, a column index may hold cut strings; see strength rows"
+        return Finding("order.pages", Severity.INFO, place, message)
+    batch = index.pages(column, positions)
+    indexes = index.page_indexes([column], positions)
+    edges = np.searchsorted(batch.row_group, np.arange(len(positions) + 1))
+    proven, single, flags_differ = 0, 0, 0
+    for i, (((written, _),), start, stop) in enumerate(zip(indexes, edges[:-1], edges[1:], strict=True)):
+        if not isinstance(written, ColumnIndex):
+            where = row_group_place(index, int(positions[i]), column)
+            message = f"strength pages: no usable column index ({written})"
+            return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
+        pages = batch.bounds.take(np.arange(start, stop))
+        order = boundary_order(pages.lower, pages.upper)
+        if order is not BoundaryOrder.ASCENDING or _falls(pages).any():
+            where = row_group_place(index, int(positions[i]), column)
+            message = f"strength pages: its {stop - start} pages are {order.name} or overlap"
+            return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
+        single += stop - start < 2
+        proven += stop - start >= 2
+        flags_differ += written.boundary_order != order
+    message = f"strength pages: ASCENDING without overlap in {proven} row groups of two pages or more"
+    message += f"; {single} row groups have one page, which proves nothing" if single else ""
+    message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
+    return Finding("order.pages", Severity.INFO if proven else Severity.WARN, place, message, _one_page(proven))
+
+
+def _one_page(proven: int) -> str:
+    return "" if proven else "write smaller pages (page_rows) to have their order proven"
+
+
+def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
+    names = [column.name for column in sort_key]
+    total = 0
+    for file in index.files:
+        with pq.ParquetFile(file.path) as parquet:
+            table = parquet.read(columns=names)
+        broken = first_unsorted(table, names)
+        if broken is not None:
+            place = f"{name_of(file)}, row {broken:,}, column {', '.join(names)}"
+            message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"
+            return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
+        total += table.num_rows
+    message = f"strength rows: all {total:,} rows ascend inside their files"
+    return Finding("order.rows", Severity.INFO, f"column {', '.join(names)}", message)
+
+
+def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
+    """Return the first row that sorts before its predecessor by these columns, nulls first; None if none does."""
+    falls = np.zeros(max(table.num_rows - 1, 0), np.bool_)
+    tied = np.ones_like(falls)
+    for name in names:
+        values = table.column(name).combine_chunks()
+        values = values.cast(pa.binary()) if pa.types.is_string(values.type) else values
+        ranked = pc.rank(values, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+        step = np.diff(ranked.to_numpy().astype(np.int64))
+        falls |= tied & (step < 0)
+        tied &= step == 0
+    broken = np.flatnonzero(falls)
+    return int(broken[0]) + 1 if len(broken) else None

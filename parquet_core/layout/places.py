@@ -1,0 +1,25 @@
+"""How findings name a place: file, row group, column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.storage import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
+    """Name one row group, and a column of it."""
+    place = f"{name_of(index.files[int(index.file[position])])}, row group {index.ordinal[position]}"
+    return place if column is None else f"{place}, column {column.name}"
+
+
+def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
+    """Name the first of several row groups and say how many more there are."""
+    place = row_group_place(index, positions[0], column)
+    return place if len(positions) == 1 else f"{place} (and {len(positions) - 1} more row groups)"

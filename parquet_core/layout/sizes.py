@@ -1,0 +1,53 @@
+"""Row groups and pages: as small as asked, or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.layout.places import row_group_place
+from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+from parquet_core.page_index import OffsetIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.metadata_index import MetadataIndex
+
+
+def check_sizes(index: MetadataIndex, layout: LayoutSpec) -> Iterator[Finding]:
+    """Report row groups and pages with more rows than the layout allows."""
+    yield _row_groups(index, layout)
+    yield _pages(index, layout)
+
+
+def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
+    rows, limit = index.row_count, layout.row_group_rows
+    largest = int(rows.max(initial=0))
+    if limit is not None and largest > limit:
+        place = row_group_place(index, int(np.argmax(rows)))
+        message = (
+            f"{int((rows > limit).sum())} of {len(rows)} row groups have more than {limit:,} rows, at most {largest:,}"
+        )
+        remedy = f"write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
+        return Finding("size.row_groups", Severity.WARN, place, message, remedy)
+    message = f"{len(rows)} row groups in {len(index.files)} files, at most {largest:,} rows"
+    return Finding("size.row_groups", Severity.INFO, "table", message)
+
+
+def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
+    positions = np.flatnonzero(index.row_count > 0)
+    largest, where, pages = 0, "table", 0
+    for position, row in zip(positions, index.page_indexes(index.columns, positions), strict=True):
+        for column, (_, offsets) in zip(index.columns, row, strict=True):
+            if isinstance(offsets, OffsetIndex):
+                pages += len(offsets)
+                rows = int(offsets.row_counts(int(index.row_count[position])).max())
+                if rows > largest:
+                    largest, where = rows, row_group_place(index, int(position), column)
+    if largest > layout.page_rows:
+        message = f"the largest of {pages:,} pages has {largest:,} rows, more than {layout.page_rows:,}"
+        remedy = f"write with parquet.page.row.count.limit={layout.page_rows}"
+        return Finding("size.pages", Severity.WARN, where, message, remedy)
+    return Finding("size.pages", Severity.INFO, "table", f"{pages:,} pages, at most {largest:,} rows")

@@ -1,0 +1,24 @@
+"""Values of any ordered type as integers in the same order, so that numpy can search and merge them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
+    """Rank arrays of one type together: equal values share a rank; nulls get ranks above all values.
+
+    >>> [r.tolist() for r in ranks(pa.array(["b", "a"]), pa.array(["c", "b"]))]
+    [[2, 1], [3, 2]]
+    """
+    together = pa.concat_arrays(arrays)
+    ranked = pc.rank(together, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
+    numbers = ranked.to_numpy().astype(np.int64)
+    return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

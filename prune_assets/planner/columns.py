@@ -1,0 +1,38 @@
+"""Which leaf columns a read touches."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import UnknownColumn
+from parquet_core.predicate import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Predicate
+    from parquet_core.schema import LeafColumn
+
+
+def columns_to_read(
+    table: Sequence[LeafColumn], names: Sequence[str] | None, predicate: Predicate
+) -> tuple[LeafColumn, ...]:
+    """Return the leaves under the named top-level columns (all when None) and those of the predicate."""
+    if names is None:
+        return tuple(table)
+    wanted = {resolve(name, table) for name in names} | {path[0] for path in columns_of(predicate)}
+    return tuple(column for column in table if column.path[0] in wanted)
+
+
+def resolve(name: str, table: Sequence[LeafColumn]) -> str:
+    """Return the spelling of a top-level column, case ignored; UnknownColumn says which may be meant."""
+    tops = list(dict.fromkeys(column.path[0] for column in table))
+    if name in tops:
+        return name
+    same = [top for top in tops if top.lower() == name.lower()]
+    if len(same) == 1:
+        return same[0]
+    near = get_close_matches(name, tops, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(tops[:10])}"
+    raise UnknownColumn(f"unknown column {name}: {hint}")

@@ -1,0 +1,218 @@
+"""Implied predicates: what the surviving data has in common, as plain ranges that Spark pushes down.
+
+Spark's reader takes no verdict on a row group, but it does skip by ranges. Every selected row lies
+in a surviving container, so the union of the survivors' bounds on a column holds for every selected
+row and may be ANDed to the filter. It is worth it where it covers what Spark would not skip by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import may_match, unknown
+from parquet_core.predicate import ColumnLeaf, leaves
+from parquet_core.pruning import fold
+from parquet_core.ranks import ranks
+from parquet_core.schema import SortOrder
+from parquet_core.segments import page_of_segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.bounds import Bounds
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf
+    from parquet_core.schema import LeafColumn
+    from prune_assets.planner.levels import Evaluation, PageAnswers
+
+    Flags = NDArray[np.bool_]
+    Positions = NDArray[np.int64]
+
+MAX_RANGES = 10
+# Of a wide table, so many columns are tried beside those of the predicate.
+MAX_CANDIDATES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ImpliedPredicate:
+    """`column` lies in one of the closed `ranges`, or is null where `nulls`.
+
+    `ranges` are (low, high) scalars of the column's type, ascending, disjoint, at most 10.
+    """
+
+    column: LeafColumn
+    ranges: tuple[tuple[pa.Scalar, pa.Scalar], ...]
+    nulls: bool
+
+
+def implied_predicate(evaluation: Evaluation, index: MetadataIndex) -> ImpliedPredicate | None:
+    """Return the column and ranges that exclude the most rows which Spark would read otherwise.
+
+    None when nothing survives, when Spark skips as much by itself, or when no column has bounds
+    in every surviving container.
+    """
+    containers = _containers(evaluation, index)
+    found = (
+        []
+        if not containers.kept.any()
+        else [_on(column, containers, index) for column in _candidates(containers, index)]
+    )
+    best = max((entry for entry in found if entry is not None), key=lambda entry: entry[0], default=None)
+    return None if best is None else best[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Containers:
+    """Row groups that were decided whole, then the segments of the others.
+
+    `row_group` has an entry per container; `kept`: a row of it may be selected; `gain`: the rows that
+    the plan skips and Spark, left alone, would read.
+    """
+
+    row_group: Positions
+    kept: Flags
+    gain: Positions
+    pages: PageAnswers | None
+    page_base: Positions
+
+
+def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
+    pages = evaluation.page_answers
+    cut = np.zeros(0, np.int64) if pages is None else pages.positions
+    whole = np.setdiff1d(np.flatnonzero(index.row_count > 0), cut)
+    kept = evaluation.bloom.alive[whole]
+    gain = np.where(kept | ~evaluation.statistics.alive[whole], 0, index.row_count[whole])
+    base = np.cumsum(index.row_count[cut]) - index.row_count[cut]
+    if pages is None:
+        return _Containers(whole, kept, gain, None, base)
+    stops = np.append(pages.segments.start[1:], index.row_count[cut].sum())
+    by_plan = may_match(pages.answers)
+    by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages, base)))
+    lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
+    return _Containers(
+        np.concatenate([whole, cut[pages.segments.row_group]]),
+        np.concatenate([kept, by_plan]),
+        np.concatenate([gain, lost]),
+        pages,
+        base,
+    )
+
+
+def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers, base: Positions) -> list[OutcomeArray]:
+    """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
+
+    def answer(leaf: Leaf) -> OutcomeArray:
+        if not isinstance(leaf, ColumnLeaf):
+            return unknown(len(pages.segments))
+        batch = pages.pages[leaf.column]
+        chosen = page_of_segment(pages.segments, base[batch.row_group] + batch.first_row)
+        by_segment: OutcomeArray = outcomes_from_bounds(leaf, batch.bounds)[chosen]
+        return by_segment
+
+    return [answer(leaf) for leaf in leaves(evaluation.predicate)]
+
+
+def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
+    asked = set() if containers.pages is None else set(containers.pages.pages)
+    prunable = [column for column in index.columns if not column.unsupported and column.order != SortOrder.UNDEFINED]
+    prunable.sort(key=lambda column: (column.path not in asked, column.index))
+    return prunable[: len(asked) + MAX_CANDIDATES]
+
+
+def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, ImpliedPredicate] | None:
+    """Return the rows gained and the predicate on one column; None when it gains nothing."""
+    low, high, may_be_null, no_value = _bounds(column, containers, index)
+    survivors = np.flatnonzero(containers.kept & ~no_value)
+    if len(survivors) == 0 or low.take(survivors).null_count or high.take(survivors).null_count:
+        return None
+    nulls = bool(may_be_null[containers.kept].any())
+    # With "OR column IS NULL" in the filter, whatever may hold a null is kept.
+    keeps_nulls = may_be_null & nulls
+    low_rank, high_rank = ranks(low, high)
+    first, last = _merge(low_rank[survivors], high_rank[survivors])
+    first, last = survivors[first], survivors[last]
+    gain = _gain_by_gap(low_rank, high_rank, first, last, _excludable(containers, low, high, keeps_nulls))
+    if gain.sum() == 0:
+        return None
+    inner = gain[1:-1]
+    widest = np.sort(np.argsort(-inner, kind="stable")[: MAX_RANGES - 1])
+    split = widest[inner[widest] > 0]
+    begins = first[np.concatenate([[0], split + 1]).astype(np.int64)]
+    ends = last[np.concatenate([split, [len(last) - 1]]).astype(np.int64)]
+    literals = [
+        (_literal(column, low[int(a)]), _literal(column, high[int(b)])) for a, b in zip(begins, ends, strict=True)
+    ]
+    pairs = tuple((a, b) for a, b in literals if a is not None and b is not None)
+    gained = int(gain[0] + gain[-1] + inner[split].sum())
+    return (gained, ImpliedPredicate(column, pairs, nulls)) if len(pairs) == len(literals) else None
+
+
+def _bounds(
+    column: LeafColumn, containers: _Containers, index: MetadataIndex
+) -> tuple[pa.Array, pa.Array, Flags, Flags]:
+    """Return lower, upper, may-be-null and has-no-value per container, by page where pages were read."""
+    by_group = index.bounds(column).take(containers.row_group)
+    low, high = by_group.lower, by_group.upper
+    may_be_null, no_value = _nulls(by_group)
+    pages = containers.pages
+    if pages is None or column.path not in pages.pages:
+        return low, high, may_be_null, no_value
+    batch = pages.pages[column.path]
+    by_page = batch.bounds.take(
+        page_of_segment(pages.segments, containers.page_base[batch.row_group] + batch.first_row)
+    )
+    cut = len(by_group) - len(by_page)
+    page_null, page_no_value = _nulls(by_page)
+    return (
+        pa.concat_arrays([low[:cut], pc.coalesce(by_page.lower, low[cut:])]),
+        pa.concat_arrays([high[:cut], pc.coalesce(by_page.upper, high[cut:])]),
+        np.concatenate([may_be_null[:cut], may_be_null[cut:] & page_null]),
+        np.concatenate([no_value[:cut], no_value[cut:] | page_no_value]),
+    )
+
+
+def _nulls(bounds: Bounds) -> tuple[Flags, Flags]:
+    none = pc.fill_null(pc.equal(bounds.null_count, 0), fill_value=False)
+    only = pc.fill_null(pc.equal(bounds.null_count, pa.array(bounds.row_count)), fill_value=False)
+    return ~none.to_numpy(zero_copy_only=False), only.to_numpy(zero_copy_only=False)
+
+
+def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nulls: Flags) -> Positions:
+    known = pc.and_(pc.is_valid(low), pc.is_valid(high)).to_numpy(zero_copy_only=False)
+    return np.where(known & ~keeps_nulls, containers.gain, 0)
+
+
+def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
+    """Join overlapping intervals; returns, per joined one, which interval holds its low and its high end."""
+    order = np.argsort(low, kind="stable")
+    reach = np.maximum.accumulate(high[order])
+    begins = np.concatenate([[True], low[order][1:] > reach[:-1]])
+    starts = np.flatnonzero(begins)
+    stops = np.append(starts[1:], len(order))
+    ends = [order[a + int(np.argmax(high[order[a:b]]))] for a, b in zip(starts, stops, strict=True)]
+    return order[starts], np.array(ends, np.int64)
+
+
+def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
+    """Sum the gain of the containers that lie wholly below, between and above the ranges."""
+    paying = np.flatnonzero(gain)
+    gap = np.searchsorted(low[first], low[paying], side="right")
+    after = (gap == 0) | (high[last][np.maximum(gap - 1, 0)] < low[paying])
+    before = (gap == len(first)) | (high[paying] < low[first][np.minimum(gap, len(first) - 1)])
+    outside = after & before
+    return np.bincount(gap[outside], weights=gain[paying][outside], minlength=len(first) + 1).astype(np.int64)
+
+
+def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
+    """Return the bound in the column's type; None for a cut string that is no UTF-8 any more."""
+    try:
+        return bound.cast(column.type)
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,108 @@
+"""Plan a read: which rows of which row groups a predicate may select, and the report about it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from parquet_core.access_plan import Verdict
+from parquet_core.errors import WrongUse
+from parquet_core.metadata_index import read_dataset
+from prune_assets.planner.columns import columns_to_read
+from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
+from prune_assets.planner.levels import Evaluation, evaluate
+from prune_assets.planner.summary import file_reports, summarize
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.lowering import LoweredPredicate, lower
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+    from parquet_core.storage import DataFile
+    from prune_assets.report.skip_report import FileReport, SkipReport
+
+Depth = Literal["row_groups", "pages"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to read of a table for a predicate.
+
+    `index` holds the metadata it rests on, `evaluation` the answers of every level; `files` and
+    `report` are made from them on first use. `seconds` and the traffic figures cover the planning.
+    """
+
+    table: str
+    lowered: LoweredPredicate
+    columns: tuple[LeafColumn, ...]
+    index: MetadataIndex
+    evaluation: Evaluation
+    seconds: float
+    requests: int
+    fetched: dict[str, int]
+
+    @cached_property
+    def files(self) -> tuple[FileReport, ...]:
+        """What happens to every file, row group by row group."""
+        return file_reports(self)
+
+    @cached_property
+    def report(self) -> SkipReport:
+        """What is skipped, out of how much, by which level and why."""
+        return summarize(self)
+
+    @cached_property
+    def implied(self) -> ImpliedPredicate | None:
+        """The range on one column that hands over to Spark what Spark would not skip by itself."""
+        return implied_predicate(self.evaluation, self.index)
+
+    @property
+    def surviving_files(self) -> tuple[DataFile, ...]:
+        """The files of which at least one row is read."""
+        kept = set(self.index.file[self.evaluation.access.verdict != Verdict.SKIP].tolist())
+        return tuple(file for i, file in enumerate(self.index.files) if i in kept)
+
+
+def plan(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    where: str,
+    columns: Sequence[str] | None = None,
+    session: SparkSession | SparkSemantics | None = None,
+    depth: Depth = "pages",
+) -> Plan:
+    """Plan which rows of a table a predicate in Spark SQL may select.
+
+    `table`: a directory, file, glob or list of files. `columns`: what will be read, by default all;
+    it decides which bytes count. `depth`: how deep to look. Raises WrongUse (PredicateSyntaxError,
+    UnknownColumn, PredicateTypeError, TableNotFound), MalformedFile and StorageFailure.
+    """
+    if depth not in {"row_groups", "pages"}:
+        raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
+    started = time.perf_counter()
+    index = read_dataset(table)
+    lowered = lower(where, index.columns, semantics=_semantics(session))
+    evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
+    return Plan(
+        table=table if isinstance(table, str) else str(table),
+        lowered=lowered,
+        columns=columns_to_read(index.columns, columns, lowered.predicate),
+        index=index,
+        evaluation=evaluation,
+        seconds=time.perf_counter() - started,
+        requests=index.traffic.requests,
+        fetched=dict(index.traffic.bytes),
+    )
+
+
+def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
+    if session is None:
+        return SparkSemantics()
+    return session if isinstance(session, SparkSemantics) else SparkSemantics.of(session)

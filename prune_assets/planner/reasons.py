@@ -1,0 +1,80 @@
+"""Why a row group was skipped or kept, in words that name leaf, evidence and bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.outcomes import may_match
+from parquet_core.predicate import ColumnLeaf, conjuncts_of, leaves
+from parquet_core.pruning import fold
+from prune_assets.sql.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
+    from prune_assets.planner.levels import Evaluation
+
+MAX_VALUE_CHARACTERS = 40
+
+
+class Reasons:
+    """Words for the row groups of one evaluation; the folds of its conjuncts are made once."""
+
+    def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
+        self._index = index
+        self._conjuncts = conjuncts_of(evaluation.predicate)
+        self._by_statistics = _fold_each(self._conjuncts, evaluation.statistics_answers)
+        self._by_bloom = _fold_each(self._conjuncts, evaluation.leaf_answers)
+
+    def skipped_by_statistics(self, position: int) -> str:
+        """Say which conjunct the bounds of a row group rule out."""
+        return self._first_denied(self._by_statistics, position, "")
+
+    def skipped_by_bloom(self, position: int) -> str:
+        """Say which conjunct is ruled out once bloom filters deny its values."""
+        return self._first_denied(self._by_bloom, position, "a bloom filter denies its value; ")
+
+    def kept(self, position: int) -> str:
+        """Say which conjuncts could not be ruled out, with the bounds that leave them open."""
+        open_ = [conjunct for conjunct in self._conjuncts if self._bounds(conjunct, position)]
+        said = [f"{render(conjunct)}: {self._bounds(conjunct, position)}" for conjunct in open_]
+        return "; ".join(said) if said else "no metadata can answer the predicate"
+
+    def _first_denied(self, folds: Sequence[OutcomeArray], position: int, evidence: str) -> str:
+        for conjunct, answers in zip(self._conjuncts, folds, strict=True):
+            if not may_match(answers[position : position + 1])[0]:
+                return f"{render(conjunct)}: {evidence}{self._bounds(conjunct, position)}"
+        return f"no row can satisfy all of: {'; '.join(map(render, self._conjuncts))}"
+
+    def _bounds(self, predicate: Predicate, position: int) -> str:
+        by_path = {column.path: column for column in self._index.columns}
+        asked = dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf))
+        said = []
+        for path in asked:
+            column = by_path[path]
+            bounds = self._index.bounds(column)
+            low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
+            said.append(f"{column.name} in [{_show(low)}, {_show(high)}], {_show(nulls)} nulls")
+        return ", ".join(said)
+
+
+def _fold_each(conjuncts: Sequence[Predicate], answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
+    folds, first = [], 0
+    for conjunct in conjuncts:
+        count = sum(1 for _ in leaves(conjunct))
+        folds.append(fold(conjunct, answers[first : first + count]))
+        first += count
+    return folds
+
+
+def _show(value: pa.Scalar) -> str:
+    plain = value.as_py()
+    if plain is None:
+        return "unknown"
+    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"

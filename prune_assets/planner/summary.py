@@ -1,0 +1,151 @@
+"""From a plan to its skip report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.access_plan import RangeList, Verdict
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner.extents import Kept, Sizes, extent_of, kept_by, measure
+from prune_assets.planner.levels import evaluate
+from prune_assets.planner.reasons import Reasons
+from prune_assets.report.skip_report import (
+    Conjunct,
+    Extent,
+    FileReport,
+    Level,
+    RowGroupReport,
+    SkipReport,
+    UnsupportedPart,
+)
+from prune_assets.sql.render import render_implied
+
+if TYPE_CHECKING:
+    from prune_assets.planner.levels import Evaluation
+    from prune_assets.planner.plan import Plan
+
+_VERDICTS = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
+
+
+def summarize(plan: Plan) -> SkipReport:
+    """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
+    sizes, kept = _measure(plan)
+    total = extent_of(plan.index, sizes, np.ones(len(plan.index), np.bool_))
+    return SkipReport(
+        table=plan.table,
+        predicate=plan.lowered.sql,
+        normalized=plan.lowered.normalized,
+        unsupported=_unsupported(plan),
+        levels=_levels(plan.evaluation, plan, sizes, kept),
+        total=total,
+        kept=kept.extent(plan.index),
+        conjuncts=_conjuncts(plan, sizes, total),
+        files=plan.files,
+        implied=() if plan.implied is None else (render_implied(plan.implied),),
+        requests=plan.requests,
+        bytes_fetched=sum(plan.fetched.values()),
+        index_bytes=plan.fetched.get("index", 0),
+        bloom_bytes=plan.fetched.get("bloom", 0),
+        seconds=plan.seconds,
+        estimated=kept.estimated,
+    )
+
+
+def _measure(plan: Plan) -> tuple[Sizes, Kept]:
+    sizes = measure(plan.index, plan.columns)
+    return sizes, kept_by(plan.evaluation.access, plan.index, plan.columns, sizes)
+
+
+def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
+    found = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
+    return tuple(UnsupportedPart(leaf.sql, leaf.reason, leaf.remedy) for leaf in dict.fromkeys(found))
+
+
+def _levels(evaluation: Evaluation, plan: Plan, sizes: Sizes, kept: Kept) -> tuple[Level, ...]:
+    before = extent_of(plan.index, sizes, np.ones(len(plan.index), np.bool_))
+    found = []
+    for state in evaluation.levels:
+        paged = state is evaluation.pages
+        after = kept.extent(plan.index) if paged else extent_of(plan.index, sizes, state.alive)
+        found.append(
+            Level(
+                level=state.level,
+                unit="page" if paged else "row group",
+                total=before,
+                kept=after,
+                skipped_rows=before.rows - after.rows,
+                skipped_bytes=before.bytes - after.bytes,
+                status=state.status,
+                why=state.why,
+            )
+        )
+        before = after
+    return tuple(found)
+
+
+def _conjuncts(plan: Plan, sizes: Sizes, total: Extent) -> tuple[Conjunct, ...]:
+    """Ask each conjunct alone through every level; the predicate itself when there is only one."""
+    found = []
+    for sql, predicate in plan.lowered.conjuncts:
+        alone = plan.evaluation if len(plan.lowered.conjuncts) == 1 else evaluate(predicate, plan.index)
+        kept = kept_by(alone.access, plan.index, plan.columns, sizes).extent(plan.index)
+        found.append(Conjunct(sql, total.bytes - kept.bytes))
+    return tuple(found)
+
+
+def file_reports(plan: Plan) -> tuple[FileReport, ...]:
+    """Say of every file and row group what is read of it and why."""
+    sizes, kept = _measure(plan)
+    reasons = Reasons(plan.evaluation, plan.index)
+    groups = [_row_group(plan, i, sizes, kept, reasons) for i in range(len(plan.index))]
+    firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
+    return tuple(
+        FileReport(
+            file.path, _file_verdict(groups[firsts[i] : firsts[i + 1]]), tuple(groups[firsts[i] : firsts[i + 1]])
+        )
+        for i, file in enumerate(plan.index.files)
+    )
+
+
+def _file_verdict(groups: list[RowGroupReport]) -> str:
+    verdicts = {group.verdict for group in groups}
+    if verdicts <= {"skip"}:
+        return "skip"
+    return "scan" if verdicts == {"scan"} else "selection"
+
+
+def _row_group(plan: Plan, position: int, sizes: Sizes, kept: Kept, reasons: Reasons) -> RowGroupReport:
+    evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
+    level, reason = _attribute(evaluation, position, rows, int(kept.rows[position]), reasons)
+    asked = [state.level for state in evaluation.levels if state.status == "consulted"]
+    return RowGroupReport(
+        index=int(plan.index.ordinal[position]),
+        row_count=rows,
+        verdict=_VERDICTS[Verdict(evaluation.access.verdict[position])],
+        ranges=_pairs(evaluation.access.ranges, position),
+        matches=_pairs(evaluation.access.matches, position),
+        evidence=tuple(asked[: asked.index(level) + 1]) if level in asked else tuple(asked),
+        reason=reason,
+        level=level,
+        bytes=int(sizes.bytes[position]),
+        kept_bytes=int(kept.bytes[position]),
+    )
+
+
+def _attribute(evaluation: Evaluation, position: int, rows: int, kept_rows: int, reasons: Reasons) -> tuple[str, str]:
+    """Credit a row group, or rows of it, to the first level that drops them."""
+    if rows == 0:
+        return "row_group_statistics", "it has no rows"
+    if not evaluation.statistics.alive[position]:
+        return evaluation.statistics.level, reasons.skipped_by_statistics(position)
+    if not evaluation.bloom.alive[position]:
+        return evaluation.bloom.level, reasons.skipped_by_bloom(position)
+    if kept_rows < rows:
+        return evaluation.pages.level, f"page bounds rule out {rows - kept_rows:,} of {rows:,} rows"
+    return "", f"could not be ruled out: {reasons.kept(position)}"
+
+
+def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
+    return tuple((int(start), int(stop)) for start, stop in ranges.of(position))
