@@ -63,6 +63,8 @@ def spans(ranges: Iterable[tuple[int, int]], row_count: int, resolution: int) ->
     >>> spans([(0, 1), (500, 510), (990, 1000)], 1000, 20)
     ((0, 1), (10, 11), (19, 20))
     """
+    if row_count == 0:
+        return ()
     found: list[tuple[int, int]] = []
     for first, last in ranges:
         start, stop = first * resolution // row_count, -(-last * resolution // row_count)

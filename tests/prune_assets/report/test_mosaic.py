@@ -33,6 +33,10 @@ def test_spans_cover_every_row_that_is_read_and_stay_sorted(drawn, resolution):
     assert not edges or (edges[0] >= 0 and edges[-1] <= resolution)
 
 
+def test_no_rows_have_no_spans():
+    assert spans([(0, 0)], 0, 10) == ()
+
+
 def group(verdict, *, level="", ranges=(), size=100, kept=0):
     return PlacedRowGroup("f", RowGroupReport(0, 1_000, verdict, ranges, (), (), "", level, size, kept))
 
