@@ -100,6 +100,6 @@ def _severity(severity: Severity, findings: Sequence[Finding]) -> list[Renderabl
     for finding in findings:
         message = Text(printable(finding.message))
         if finding.remedy:
-            message.append(f"\n{printable(finding.remedy)}", style="dim")
+            message.append(f"\nremedy: {printable(finding.remedy)}", style="dim")
         grid.add_row(Text(printable(finding.code)), Text(printable(finding.location)), message)
     return [Text(f"\n{severity.value} ({len(findings):,})", style=_STYLES[severity]), grid]

@@ -46,6 +46,7 @@ class Page(NamedTuple):
     map: Mosaic
     kept: tuple[PlacedRowGroup, ...]
     kept_count: int
+    any_matches: bool
     script: str
     script_hash: str
 
@@ -66,6 +67,7 @@ def _page(report: SkipReport) -> Page:
         map=mosaic(report, colours),
         kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
         kept_count=len(kept),
+        any_matches=any(item.row_group.matches for item in kept),
         script=script,
         # The page's own policy lets this script run and no other, should escaping ever fail.
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),

@@ -156,6 +156,15 @@ def test_legend_names_levels_that_skip(page):
     )
 
 
+def test_legend_names_proven_matches_only_where_there_are_any(report, page):
+    def without_matches(file):
+        return replace(file, row_groups=tuple(replace(group, matches=()) for group in file.row_groups))
+
+    none = replace(report, files=tuple(map(without_matches, report.files)))
+    assert "proven to match" in page.text("li")
+    assert "proven to match" not in Page(to_html(none)).text("li")
+
+
 def test_kept_row_groups_are_listed_with_their_reason(report, page):
     cells = page.text("td")
     for item in kept_row_groups(report):
