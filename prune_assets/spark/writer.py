@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,7 @@ def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...]) -> N
     nested = next((file for file in old if Path(file).parent != directory), None)
     if nested is not None:
         raise UnsupportedFeature(f"{nested}: appending to a table of partition directories is not supported yet")
-    existing = df.sparkSession.read.parquet(old[0]).schema
+    existing = df.sparkSession.read.parquet(_literal(old[0])).schema
     theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
     for field in df.schema.fields:
         mine = field.dataType.simpleString()
@@ -116,6 +117,11 @@ def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...]) -> N
         raise WrongUse(
             f"{directory}: the table has column {next(iter(theirs))}, the data lack it; append the same schema"
         )
+
+
+def _literal(path: str) -> str:
+    """Name one local file for a reader that would take `[` or `*` for a pattern."""
+    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
 def _arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:
@@ -151,7 +157,7 @@ def _stage(df: DataFrame, stage: Path, options: dict[str, str]) -> int:
     # Above the shuffle: below it the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     with _conf(df.sparkSession, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"):
-        counted.write.options(**options).mode("error").parquet(stage.absolute().as_uri())
+        counted.write.options(**options).mode("error").parquet(f"file:{stage.absolute()}")
     return int(passed.get["rows"])
 
 

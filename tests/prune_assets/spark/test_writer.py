@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as fn
+
+from parquet_core.errors import LayoutError, MalformedFile, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.layout_spec import LayoutSpec
+from prune_assets.spark import staging, writer
+from prune_assets.spark.writer import write
+
+pytestmark = pytest.mark.spark
+
+LAYOUT = LayoutSpec(sort_by=("k",), bloom={"id": 0.01}, page_rows=100, row_group_rows=500, files=3)
+TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
+
+
+@pytest.fixture
+def numbers(spark):
+    """3,000 rows: a shuffled key with duplicates and nulls, a distinct id, a time, a decimal and a string."""
+    return spark.range(3_000).select(
+        "id",
+        fn.when(fn.col("id") % 97 != 0, fn.col("id") * 7919 % 211).alias("k"),
+        fn.timestamp_seconds(fn.col("id") + 1_600_000_000).alias("at"),
+        (fn.col("id") / 4).cast("decimal(12,2)").alias("price"),
+        fn.concat(fn.lit("row "), fn.col("id") % 5).alias("label"),
+    )
+
+
+def contents(df):
+    return sorted(df.collect(), key=lambda row: row["id"])
+
+
+def keys_in(file):
+    return pq.read_table(file, columns=["k"])["k"].to_pylist()
+
+
+def nulls_first(key):
+    return (key is not None, key)
+
+
+def visible(table):
+    return sorted(path.name for path in Path(table).iterdir())
+
+
+def test_the_rows_come_back(spark, numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=LAYOUT)
+    assert contents(spark.read.parquet(str(tmp_path / "t"))) == contents(numbers)
+    assert result.rows == 3_000
+    assert result.bytes == sum(Path(file).stat().st_size for file in result.files)
+    assert result.removed == ()
+
+
+def test_files_are_sorted_and_do_not_overlap(numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=LAYOUT)
+    assert len(result.files) == 3
+    keys = [keys_in(file) for file in result.files]
+    for inside in keys:
+        assert inside == sorted(inside, key=nulls_first)
+    assert keys[0][0] is None  # nulls come first
+    for left, right in pairwise(keys):
+        assert nulls_first(left[-1]) < nulls_first(right[0])  # equal keys share a file
+
+
+def test_row_groups_pages_and_bloom_filters_are_as_asked(numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=LAYOUT)
+    groups = 0
+    for file in result.files:
+        footer = pq.read_metadata(file)
+        groups += footer.num_row_groups
+        for index in range(footer.num_row_groups):
+            group = footer.row_group(index)
+            assert group.num_rows <= 500
+            columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+            assert columns["id"].bloom_filter_offset is not None
+            assert all(columns[name].bloom_filter_offset is None for name in ("k", "at", "label"))
+            assert all(column.has_column_index for column in columns.values())
+            assert columns["at"].physical_type == "INT64"  # INT96 has no statistics
+            assert columns["at"].statistics.has_min_max
+        assert all(footer.row_group(i).num_rows == 500 for i in range(footer.num_row_groups - 1))
+    assert groups == result.row_groups
+
+
+def test_small_pages_are_respected(spark, tmp_path):
+    result = write(spark.range(100), tmp_path / "t", layout=LayoutSpec(sort_by=("id",), page_rows=7, files=1))
+    assert data_pages(spark, result.files[0]) == [7] * 14 + [2]
+
+
+def test_pages_of_wide_rows_end_before_a_hundred_rows(spark, tmp_path):
+    wide = spark.range(200).select("id", fn.repeat(fn.sha2(fn.col("id").cast("string"), 512), 16).alias("text"))
+    layout = LayoutSpec(sort_by=("id",), page_rows=100, page_bytes=16 << 10, files=1)
+    result = write(wide, tmp_path / "t", layout=layout)
+    assert max(data_pages(spark, result.files[0], column=1)) <= 20  # 2,048 bytes a row, 16 KiB a page
+
+
+def data_pages(spark, file, column=0):
+    """Return the rows of each page of a column in the first row group, as parquet-java reads them back."""
+    jvm = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(file)
+    conf = spark._jsc.hadoopConfiguration()
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(
+        jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, conf)
+    )
+    block = reader.getFooter().getBlocks().get(0)
+    index = reader.readOffsetIndex(block.getColumns().get(column))
+    rows = [index.getFirstRowIndex(i) for i in range(index.getPageCount())] + [block.getRowCount()]
+    reader.close()
+    return [after - before for before, after in pairwise(rows)]
+
+
+def test_the_session_keeps_its_settings(spark, numbers, tmp_path):
+    assert TIMESTAMPS not in spark.conf.getAll
+    write(numbers, tmp_path / "unset", layout=LAYOUT)
+    assert TIMESTAMPS not in spark.conf.getAll
+    spark.conf.set(TIMESTAMPS, "INT96")
+    try:
+        write(numbers, tmp_path / "set", layout=LAYOUT)
+        assert spark.conf.get(TIMESTAMPS) == "INT96"
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            write(numbers.select("id", (1 / (fn.col("id") - 2_000)).alias("k")), tmp_path / "no", layout=LAYOUT)
+        assert spark.conf.get(TIMESTAMPS) == "INT96"
+    finally:
+        spark.conf.unset(TIMESTAMPS)
+
+
+def test_adaptive_execution_and_a_record_limit_do_not_change_the_files(spark, numbers, tmp_path):
+    settings = {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64m",
+        "spark.sql.files.maxRecordsPerFile": "10",
+    }
+    before = {key: spark.conf.getAll.get(key) for key in settings}
+    try:
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        result = write(numbers, tmp_path / "t", layout=LAYOUT)
+    finally:
+        for key, value in before.items():
+            spark.conf.unset(key) if value is None else spark.conf.set(key, value)
+    assert len(result.files) == 3
+    for file in result.files:
+        assert keys_in(file) == sorted(keys_in(file), key=nulls_first)
+
+
+def test_append_adds_and_overwrite_replaces(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    first = write(numbers, table, layout=LAYOUT)
+    second = write(numbers, table, layout=LAYOUT)
+    assert visible(table) == sorted(Path(file).name for file in (*first.files, *second.files))
+    assert spark.read.parquet(str(table)).count() == 6_000
+    third = write(numbers.limit(10), table, layout=LAYOUT, mode="overwrite")
+    assert set(third.removed) == {*first.files, *second.files}
+    assert visible(table) == sorted(Path(file).name for file in third.files)
+    assert spark.read.parquet(str(table)).count() == 10
+
+
+def test_a_table_can_be_overwritten_from_itself(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    write(numbers, table, layout=LAYOUT)
+    write(spark.read.parquet(str(table)).where("id < 100"), table, layout=LAYOUT, mode="overwrite")
+    assert contents(spark.read.parquet(str(table))) == contents(numbers.where("id < 100"))
+
+
+def test_a_cached_table_is_refreshed(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    write(numbers, table, layout=LAYOUT)
+    cached = spark.read.parquet(str(table)).cache()
+    try:
+        assert cached.count() == 3_000
+        write(numbers.limit(10), table, layout=LAYOUT, mode="overwrite")
+        assert spark.read.parquet(str(table)).count() == 10
+    finally:
+        cached.unpersist()
+
+
+def test_mode_error_refuses_a_table_with_files(numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=LAYOUT, mode="error")
+    with pytest.raises(WrongUse, match=r"holds 3 files already; pass mode='append'"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, mode="error")
+    assert visible(tmp_path / "t") == sorted(Path(file).name for file in result.files)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_failure_before_the_move_leaves_the_old_table(spark, numbers, tmp_path, monkeypatch, mode):
+    table = tmp_path / "t"
+    write(numbers, table, layout=LAYOUT)
+    before = visible(table)
+    monkeypatch.setattr(writer, "prove", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write(numbers, table, layout=LAYOUT, mode=mode)
+    assert visible(table) == before
+    assert contents(spark.read.parquet(str(table))) == contents(numbers)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_failure_in_the_middle_of_the_move_takes_the_new_files_out(spark, numbers, tmp_path, monkeypatch, mode):
+    table = tmp_path / "t"
+    write(numbers, table, layout=LAYOUT)
+    before = visible(table)
+    moved = []
+    rename = Path.rename
+
+    def full_disk(self, target):
+        if moved:
+            raise OSError(28, "No space left on device")
+        moved.append(target)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full_disk)
+    with pytest.raises(StorageFailure, match=r"No space left on device; the table is as it was"):
+        write(numbers, table, layout=LAYOUT, mode=mode)
+    monkeypatch.undo()
+    assert len(moved) == 1
+    assert visible(table) == before
+    assert contents(spark.read.parquet(str(table))) == contents(numbers)
+
+
+def test_a_file_that_lost_rows_is_not_committed(numbers, tmp_path, monkeypatch):
+    def lose_a_file(stage, *, rows):
+        next(stage.glob("*.parquet")).unlink()
+        return staging.prove(stage, rows=rows)
+
+    monkeypatch.setattr(writer, "prove", lose_a_file)
+    with pytest.raises(MalformedFile, match="Spark wrote 3000 rows and"):
+        write(numbers, tmp_path / "t", layout=LAYOUT)
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_write_that_spark_cannot_finish_leaves_nothing(numbers, tmp_path):
+    broken = numbers.withColumn("price", fn.raise_error(fn.lit("no")).cast("decimal(12,2)"))
+    with pytest.raises(Exception, match="no"):
+        write(broken, tmp_path / "deep" / "t", layout=LAYOUT)
+    assert not (tmp_path / "deep").exists()
+
+
+def test_one_key_value_makes_one_file(spark, tmp_path):
+    skewed = spark.range(1_000).withColumn("k", fn.lit(7))
+    result = write(skewed, tmp_path / "t", layout=replace(LAYOUT, files=4))
+    assert [pq.read_metadata(file).num_rows for file in result.files if pq.read_metadata(file).num_rows] == [1_000]
+
+
+def test_an_empty_dataframe_makes_a_table_with_a_schema(spark, numbers, tmp_path):
+    result = write(numbers.where("false"), tmp_path / "t", layout=LAYOUT)
+    assert result.rows == 0
+    assert spark.read.parquet(str(tmp_path / "t")).columns == numbers.columns
+    write(numbers, tmp_path / "t", layout=LAYOUT)
+    files = visible(tmp_path / "t")
+    write(numbers.where("false"), tmp_path / "t", layout=LAYOUT)
+    assert visible(tmp_path / "t") == files  # nothing to add, nothing added
+
+
+def test_without_a_number_of_files_the_size_decides(numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=replace(LAYOUT, files=None))
+    assert len(result.files) == 1
+
+
+def test_without_a_sort_key_the_files_are_filled_evenly(numbers, tmp_path):
+    result = write(numbers, tmp_path / "t", layout=replace(LAYOUT, sort_by=()))
+    assert [pq.read_metadata(file).num_rows for file in result.files] == [1_000, 1_000, 1_000]
+
+
+def test_a_column_is_found_whatever_its_case_and_written_as_it_is_spelled(numbers, tmp_path):
+    renamed = numbers.withColumnRenamed("id", "Order#Key")
+    layout = replace(LAYOUT, sort_by=("K",), bloom={"order#key": 0.01})
+    result = write(renamed, tmp_path / "t", layout=layout)
+    group = pq.read_metadata(result.files[0]).row_group(0)
+    assert group.column(0).path_in_schema == "Order#Key"
+    assert group.column(0).bloom_filter_offset is not None
+
+
+def test_a_bloom_filter_reaches_into_a_struct(numbers, tmp_path):
+    nested = numbers.withColumn("buyer", fn.struct(fn.col("id").alias("number")))
+    result = write(nested, tmp_path / "t", layout=replace(LAYOUT, bloom={"buyer.number": 0.1}))
+    group = pq.read_metadata(result.files[0]).row_group(0)
+    present = {group.column(i).path_in_schema for i in range(group.num_columns) if group.column(i).bloom_filter_offset}
+    assert present == {"buyer.number"}
+
+
+def test_timestamps_decimals_and_strings_keep_their_values(spark, numbers, tmp_path):
+    write(numbers, tmp_path / "t", layout=LAYOUT)
+    row = spark.read.parquet(str(tmp_path / "t")).where("id = 2999").collect()[0]
+    assert (row["price"], row["label"]) == (Decimal("749.75"), "row 4")
+
+
+def test_options_reach_the_writer_but_not_against_the_layout(numbers, tmp_path):
+    options = {"parquet.column.statistics.enabled#price": "false"}
+    result = write(numbers, tmp_path / "t", layout=LAYOUT, options=options)
+    group = pq.read_metadata(result.files[0]).row_group(0)
+    assert [group.column(i).has_column_index for i in range(5)] == [True, True, True, False, True]
+    with pytest.raises(LayoutError, match=r"options\['parquet.block.size'\]: the layout sets it to 33554432"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, options={"parquet.block.size": "1"})
+
+
+def test_appending_another_schema_is_refused(numbers, tmp_path):
+    write(numbers, tmp_path / "t", layout=LAYOUT)
+    with pytest.raises(WrongUse, match="column price string is not in the table so"):
+        write(numbers.withColumn("price", fn.lit("dear")), tmp_path / "t", layout=LAYOUT)
+    with pytest.raises(WrongUse, match="the table has column label, the data lack it"):
+        write(numbers.drop("label"), tmp_path / "t", layout=LAYOUT)
+
+
+def test_appending_to_partition_directories_is_refused(numbers, tmp_path):
+    numbers.write.partitionBy("label").parquet(str(tmp_path / "t"))
+    with pytest.raises(UnsupportedFeature, match="partition directories"):
+        write(numbers, tmp_path / "t", layout=LAYOUT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sort_by": ("kk",)}, "sort_by: no column 'kk'; did you mean 'k'?"),
+        ({"bloom": {"idd": 0.1}}, "bloom: no column 'idd'; did you mean 'id'?"),
+        ({"sort_by": ("k", "K")}, "names a column twice"),
+    ],
+)
+def test_a_layout_of_other_columns_is_refused_before_anything_is_written(numbers, tmp_path, changes, message):
+    with pytest.raises(LayoutError) as caught:
+        write(numbers, tmp_path / "t", layout=replace(LAYOUT, **changes))
+    assert message in str(caught.value)
+    assert not (tmp_path / "t").exists()
+
+
+def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
+    with pytest.raises(UnsupportedFeature, match="format='delta'"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, format="delta")
+    with pytest.raises(UnsupportedFeature, match="s3"):
+        write(numbers, "s3://bucket/t", layout=LAYOUT)
+    with pytest.raises(WrongUse, match="mode='ignore'"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, mode="ignore")
+    (tmp_path / "file").write_text("not a table")
+    with pytest.raises(WrongUse, match="is a file"):
+        write(numbers, tmp_path / "file", layout=LAYOUT)
+
+
+def test_a_file_uri_is_a_local_path(spark, numbers, tmp_path):
+    table = tmp_path / "with space"
+    write(numbers, table.as_uri(), layout=LAYOUT)
+    assert spark.read.parquet(str(table)).count() == 3_000
+
+
+def test_a_path_may_look_like_a_pattern(numbers, tmp_path):
+    table = tmp_path / "v[1]{a,b}*"
+    write(numbers, table, layout=LAYOUT)
+    write(numbers, table, layout=LAYOUT)
+    assert sum(pq.read_metadata(table / name).num_rows for name in visible(table)) == 6_000
