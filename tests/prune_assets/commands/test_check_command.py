@@ -5,6 +5,8 @@ import re
 import sys
 from types import ModuleType
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -109,6 +111,21 @@ def test_names_cannot_drive_the_terminal(layout, prune):
     assert r"p\x1b[2J" in text
     assert r"[red]m\x07[/red]" in text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+
+
+@pytest.mark.parametrize(("ids", "code"), [(range(1_000), 0), (range(1_000, 0, -1), 1)], ids=["sorted", "reversed"])
+def test_a_written_table_is_proven_sorted_or_not(tmp_path, ids, code):
+    (tmp_path / "layout.yaml").write_text("sort_by: [day]")
+    table = tmp_path / "table"
+    table.mkdir()
+    pq.write_table(pa.table({"day": list(ids)}), table / "part-0.parquet", write_page_index=True, row_group_size=100)
+    result = CliRunner().invoke(
+        check, [str(table), "--layout", str(tmp_path / "layout.yaml"), "--json"], catch_exceptions=False
+    )
+    findings = json.loads(result.stdout)["findings"]
+    broken = {finding["code"] for finding in findings if finding["severity"] == "error"}
+    assert result.exit_code == code
+    assert ("order.rows" in broken) == bool(code)
 
 
 def test_a_wrong_layout_is_refused_before_the_table_is_read(layout, tmp_path):
