@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from parquet_core.compact import BINARY, BOOLEAN, EMPTY, INTEGER, List, Member, Struct, decode
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
+from parquet_core.spark_schema import without_spark_comparisons
 from parquet_core.storage import DataFile, Traffic, read_range
 
 if TYPE_CHECKING:
@@ -180,14 +181,16 @@ def parse_footer(data: bytes, file: DataFile) -> Footer:
     elements, num_rows, groups, key_values, created_by, orders = slots
     if elements is None or num_rows is None or groups is None:
         raise MalformedFile(f"{file.path}: the footer lacks schema, num_rows or row groups; it is damaged")
+    metadata = _key_values(key_values)
     columns = leaf_columns([_schema_element(slots) for slots in elements], place=file.path)
+    columns = without_spark_comparisons(columns, metadata)
     return Footer(
         file=file,
         num_rows=num_rows,
         columns=columns,
         row_groups=tuple(_row_group(slots, len(columns), i, file) for i, slots in enumerate(groups)),
         column_orders=tuple(0 if order is None else order[0] for order in orders or ()),
-        key_values=_key_values(key_values),
+        key_values=metadata,
         created_by=_text(created_by),
     )
 

@@ -19,6 +19,6 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     [[2, 1], [3, 2]]
     """
     together = pa.concat_arrays(arrays)
-    ranked = pc.rank(together, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
-    numbers = ranked.to_numpy().astype(np.int64)
+    # Nulls come last by default; saying so is spelled differently from one pyarrow to the next.
+    numbers = pc.rank(together, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
     return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout_spec import Finding, Severity
 from parquet_core.page_index import BoundaryOrder, ColumnIndex, boundary_order
+from parquet_core.ranks import ranks
 from parquet_core.schema import Physical
 from parquet_core.storage import name_of
 
@@ -116,8 +117,9 @@ def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
     for name in names:
         values = table.column(name).combine_chunks()
         values = values.cast(pa.binary()) if pa.types.is_string(values.type) else values
-        ranked = pc.rank(values, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-        step = np.diff(ranked.to_numpy().astype(np.int64))
+        (rank,) = ranks(values)
+        rank[values.is_null().to_numpy(zero_copy_only=False)] = 0  # nulls first: the ranks of values begin at 1
+        step = np.diff(rank)
         falls |= tied & (step < 0)
         tied &= step == 0
     broken = np.flatnonzero(falls)

@@ -1,0 +1,116 @@
+"""What bounds say must cover what the rows are: for every type, operator, null and missing bound."""
+
+from __future__ import annotations
+
+import datetime as dt
+import operator
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parquet_core.bounds import Bounds
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import Compare, In, Interval, IsNull, Op
+
+PYTHON = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+TYPES = {
+    "int8": (pa.int8(), st.integers(-128, 127)),
+    "int64": (pa.int64(), st.one_of(st.integers(-3, 3), st.sampled_from([-(2**63), 2**63 - 1]))),
+    "uint64": (pa.uint64(), st.one_of(st.integers(0, 3), st.just(2**64 - 1))),
+    "date": (pa.date32(), st.dates(dt.date(1969, 12, 28), dt.date(1970, 1, 4))),
+    "decimal(5,2)": (pa.decimal128(5, 2), st.decimals(-2, 2, places=2)),
+    "decimal(38,3)": (pa.decimal128(38, 3), st.sampled_from([Decimal(10) ** 34, Decimal("-0.001"), Decimal(0)])),
+    "string": (pa.binary(), st.sampled_from(["", "a", "ab", "b", "\x7f", "é", "\U0001f680", "zz"]).map(str.encode)),
+}
+
+
+@st.composite
+def cases(draw):
+    arrow_type, values = TYPES[draw(st.sampled_from(sorted(TYPES)))]
+    containers = draw(st.lists(st.lists(st.one_of(st.none(), values), max_size=4), min_size=1, max_size=5))
+    extra = draw(st.lists(st.tuples(values, values), min_size=len(containers), max_size=len(containers)))
+    hidden = draw(st.lists(st.integers(0, 7), min_size=len(containers), max_size=len(containers)))
+    literals = draw(st.lists(values, min_size=1, max_size=4, unique=True))
+    kind = draw(st.sampled_from([*Op, "interval", "in", "null"]))
+    return arrow_type, containers, extra, hidden, literals, kind
+
+
+def make_leaf(kind, literals, arrow_type):
+    if kind == "null":
+        return IsNull(("x",)), lambda value: Outcomes.TRUE if value is None else Outcomes.FALSE
+    if kind == "in":
+        leaf, test = In(("x",), pa.array(literals, arrow_type)), lambda value: value in literals
+    elif kind == "interval":
+        low, high = min(literals), max(literals)
+        leaf = Interval(("x",), pa.scalar(low, arrow_type), pa.scalar(high, arrow_type))
+        test = lambda value: low <= value <= high  # noqa: E731
+    else:
+        leaf = Compare(("x",), kind, pa.scalar(literals[0], arrow_type))
+        test = lambda value: PYTHON[kind](value, literals[0])  # noqa: E731
+    return leaf, lambda value: Outcomes.NULL if value is None else Outcomes.TRUE if test(value) else Outcomes.FALSE
+
+
+def make_bounds(containers, extra, hidden, arrow_type):
+    """Bounds of each container, widened by values that need not occur, some sides withheld."""
+    low, high, nulls = [], [], []
+    for rows, wider, mask in zip(containers, extra, hidden, strict=True):
+        values = [value for value in rows if value is not None]
+        low.append(None if mask & 1 or not values else min([*values, wider[0]] if mask & 2 else values))
+        high.append(None if mask & 4 or not values else max([*values, wider[1]] if mask & 2 else values))
+        nulls.append(None if mask == 5 else rows.count(None))
+    return Bounds(
+        pa.array(low, arrow_type),
+        pa.array(high, arrow_type),
+        pa.array(nulls, pa.int64()),
+        np.array([len(rows) for rows in containers]),
+    )
+
+
+@settings(max_examples=600, deadline=None)
+@given(cases())
+def test_no_outcome_of_a_row_is_ruled_out(case):
+    arrow_type, containers, extra, hidden, literals, kind = case
+    leaf, outcome = make_leaf(kind, literals, arrow_type)
+    answers = outcomes_from_bounds(leaf, make_bounds(containers, extra, hidden, arrow_type))
+    for rows, answer in zip(containers, answers.tolist(), strict=True):
+        actual = 0
+        for value in rows:
+            actual |= outcome(value)
+        assert actual & ~answer == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases())
+def test_a_container_of_one_value_is_decided_exactly(case):
+    arrow_type, containers, _, _, literals, kind = case
+    containers = [rows[:1] for rows in containers]
+    leaf, outcome = make_leaf(kind, literals, arrow_type)
+    plain = [(None, None)] * len(containers)
+    answers = outcomes_from_bounds(leaf, make_bounds(containers, plain, [0] * len(containers), arrow_type))
+    expected = [int(outcome(rows[0])) if rows else 0 for rows in containers]
+    assert answers.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "why"),
+    [
+        ([1, 9], Outcomes.FALSE, "the bounds [3, 5] lie between two values of the list: the hull would keep them"),
+        ([1, 4], Outcomes.TRUE | Outcomes.FALSE, "4 may occur"),
+        ([6, 9], Outcomes.FALSE, "every value is above"),
+    ],
+)
+def test_a_list_is_decided_per_value(values, expected, why):
+    bounds = Bounds(pa.array([3]), pa.array([5]), pa.array([0]), np.array([10]))
+    assert outcomes_from_bounds(In(("x",), pa.array(values)), bounds).tolist() == [expected], why

@@ -1,0 +1,170 @@
+"""Bytes that lie: one clear error or an honest "unknown", never a wrong skip, a crash or a hang."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.bloom import parse_filter
+from parquet_core.compact import BINARY, INTEGER, List, Struct, decode
+from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
+from parquet_core.metadata_index import read_dataset
+from parquet_core.page_index import page_values, parse_column_index, parse_offset_index
+from parquet_core.storage import list_data_files
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "good.parquet"
+    table = pa.table({"a": list(range(1000)), "b": [str(i) for i in range(1000)]})
+    options = {"bloom_filter_options": {"a": {"ndv": 1000}}, "write_page_index": True, "max_rows_per_page": 100}
+    pq.write_table(table, path, row_group_size=500, **options)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda good: b"", "0 bytes are too few"),
+        (lambda good: b"PAR1", "too few for a Parquet file"),
+        (lambda good: b"name,age\nada,36\n" * 9, "does not end in PAR1"),
+        (lambda good: good[:-100], "does not end in PAR1"),
+        (lambda good: good[: len(good) // 2], "does not end in PAR1"),
+        (lambda good: good[:-8] + b"\xff\xff\xff\x7fPAR1", "claims a footer of 2147483647 bytes"),
+        (lambda good: good[:-8] + b"\x00\x00\x00\x00PAR1", "metadata ends early"),
+        (lambda good: good[:-8] + b"\x10\x00\x00\x00PAR1", "good.parquet"),
+    ],
+)
+def test_a_file_that_is_cut_or_foreign_is_named(file, make, message):
+    file.write_bytes(make(file.read_bytes()))
+    with pytest.raises(MalformedFile, match=re.escape(message)) as caught:
+        read_dataset(str(file))
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_encrypted_footer_is_refused(file):
+    file.write_bytes(file.read_bytes()[:-4] + b"PARE")
+    with pytest.raises(UnsupportedFeature, match="encrypted"):
+        read_dataset(str(file))
+
+
+def test_a_missing_or_empty_table_is_named(tmp_path):
+    with pytest.raises(TableNotFound, match="no such file or directory"):
+        read_dataset(str(tmp_path / "nowhere"))
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / "part-0.parquet").touch()
+    with pytest.raises(TableNotFound, match="no data file"):
+        read_dataset(str(tmp_path))
+
+
+def test_what_spark_passes_over_is_no_data(tmp_path):
+    for name in ("_SUCCESS", ".part.crc", "_temporary/x.parquet", "a.parquet", "day=1/b.parquet", "_d=1/c.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    found = [file.path.removeprefix(f"{tmp_path}/") for file in list_data_files(tmp_path)]
+    assert found == ["_d=1/c.parquet", "a.parquet", "day=1/b.parquet"]
+
+
+SPEC = Struct({1: INTEGER, 2: List(BINARY), 3: Struct({1: INTEGER})})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x15", "ends early"),
+        (b"\x15" + b"\xff" * 12, "more than 64 bits"),
+        (b"\x29\xf8\xff\xff\xff\xff\x07", "a list of"),
+        (b"\x29\x18\xff\xff\xff\x07", "a value of"),
+        (b"\x1c" * 60, "nesting deeper"),
+        (b"\x1b\xff\xff\xff\xff\x07\x88", "a map of"),
+        (b"\x1f", "unknown wire type"),
+    ],
+)
+def test_lengths_and_depths_are_bounded(data, message):
+    with pytest.raises(MalformedFile, match=message):
+        decode(data, SPEC, place="here")
+
+
+def test_fields_that_nobody_asked_for_are_passed_over():
+    # field 1 = 7; field 4 map<i32, binary>; field 5 struct {double, bool}; field 6 list<bool>; field 2 of type i32.
+    data = bytes.fromhex("150e3b0158020178" "1c17" + "00" * 8 + "1100" + "192101" "0902" + "00" * 0)
+    slots, _ = decode(data[:2] + b"\x00", SPEC)
+    assert slots == [7, None, None]
+    slots, end = decode(bytes.fromhex("150e" "15020000"), SPEC)
+    assert slots == [7, None, None], "a field of another type is passed over"
+    assert end == 5
+
+
+def test_mutated_files_end_in_an_error_or_keep_the_rows(file):
+    """Flip bytes of footer and indexes: what is still claimed must be a number that numpy can hold."""
+    good = file.read_bytes()
+    length = int.from_bytes(good[-8:-4], "little")
+    chance = random.Random(20261121)
+    errors = 0
+    for _ in range(400):
+        data = bytearray(good)
+        for _ in range(chance.randint(1, 4)):
+            data[chance.randrange(len(good) - 8 - length - 900, len(good) - 8)] = chance.randrange(256)
+        file.write_bytes(bytes(data))
+        try:
+            index = read_dataset(str(file))
+            positions = np.arange(len(index))
+            for column in index.columns:
+                assert len(index.bounds(column)) == len(index)
+                pages = index.pages(column, positions)
+                assert len(pages.bounds) == len(pages.row_group)
+                index.bloom_filters(column, positions)
+        except PruneError as error:
+            errors += 1
+            assert "\n" not in str(error)
+    assert 0 < errors < 400
+
+
+def test_indexes_that_contradict_themselves_are_left_out():
+    def varint_list(*numbers):
+        return bytes([len(numbers) << 4 | 6]) + bytes(2 * number for number in numbers)
+
+    def column_index(null_pages, low, high, null_counts):
+        strings = [bytes([len(values) << 4 | 8]) + b"".join(bytes([len(v)]) + v for v in values) for values in (low, high)]
+        flags = bytes([len(null_pages) << 4 | 1]) + bytes(1 if flag else 2 for flag in null_pages)
+        counts = b"" if null_counts is None else b"\x19" + varint_list(*null_counts)
+        data = b"\x19" + flags + b"\x19" + strings[0] + b"\x19" + strings[1] + b"\x15\x02" + counts + b"\x00"
+        return parse_column_index(data, place="here")
+
+    def offset_index(*locations):
+        rows = b"".join(b"\x16" + bytes([2 * o]) + b"\x15" + bytes([2 * s]) + b"\x16" + bytes([2 * r]) + b"\x00" for o, s, r in locations)
+        return parse_offset_index(b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00", num_rows=10, place="here")
+
+    good = column_index([False, True], [b"a", b""], [b"b", b""], [0, 5])
+    assert good.min_values == (b"a", None), "the placeholder of a null page is no bound"
+    offsets = offset_index((4, 10, 0), (14, 10, 5))
+    assert page_values(good, offsets, num_rows=10, ordered=True).null_counts == [0, 5]
+    assert page_values(good, offsets, num_rows=10, ordered=False).min_values == [None, None]
+
+    assert "differ in length" in column_index([False, True], [b"a"], [b"b", b""], [0, 5])
+    assert "all null" in column_index([False, True], [b"a", b""], [b"b", b""], [0, 0])
+    assert "more nulls" in page_values(column_index([False, True], [b"a", b""], [b"b", b""], [9, 5]), offsets, num_rows=10, ordered=True)
+    assert "fewer in a null page" in page_values(column_index([False, True], [b"a", b""], [b"b", b""], [0, 4]), offsets, num_rows=10, ordered=True)
+    one_page = column_index([False], [b"a"], [b"b"], None)
+    assert "1 pages, the offset index 2" in page_values(one_page, offsets, num_rows=10, ordered=True)
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 10))
+    assert "cannot be" in offset_index((4, 10, 1))
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 0))
+    assert "no pages" in offset_index()
+
+
+def test_filters_that_would_deny_values_are_refused():
+    header = bytes.fromhex("1540" "1c1c0000" "1c1c0000" "1c1c0000" "00")
+    assert isinstance(parse_filter(header + bytes(32), place="here"), np.ndarray)
+    assert "the footer gives" in parse_filter(header + bytes(31), place="here")
+    assert "the footer gives" in parse_filter(header + bytes(33), place="here")
+    assert "no number of 32-byte blocks" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")
+    assert "unknown algorithm" in parse_filter(header.replace(b"\x1c\x1c", b"\x1c\x2c", 1) + bytes(32), place="here")
+    assert "ends early" in parse_filter(header[:4], place="here")
