@@ -1,0 +1,123 @@
+"""What a materialization says about a written table, or about a read, in Dagster's metadata."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dagster as dg
+    from pyspark.sql.types import StructType
+
+    from parquet_core.layout_spec import LayoutSpec
+    from prune_assets.report.skip_report import SkipReport
+    from prune_assets.spark.writer import WriteResult
+
+
+def table_uri(table: str | Path) -> str:
+    """Return the address of a table for `dagster/uri`."""
+    text = str(table)
+    return text if "://" in text else Path(text).absolute().as_uri()
+
+
+def layout_version(layout: LayoutSpec) -> str:
+    """Return a code version that changes when the layout does, so that Dagster marks the asset stale."""
+    return hashlib.sha256(json.dumps(asdict(layout), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def layout_metadata(layout: LayoutSpec, table: str | Path) -> dict[str, Any]:
+    """Return what an asset says about its layout before any data are there."""
+    import dagster as dg
+
+    return {
+        "dagster/uri": table_uri(table),
+        "dagster/storage_kind": "parquet",
+        "prune/layout": dg.MetadataValue.json(asdict(layout)),
+        "prune/sort_by": ", ".join(layout.sort_by),
+    }
+
+
+def written_metadata(result: WriteResult, schema: StructType, layout: LayoutSpec) -> dict[str, Any]:
+    """Return what a materialization says about the bytes that were written."""
+    import dagster as dg
+
+    return {
+        "dagster/row_count": result.rows,
+        "dagster/column_schema": column_schema(schema, layout),
+        "prune/files": len(result.files),
+        "prune/row_groups": result.row_groups,
+        "prune/bytes": result.bytes,
+        "prune/path": dg.MetadataValue.path(result.table),
+    }
+
+
+def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
+    """Return the columns, with sort position and bloom filter as tags and constraints."""
+    import dagster as dg
+
+    sort = {name.casefold(): position for position, name in enumerate(layout.sort_by, start=1)}
+    bloom = {name.casefold(): probability for name, probability in layout.bloom.items()}
+    columns = []
+    for field in schema.fields:
+        tags, notes = {}, []
+        if (position := sort.get(field.name.casefold())) is not None:
+            tags["sort_key"] = str(position)
+            notes.append(f"sorted ascending ({position})")
+        if (probability := bloom.get(field.name.casefold())) is not None:
+            tags["bloom_filter"] = f"{probability:g}"
+            notes.append(f"bloom filter {probability:.2%}")
+        constraints = dg.TableColumnConstraints(nullable=field.nullable, other=notes)
+        columns.append(dg.TableColumn(field.name, field.dataType.simpleString(), constraints=constraints, tags=tags))
+    return dg.TableSchema(columns=columns)
+
+
+def skip_metadata(report: SkipReport) -> dict[str, Any]:
+    """Return a skip report as metadata: a summary, a table of levels, and the numbers that make plots."""
+    import dagster as dg
+
+    metadata: dict[str, Any] = {
+        "summary": dg.MetadataValue.md(_summary(report)),
+        "levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
+        "predicate": report.predicate,
+        "planning_seconds": report.seconds,
+        "metadata_requests": report.requests,
+        "metadata_bytes": report.bytes_fetched,
+        "index_bytes": report.index_bytes,
+        "bloom_bytes": report.bloom_bytes,
+        "kept_bytes_fraction": report.kept.bytes / report.total.bytes if report.total.bytes else 1.0,
+    }
+    for unit in ("files", "row_groups", "pages", "rows", "bytes"):
+        for name, extent in (("total", report.total), ("kept", report.kept)):
+            if (value := getattr(extent, unit)) is not None:
+                metadata[f"{name}_{unit}"] = value
+    for level in report.levels:
+        metadata[f"{level.level}_skipped_rows"] = level.skipped_rows
+        metadata[f"{level.level}_skipped_bytes"] = level.skipped_bytes
+    return metadata
+
+
+def _summary(report: SkipReport) -> str:
+    lines = [f"`{report.predicate}`", "", "| | total | kept |", "|---|---:|---:|"]
+    for unit in ("files", "row_groups", "pages", "rows", "bytes"):
+        total, kept = getattr(report.total, unit), getattr(report.kept, unit)
+        if total is not None and kept is not None:
+            lines.append(f"| {unit.replace('_', ' ')} | {total:,} | {kept:,} |")
+    lines += [f"\nNot used to skip: `{part.sql}` ({part.reason}). {part.remedy}" for part in report.unsupported]
+    return "\n".join(lines)
+
+
+def _level_row(level: Any) -> dict[str, str | int]:
+    return {
+        "level": level.level,
+        "status": level.status,
+        "rows total": level.total.rows,
+        "rows kept": level.kept.rows,
+        "bytes total": level.total.bytes,
+        "bytes kept": level.kept.bytes,
+        "skipped rows": level.skipped_rows,
+        "skipped bytes": level.skipped_bytes,
+        "why": level.why,
+    }

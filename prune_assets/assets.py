@@ -1,0 +1,140 @@
+"""Assets: tables written with a layout, and the skip reports of predicates on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from prune_assets.asset_metadata import layout_metadata, layout_version, skip_metadata, written_metadata
+from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_core.layout_spec import LayoutSpec
+    from prune_assets.planner.plan import Plan
+    from prune_assets.report.skip_report import SkipReport
+    from prune_assets.spark.comparison import Comparison
+
+KINDS = {"parquet", "spark"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A predicate that was chosen when the asset ran, and what led to it."""
+
+    where: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build_table_asset(
+    key: dg.AssetKey,
+    *,
+    table: Path,
+    layout: LayoutSpec,
+    source: Callable[[SparkSession], DataFrame],
+    deps: Sequence[dg.AssetKey] = (),
+    description: str = "",
+    written_as: LayoutSpec | None = None,
+    options: Mapping[str, str] | None = None,
+) -> dg.AssetsDefinition:
+    """Build an asset that overwrites `table` with the rows of `source`, laid out as `layout`.
+
+    `written_as`: what is really asked of the writer, when a table claims more than that; `options` go
+    to Spark's writer. The asset needs a resource `spark` (SparkSessionResource).
+    """
+    asked = layout if written_as is None else written_as
+
+    @dg.asset(
+        key=key,
+        deps=deps,
+        group_name=key.path[0],
+        kinds=KINDS,
+        description=description,
+        metadata=layout_metadata(layout, table),
+        code_version=layout_version(asked),
+    )
+    def table_asset(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+        from prune_assets.spark.writer import write
+
+        df = source(spark.session)
+        result = write(df, table, layout=asked, mode="overwrite", options=options)
+        return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout))
+
+    return table_asset
+
+
+def build_skip_report_asset(
+    name: str,
+    table_asset: dg.AssetKey,
+    where: str | Callable[[], Choice],
+    *,
+    table: Path,
+    sum_column: str,
+    reports: Path,
+    description: str = "",
+) -> dg.AssetsDefinition:
+    """Build an asset that plans a predicate, reads it with and without the plan and reports both.
+
+    The report goes to `reports` as `<name>.json` and `<name>.html`. `where` may be a function, for a
+    predicate that depends on the data. The asset fails when the two readings differ in their rows.
+    It needs a resource `spark` (SparkSessionResource).
+    """
+
+    @dg.asset(
+        key=dg.AssetKey(["skip_reports", name]),
+        deps=[table_asset],
+        group_name="skip_reports",
+        kinds=KINDS,
+        description=description,
+    )
+    def skip_report(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+        from prune_assets.planner.plan import plan
+        from prune_assets.spark.comparison import compare
+
+        choice = Choice(where) if isinstance(where, str) else where()
+        planned = plan(str(table), where=choice.where, session=spark.session)
+        compared = compare(spark.session, planned, table=str(table), where=choice.where, sum_column=sum_column)
+        paths = _save(planned.report, reports, name)
+        if not compared.equal:
+            raise dg.Failure(
+                f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",
+                metadata={"report": dg.MetadataValue.path(paths["report_html"])},
+            )
+        metadata = skip_metadata(planned.report) | _comparison_metadata(planned, compared) | dict(choice.metadata)
+        return dg.MaterializeResult(
+            metadata=metadata | {kind: dg.MetadataValue.path(path) for kind, path in paths.items()}
+        )
+
+    return skip_report
+
+
+def _save(report: SkipReport, directory: Path, name: str) -> dict[str, str]:
+    directory.mkdir(parents=True, exist_ok=True)
+    texts = {"json": report.to_json(), "html": report.to_html()}
+    for suffix, text in texts.items():
+        (directory / f"{name}.{suffix}").write_text(text, encoding="utf-8")
+    return {f"report_{suffix}": str((directory / f"{name}.{suffix}").absolute()) for suffix in texts}
+
+
+def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
+    return {
+        "rows_equal": compared.equal,
+        "selected_rows": compared.with_plan.answer.rows,
+        "checksum": str(compared.with_plan.answer.checksum),
+        "spark_seconds_without": compared.without.seconds,
+        "spark_seconds_with": compared.with_plan.seconds,
+        "spark_scanned_rows_without": compared.without.scanned_rows,
+        "spark_scanned_rows_with": compared.with_plan.scanned_rows,
+        "spark_scanned_files_without": compared.without.scanned_files,
+        "spark_scanned_files_with": compared.with_plan.scanned_files,
+    } | {f"predicted_rows_{_word(engine.name)}": engine.kept.rows for engine in planned.report.engines}
+
+
+def _word(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name.lower())

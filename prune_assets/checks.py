@@ -1,0 +1,116 @@
+"""Asset checks that prove a layout from the bytes that were written."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError
+from parquet_core.layout_spec import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from parquet_core.layout_spec import Finding, LayoutSpec
+
+# Findings by the beginning of their code.
+CHECKS = {
+    "column_index_present": (("column_index.", "offset_index."), "Every column that can have a column index has one."),
+    "bloom_filters_present": (("bloom_filter.",), "Every bloom filter that the layout asks for is in the files."),
+    "files_do_not_overlap": (("overlap.",), "Files and row groups do not overlap on the sort key."),
+    "sorted_order": (("order.",), "Bounds, pages and rows are in the order of the sort key."),
+    "sizes_within_limits": (("size.",), "No row group and no page has more rows than the layout allows."),
+}
+# What reads values beside metadata: the rows' order, and the cause of an absent column index.
+_READ_ROWS = {"sorted_order", "column_index_present"}
+MAX_SHOWN = 100
+
+
+def build_layout_checks(
+    asset_key: dg.AssetKey,
+    table: "str | Path",
+    layout: "LayoutSpec",
+    *,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+) -> dg.AssetChecksDefinition:
+    """Build the checks of one table's layout; each runs alone, all of them in one pass over the footers.
+
+    A finding of severity error fails its check with `severity`, a warning fails it with WARN, which
+    never blocks. A table that cannot be read fails every check and says why. Starts no Spark.
+    """
+
+    @dg.multi_asset_check(
+        name=f"{asset_key.to_python_identifier()}_layout",
+        specs=[
+            dg.AssetCheckSpec(name, asset=asset_key, blocking=blocking, description=description)
+            for name, (_, description) in CHECKS.items()
+        ],
+        can_subset=True,
+    )
+    def layout_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        from parquet_core.layout import check
+
+        selected = {key.name for key in context.selected_asset_check_keys}
+        try:
+            findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS))
+        except (PruneError, OSError) as error:
+            for name in CHECKS:
+                if name in selected:
+                    yield _unreadable(name, asset_key, severity, error)
+            return
+        for name, (prefixes, _) in CHECKS.items():
+            if name in selected:
+                about = [finding for finding in findings if finding.code.startswith(prefixes)]
+                yield _result(name, asset_key, severity, about)
+
+    return layout_checks
+
+
+def _result(
+    name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, findings: "Sequence[Finding]"
+) -> dg.AssetCheckResult:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    warnings = [finding for finding in findings if finding.severity is Severity.WARN]
+    worst = [*errors, *warnings]
+    metadata: dict[str, Any] = {"errors": len(errors), "warnings": len(warnings)}
+    if findings:
+        shown = sorted(findings, key=lambda finding: finding not in worst)[:MAX_SHOWN]
+        metadata["findings"] = dg.MetadataValue.table([_record(finding) for finding in shown])
+    if worst:
+        metadata["remedy"] = worst[0].remedy
+    return dg.AssetCheckResult(
+        check_name=name,
+        asset_key=asset_key,
+        passed=not worst,
+        severity=severity if errors else dg.AssetCheckSeverity.WARN,
+        description=f"{worst[0].location}: {worst[0].message}" if worst else None,
+        metadata=metadata,
+    )
+
+
+def _record(finding: "Finding") -> dg.TableRecord:
+    return dg.TableRecord(
+        {
+            "severity": finding.severity.value,
+            "code": finding.code,
+            "location": finding.location,
+            "message": finding.message,
+            "remedy": finding.remedy,
+        }
+    )
+
+
+def _unreadable(
+    name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, error: Exception
+) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        check_name=name,
+        asset_key=asset_key,
+        passed=False,
+        severity=severity,
+        description=str(error),
+        metadata={"error": str(error), "error_type": type(error).__name__},
+    )

@@ -1,0 +1,11 @@
+"""What `workspace.yaml` loads: the demo's assets, checks, jobs, schedule and sensor.
+
+Importing this starts no Spark and needs no data. The folder and the scale come from PRUNE_DEMO_DIR and SF.
+"""
+
+from __future__ import annotations
+
+from prune_assets.demo.jobs import demo_definitions
+from prune_assets.demo.settings import DemoSettings
+
+defs = demo_definitions(DemoSettings.of())

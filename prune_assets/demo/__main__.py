@@ -1,0 +1,70 @@
+"""`python -m prune_assets.demo`: run the demo and print what it skipped."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from parquet_core.errors import JavaFailure, PruneError, StorageFailure, WrongUse
+from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, wait
+from prune_assets.demo.settings import DemoSettings
+from prune_assets.demo.summary import failed_checks, print_summary, read_results, rows_differ
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS_AT_LEAST = 900.0
+SECONDS_PER_SCALE = 1800.0
+
+
+def main() -> int:
+    """Run the demo; return 0 when all rows are equal, else 1; 2 for wrong use, 3 when the machine failed."""
+    errors = Console(stderr=True)
+    started = time.monotonic()
+    try:
+        settings = DemoSettings.of()
+        workspace = find_workspace()
+        return _run(settings, workspace, started, errors)
+    except WrongUse as error:
+        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        return 2
+    except (StorageFailure, JavaFailure) as error:
+        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        return 3
+    except PruneError as error:
+        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        return 1
+
+
+def _run(settings: DemoSettings, workspace: Path, started: float, errors: Console) -> int:
+    prepare_home(settings)
+    errors.print(f"TPC-H at scale {settings.scale:g} in {settings.directory}, through Dagster:", highlight=False)
+    limit = max(SECONDS_AT_LEAST, SECONDS_PER_SCALE * settings.scale)
+    with open_instance(settings) as instance:
+        tag = launch(settings, workspace=workspace)
+        run = wait(
+            instance, settings, tag, seconds=limit, progress=lambda line: errors.print(f"  {line}", highlight=False)
+        )
+        results = read_results(instance, run.run_id)
+        failed = failed_checks(instance, run.run_id)
+    console = Console(width=max(150, Console().width))
+    print_summary(console, results, failed)
+    console.print(f"reports: {settings.reports}/*.html", highlight=False, soft_wrap=True)
+    console.print(f"same run in Dagster's UI: {_ui_command(settings, workspace)}", highlight=False, soft_wrap=True)
+    console.print(f"{time.monotonic() - started:.0f} s in all")
+    return 1 if rows_differ(results) else 0
+
+
+def _ui_command(settings: DemoSettings, workspace: Path) -> str:
+    return (
+        f"DAGSTER_HOME={settings.dagster_home} PRUNE_DEMO_DIR={settings.directory} SF={settings.scale:g} "
+        f"{os.path.relpath(sys.executable)} -m dagster dev -w {os.path.relpath(workspace)}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

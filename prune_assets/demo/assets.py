@@ -1,0 +1,147 @@
+"""The assets of the demo: generated files, tables written from them, two tables broken on purpose, skip reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from prune_assets.asset_metadata import table_uri
+from prune_assets.assets import Choice, build_skip_report_asset, build_table_asset
+from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
+from prune_assets.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
+from prune_assets.demo.tpch import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from prune_assets.demo.settings import DemoSettings
+
+LINEITEM_RAW = dg.AssetKey(["tpch", "lineitem_raw"])
+ORDERS_RAW = dg.AssetKey(["tpch", "orders_raw"])
+LINEITEM = dg.AssetKey(["tpch", "lineitem"])
+ORDERS = dg.AssetKey(["tpch", "orders"])
+UNSORTED = dg.AssetKey(["broken", "lineitem_unsorted"])
+LONG_STRINGS = dg.AssetKey(["broken", "long_strings"])
+LONG_STRING_ROWS = 2_000
+
+
+def demo_assets(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+    """Build every asset of the demo."""
+    return [
+        _generated_asset(LINEITEM_RAW, "lineitem", settings),
+        _generated_asset(ORDERS_RAW, "orders", settings),
+        *_sorted_tables(settings),
+        *_broken_tables(settings),
+        *_skip_reports(settings),
+    ]
+
+
+def _generated_asset(key: dg.AssetKey, table: str, settings: DemoSettings) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=key,
+        group_name="tpch",
+        kinds={"parquet"},
+        description=f"TPC-H `{table}` as generated, in the order of its primary key.",
+        metadata={"dagster/uri": table_uri(settings.generated / f"{table}.parquet"), "scale": settings.scale},
+    )
+    def generated() -> dg.MaterializeResult[Any]:
+        import pyarrow.parquet as pq
+
+        path = generate(settings, table)
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": pq.read_metadata(path).num_rows,
+                "bytes": path.stat().st_size,
+                "path": dg.MetadataValue.path(str(path)),
+            }
+        )
+
+    return generated
+
+
+def _sorted_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+    return [
+        build_table_asset(
+            LINEITEM,
+            table=settings.table("lineitem"),
+            layout=lineitem_layout(settings.scale),
+            source=lambda spark: _raw(spark, settings, "lineitem"),
+            deps=[LINEITEM_RAW],
+            description="Line items sorted by shipping date, with a bloom filter on the order key.",
+        ),
+        build_table_asset(
+            ORDERS,
+            table=settings.table("orders"),
+            layout=orders_layout(settings.scale),
+            source=lambda spark: _raw(spark, settings, "orders"),
+            deps=[ORDERS_RAW],
+            description="Orders sorted by order date, with a bloom filter on the order key.",
+        ),
+    ]
+
+
+def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+    layout = lineitem_layout(settings.scale)
+    return [
+        build_table_asset(
+            UNSORTED,
+            table=settings.table("lineitem_unsorted"),
+            layout=layout,
+            written_as=replace(layout, sort_by=()),
+            source=lambda spark: _raw(spark, settings, "lineitem"),
+            deps=[LINEITEM_RAW],
+            description="Claims the layout of `tpch/lineitem` and was written without sorting: its checks fail.",
+        ),
+        build_table_asset(
+            LONG_STRINGS,
+            table=settings.table("long_strings"),
+            layout=long_strings_layout(),
+            source=lambda spark: _long_strings(spark, settings),
+            deps=[ORDERS_RAW],
+            # Page bounds are no longer cut to 64 bytes, so their mean passes the 4,096 bytes a page may have.
+            options={"parquet.columnindex.truncate.length": "100000"},
+            description="3,000-byte strings lose their column index to the MAX_STATS_SIZE rule: its checks fail.",
+        ),
+    ]
+
+
+def _skip_reports(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+    table, generated = settings.table("lineitem"), settings.generated / "lineitem.parquet"
+    predicates: dict[str, tuple[str | Callable[[], Choice], str]] = {
+        "narrow_range": (NARROW_RANGE, "Three days of shipping dates."),
+        "point_lookup": (
+            lambda: choose_point_lookup(table, generated),
+            "One order by its key: the median of 20 seeded ones by kept bytes.",
+        ),
+        "q6": (Q6, "The where-clause of TPC-H query 6."),
+        "or_columns": (lambda: choose_or_columns(generated), "One order or one day: an OR across two columns."),
+    }
+    return [
+        build_skip_report_asset(
+            name,
+            LINEITEM,
+            where,
+            table=table,
+            sum_column="l_extendedprice",
+            reports=settings.reports,
+            description=description,
+        )
+        for name, (where, description) in predicates.items()
+    ]
+
+
+def _raw(spark: SparkSession, settings: DemoSettings, table: str) -> DataFrame:
+    return spark.read.parquet(str(settings.generated / f"{table}.parquet"))
+
+
+def _long_strings(spark: SparkSession, settings: DemoSettings) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    orders = _raw(spark, settings, "orders").orderBy("o_orderkey").limit(LONG_STRING_ROWS)
+    # Unlike from the first byte on, so that no page repeats a value.
+    text = fn.concat_ws(" ", fn.md5(fn.col("o_orderkey").cast("string")), "o_comment")
+    return orders.select("o_orderkey", fn.rpad(fn.repeat(text, 100), 3_000, ".").alias("o_story"))

@@ -1,0 +1,59 @@
+"""The definitions of the demo: its assets and checks, what runs them, and the Spark they share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from prune_assets.checks import build_layout_checks
+from prune_assets.demo.assets import LINEITEM, LONG_STRINGS, ORDERS, UNSORTED, demo_assets
+from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
+from prune_assets.resources import SparkSessionResource
+from prune_assets.schedules import build_layout_validation_job, build_layout_validation_schedule
+from prune_assets.sensors import build_new_files_sensor
+
+if TYPE_CHECKING:
+    from prune_assets.demo.settings import DemoSettings
+
+DEMO_JOB = "demo"
+
+
+def demo_definitions(settings: DemoSettings) -> dg.Definitions:
+    """Build everything that the demo shows in Dagster."""
+    checks = demo_checks(settings)
+    validation = build_layout_validation_job("validate_layouts", checks=list(checks.values()))
+    everything = dg.define_asset_job(
+        DEMO_JOB,
+        selection=dg.AssetSelection.all() | dg.AssetSelection.all_asset_checks(),
+        executor_def=dg.in_process_executor,
+        description="Generates, writes, checks, plans and reads: the whole demo.",
+    )
+    return dg.Definitions(
+        assets=demo_assets(settings),
+        asset_checks=list(checks.values()),
+        jobs=[everything, validation],
+        schedules=[build_layout_validation_schedule(validation)],
+        sensors=[
+            build_new_files_sensor(
+                "new_files", tables={key: settings.table(key.path[-1]) for key in checks}, checks=list(checks.values())
+            )
+        ],
+        resources={"spark": SparkSessionResource(app_name="prune-assets demo")},
+        executor=dg.in_process_executor,
+    )
+
+
+def demo_checks(settings: DemoSettings) -> dict[dg.AssetKey, dg.AssetChecksDefinition]:
+    """Build the layout checks of each table; those of the good tables block what lies downstream."""
+    lineitem = lineitem_layout(settings.scale)
+    layouts = {
+        LINEITEM: (lineitem, True),
+        ORDERS: (orders_layout(settings.scale), True),
+        UNSORTED: (lineitem, False),
+        LONG_STRINGS: (long_strings_layout(), False),
+    }
+    return {
+        key: build_layout_checks(key, settings.table(key.path[-1]), layout, blocking=blocking)
+        for key, (layout, blocking) in layouts.items()
+    }

@@ -1,0 +1,149 @@
+"""Run the demo's job through Dagster's own command line and wait until it is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from prune_assets.demo.jobs import DEMO_JOB
+from prune_assets.demo.settings import DIRECTORY_VARIABLE, SCALE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prune_assets.demo.settings import DemoSettings
+
+RUN_TAG = "prune/demo"
+POLL_SECONDS = 0.5
+
+# Without this coordinator a launched job waits in a queue for a daemon that nobody started. The
+# class has no public home.
+_INSTANCE = """\
+# Written by `python -m prune_assets.demo`.
+telemetry: {enabled: false}
+nux: {enabled: false}
+run_coordinator:
+  module: dagster._core.run_coordinator
+  class: DefaultRunCoordinator
+sensors: {use_threads: true, num_workers: 2}
+schedules: {use_threads: true, num_workers: 2}
+"""
+
+
+class RunFailure(PruneError):
+    """The run of the demo did not end well."""
+
+
+def prepare_home(settings: DemoSettings) -> None:
+    """Write the Dagster home of the demo; runs that are in it stay."""
+    settings.dagster_home.mkdir(parents=True, exist_ok=True)
+    (settings.dagster_home / "dagster.yaml").write_text(_INSTANCE, encoding="utf-8")
+
+
+@contextmanager
+def open_instance(settings: DemoSettings) -> Iterator[dg.DagsterInstance]:
+    """Open the run history of the demo."""
+    with dg.DagsterInstance.from_config(str(settings.dagster_home)) as instance:
+        yield instance
+
+
+def launch(settings: DemoSettings, *, workspace: Path) -> str:
+    """Launch the job with the `dagster` command; return the tag that its run carries.
+
+    The command returns as soon as the run has started.
+    """
+    tag = uuid4().hex
+    arguments = ["job", "launch", "-w", str(workspace), "-j", DEMO_JOB, "--tags", json.dumps({RUN_TAG: tag})]
+    done = subprocess.run(  # noqa: S603 - our own arguments
+        [sys.executable, "-m", "dagster", *arguments],
+        check=False,
+        env=environment(settings),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        log = settings.dagster_home / "launch.log"
+        log.write_text(done.stdout + done.stderr, encoding="utf-8")
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise RunFailure(f"dagster job launch ended with {done.returncode}: {' '.join(last)}; all of it is in {log}")
+    return tag
+
+
+def environment(settings: DemoSettings) -> dict[str, str]:
+    """Return the environment in which Dagster loads the demo's definitions and history."""
+    return {
+        **os.environ,
+        "DAGSTER_HOME": str(settings.dagster_home),
+        "PYTHONWARNINGS": "ignore",
+        DIRECTORY_VARIABLE: str(settings.directory),
+        SCALE_VARIABLE: f"{settings.scale:g}",
+    }
+
+
+def find_workspace() -> Path:
+    """Return the `workspace.yaml` of the current directory, or that of the checkout; WrongUse when there is none."""
+    for directory in (Path.cwd(), Path(__file__).parents[2]):
+        if (directory / "workspace.yaml").is_file():
+            return directory / "workspace.yaml"
+    raise WrongUse("workspace.yaml: not in this directory; run the demo from a checkout of prune-assets")
+
+
+def wait(
+    instance: dg.DagsterInstance, settings: DemoSettings, tag: str, *, seconds: float, progress: Callable[[str], None]
+) -> dg.DagsterRun:
+    """Wait for the run with the tag; RunFailure when it fails or takes longer than `seconds`.
+
+    `progress` is told each step that ends.
+    """
+    deadline = time.monotonic() + seconds
+    told: set[str] = set()
+    while True:
+        run = next(iter(instance.get_runs(filters=dg.RunsFilter(tags={RUN_TAG: tag}), limit=1)), None)
+        if run is not None:
+            for step, line in _finished_steps(instance, run.run_id):
+                if step not in told:
+                    told.add(step)
+                    progress(line)
+            if run.is_finished:
+                break
+        if time.monotonic() > deadline:
+            raise RunFailure(f"the run did not end within {seconds:.0f} s; {_log_of(settings, run)}")
+        time.sleep(POLL_SECONDS)
+    if not run.is_success:
+        raise RunFailure(
+            f"the run ended as {run.status.value}: {_first_error(instance, run)}; {_log_of(settings, run)}"
+        )
+    return run
+
+
+def _finished_steps(instance: dg.DagsterInstance, run_id: str) -> Iterator[tuple[str, str]]:
+    for stats in instance.get_run_step_stats(run_id):
+        if stats.start_time is not None and stats.end_time is not None:
+            yield stats.step_key, f"{stats.step_key}  {stats.end_time - stats.start_time:.1f} s"
+
+
+def _first_error(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    for entry in instance.all_logs(run.run_id):
+        event = entry.dagster_event
+        if event is not None and event.is_step_failure:
+            error = event.step_failure_data.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            text = str(event.message if error is None else error.message)
+            return f"step {event.step_key}: {' '.join(text.split())[:500]}"
+    return "no step failed"
+
+
+def _log_of(settings: DemoSettings, run: dg.DagsterRun | None) -> str:
+    storage = settings.dagster_home / "storage"
+    return f"its log is in {storage if run is None else storage / run.run_id / 'compute_logs'}"

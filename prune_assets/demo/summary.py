@@ -1,0 +1,102 @@
+"""Read the demo's results back from Dagster's history and print them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from rich.table import Table
+
+from parquet_core.errors import PruneError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import Console
+
+REPORTS = ("narrow_range", "point_lookup", "q6", "or_columns")
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One predicate: the report as it was saved, and what its materialization says."""
+
+    name: str
+    report: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+
+
+def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
+    """Return the results of the predicates from the materializations of a run."""
+    results = []
+    for name in REPORTS:
+        event = instance.get_latest_materialization_event(dg.AssetKey(["skip_reports", name]))
+        if event is None or event.run_id != run_id or event.asset_materialization is None:
+            raise PruneError(f"skip_reports/{name}: the run did not materialize it; open the run in Dagster's UI")
+        metadata = {key: value.value for key, value in event.asset_materialization.metadata.items()}
+        report = json.loads(Path(str(metadata["report_json"])).read_text(encoding="utf-8"))
+        results.append(Result(name, report, metadata))
+    return results
+
+
+def rows_differ(results: list[Result]) -> bool:
+    """Tell whether any predicate gave other rows with the plan than without it."""
+    return not all(result.metadata["rows_equal"] is True for result in results)
+
+
+def print_summary(console: Console, results: list[Result], failed_checks: list[tuple[str, str]]) -> None:
+    """Print the table of predicates, the mean of the point lookups and the checks that failed."""
+    table = Table(title="What was read, out of what there is (total -> kept)", title_justify="left", expand=False)
+    table.add_column("predicate", overflow="fold", max_width=36)
+    for heading in ("files", "row groups", "pages", "rows", "MB", "plan s", "Spark s\nwithout", "Spark s\nwith"):
+        table.add_column(heading, justify="right")
+    table.add_column("rows\nequal")
+    for result in results:
+        table.add_row(*_cells(result))
+    console.print(table)
+    for line in _lookup_lines(results):
+        console.print(line)
+    for where, why in failed_checks:
+        console.print(f"check failed: [bold]{where}[/]: {why}", highlight=False)
+
+
+def _cells(result: Result) -> Iterator[str]:
+    total, kept = result.report["total"], result.report["kept"]
+    yield f"[bold]{result.name}[/]\n{result.report['predicate']}"
+    for unit in ("files", "row_groups", "pages", "rows"):
+        yield "-" if total[unit] is None else f"{total[unit]:,} -> {kept[unit]:,}"
+    yield f"{total['bytes'] / MEGABYTE:.2f} -> {kept['bytes'] / MEGABYTE:.3f}"
+    yield f"{result.report['seconds']:.2f}"
+    yield f"{result.metadata['spark_seconds_without']:.2f}"
+    yield f"{result.metadata['spark_seconds_with']:.2f}"
+    yield "yes" if result.metadata["rows_equal"] is True else "[red]no[/]"
+
+
+def _lookup_lines(results: list[Result]) -> Iterator[str]:
+    for result in results:
+        metadata = result.metadata
+        if "lookups_planned" in metadata:
+            yield (
+                f"{result.name}: over {metadata['lookups_planned']} existing keys the mean of kept data is "
+                f"{metadata['mean_kept_fraction']:.2%} of the bytes ({metadata['mean_kept_bytes'] / MEGABYTE:.3f} MB), "
+                f"found with {metadata['mean_index_bytes'] / MEGABYTE:.3f} MB of page indexes and "
+                f"{metadata['mean_bloom_bytes'] / MEGABYTE:.3f} MB of bloom filters; the key above is the median one"
+            )
+
+
+def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[tuple[str, str]]:
+    """Return (asset: check, reason) of the checks that failed in a run."""
+    failed = []
+    for entry in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION):
+        event = entry.dagster_event
+        if event is None:
+            continue
+        evaluation = event.asset_check_evaluation_data
+        if not evaluation.passed:
+            where = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name}"
+            failed.append((where, evaluation.description or "no reason given"))
+    return failed

@@ -1,0 +1,53 @@
+"""Generate TPC-H tables with the `tpchgen-cli` wheel."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import StorageFailure, WrongUse
+
+if TYPE_CHECKING:
+    from prune_assets.demo.settings import DemoSettings
+
+PROGRAM = "tpchgen-cli"
+
+
+def generate(settings: DemoSettings, table: str) -> Path:
+    """Return the generated file of a table, made now unless it is there already.
+
+    It is generated under another name and renamed when whole, so an interrupted run leaves nothing
+    that would be taken for data. Raises WrongUse when the generator is not installed.
+    """
+    target = settings.generated / f"{table}.parquet"
+    if target.exists():
+        return target
+    settings.generated.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"_{table}-", dir=settings.generated) as unfinished:
+        command = [str(_program()), "parquet", "-s", f"{settings.scale:g}", "--tables", table, "-o", unfinished, "-q"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our own arguments
+        made = Path(unfinished) / target.name
+        if done.returncode or not made.exists():
+            said = done.stderr.strip().splitlines()
+            raise StorageFailure(
+                f"{target}: {PROGRAM} failed with {done.returncode}: {said[-1] if said else 'no output'}"
+            )
+        made.rename(target)
+    return target
+
+
+def _program() -> Path:
+    """Find the program beside this Python, where the wheel puts it, or on the PATH."""
+    for directory in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+        for name in (PROGRAM, f"{PROGRAM}.exe"):
+            if (directory / name).is_file():
+                return directory / name
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise WrongUse(f"{PROGRAM} is not installed; run: pip install 'prune-assets[demo]'")
+    return Path(found)

@@ -1,0 +1,31 @@
+"""Dagster's way to a Spark session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from pydantic import Field
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # yields itself
+    """A Spark session that starts when an asset first asks for it.
+
+    It is never stopped: the next step of the same process gets it at once, where a new one costs
+    seconds and the Java process of a stopped one stays until Python ends. One process therefore has
+    one set of options; use the in-process executor to serve a run with one Java process.
+    """
+
+    master: str | None = Field(default=None, description="Spark master URL; what Spark is set up for when left out.")
+    app_name: str = Field(default="prune-assets", description="The name that Spark's own tools show.")
+    conf: dict[str, str] = Field(default_factory=dict, description="Spark options beyond the defaults.")
+
+    @property
+    def session(self) -> SparkSession:
+        """Return the session of this process, started if there is none."""
+        from prune_assets.spark.session import spark_session
+
+        return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)

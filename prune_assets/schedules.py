@@ -1,0 +1,35 @@
+"""The job that validates layouts, and when it runs by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import dagster as dg
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+    AssetJob: TypeAlias = UnresolvedAssetJobDefinition
+
+
+def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDefinition]) -> AssetJob:
+    """Build a job that runs checks and materializes nothing."""
+    return dg.define_asset_job(
+        name,
+        selection=dg.AssetSelection.checks(*checks),
+        executor_def=dg.in_process_executor,
+        description="Proves the layout of the tables from their bytes; writes nothing, starts no Spark.",
+    )
+
+
+def build_layout_validation_schedule(job: AssetJob, *, cron_schedule: str = "0 3 * * *") -> dg.ScheduleDefinition:
+    """Build the schedule of a validation job: every night at three, UTC, unless told otherwise."""
+    return dg.ScheduleDefinition(
+        name=f"{job.name}_nightly",
+        job=job,
+        cron_schedule=cron_schedule,
+        execution_timezone="UTC",
+        description="Validates the layouts of the tables.",
+    )

@@ -1,0 +1,68 @@
+"""Sensors that notice a change in a table and ask for its validation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from parquet_core.errors import PruneError
+from parquet_core.storage import list_data_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def build_new_files_sensor(
+    name: str,
+    *,
+    tables: Mapping[dg.AssetKey, Path],
+    checks: Sequence[dg.AssetChecksDefinition],
+    minimum_interval_seconds: int = 30,
+) -> dg.SensorDefinition:
+    """Build a sensor that asks for the checks of each table whose set of files changed.
+
+    The cursor is one fingerprint a table (path, size, modification time of every data file), so a tick
+    costs a listing and starts no Spark. A table that cannot be listed is named in the skip reason.
+    """
+    check_keys = {
+        asset: sorted(key for definition in checks for key in definition.check_keys if key.asset_key == asset)
+        for asset in tables
+    }
+
+    @dg.sensor(
+        name=name,
+        asset_selection=dg.AssetSelection.checks(*checks),
+        minimum_interval_seconds=minimum_interval_seconds,
+        description="Asks for the layout checks of a table when its files change.",
+    )
+    def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        seen: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+        requests, reasons = [], []
+        for asset, table in tables.items():
+            label = asset.to_user_string()
+            try:
+                now = file_set_fingerprint(table)
+            except PruneError as error:
+                reasons.append(str(error))
+                continue
+            if seen.get(label) == now:
+                reasons.append(f"{label}: no new files")
+                continue
+            seen[label] = now
+            requests.append(dg.RunRequest(run_key=f"{label}:{now}", asset_check_keys=check_keys[asset]))
+        skipped = None if requests else "; ".join(reasons)
+        return dg.SensorResult(run_requests=requests, skip_reason=skipped, cursor=json.dumps(seen, sort_keys=True))
+
+    return new_files
+
+
+def file_set_fingerprint(table: Path) -> str:
+    """Return a hash of the names, sizes and times of a table's data files; TableNotFound when there are none."""
+    digest = hashlib.sha256()
+    for file in list_data_files(table):
+        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}\n".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.layout_spec import LayoutSpec
+from prune_assets.checks import CHECKS, build_layout_checks
+
+KEY = dg.AssetKey(["lake", "events"])
+LAYOUT = LayoutSpec(sort_by=("day",), page_rows=100)
+
+
+@dg.asset(key=KEY)
+def events():
+    return None
+
+
+@dg.asset(deps=[KEY])
+def downstream():
+    return None
+
+
+def put(table, *values, page_index=True, **more):
+    table.mkdir(exist_ok=True)
+    for number, days in enumerate(values):
+        columns = {"day": days, "word": [f"w{day}" for day in days]} | more
+        path = table / f"part-{number}.parquet"
+        pq.write_table(pa.table(columns), path, write_page_index=page_index, max_rows_per_page=100)
+    return table
+
+
+def evaluate(table, layout=LAYOUT, **options):
+    """Run the checks by themselves; return the results by name."""
+    checks = build_layout_checks(KEY, table, layout, **options)
+    return {result.check_name: result for result in checks(dg.build_asset_check_context())}
+
+
+def failed(results):
+    return {name for name, result in results.items() if not result.passed}
+
+
+def test_a_good_table_passes_every_check_and_shows_its_margins(tmp_path):
+    results = evaluate(put(tmp_path / "t", range(250), range(250, 500)))
+    assert set(results) == set(CHECKS)
+    assert failed(results) == set()
+    rows = results["column_index_present"].metadata["findings"].records
+    assert any("of the 4096 that make the writer drop it" in row.data["message"] for row in rows)
+    strengths = [row.data["code"] for row in results["sorted_order"].metadata["findings"].records]
+    assert strengths == ["order.row_groups", "order.pages", "order.rows"]
+
+
+def test_an_unsorted_table_fails_where_it_is_broken_and_says_where(tmp_path):
+    results = evaluate(put(tmp_path / "t", [5, 1, 9], [4, 6]))
+    assert failed(results) == {"files_do_not_overlap", "sorted_order"}
+    overlap = results["files_do_not_overlap"]
+    assert overlap.severity is dg.AssetCheckSeverity.ERROR
+    assert "part-1.parquet" in overlap.description
+    assert "prune_assets.write" in overlap.metadata["remedy"].value
+
+
+def test_an_absent_bloom_filter_and_column_index_are_found(tmp_path):
+    layout = LayoutSpec(sort_by=("day",), bloom={"word": 0.01})
+    results = evaluate(put(tmp_path / "t", range(10), page_index=False), layout)
+    assert failed(results) >= {"bloom_filters_present", "column_index_present"}
+    assert "no page index at all" in results["column_index_present"].description
+
+
+def test_pages_that_are_too_large_are_only_a_warning(tmp_path):
+    results = evaluate(put(tmp_path / "t", range(250)), LayoutSpec(sort_by=("day",), page_rows=10), blocking=True)
+    assert failed(results) == {"sizes_within_limits"}
+    assert results["sizes_within_limits"].severity is dg.AssetCheckSeverity.WARN
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda table: [file.unlink() for file in table.iterdir()], "no data file"),
+        (lambda table: (table / "part-0.parquet").write_bytes(b"PAR1 no footer PAR1"), "part-0.parquet"),
+        (lambda table: (table / "part-0.parquet").write_bytes(b""), "no data file"),
+    ],
+)
+def test_a_table_that_cannot_be_read_fails_every_check_and_says_why(tmp_path, spoil, reason):
+    table = put(tmp_path / "t", range(10))
+    spoil(table)
+    results = evaluate(table)
+    assert failed(results) == set(CHECKS)
+    assert all(reason in result.description for result in results.values())
+
+
+def test_a_layout_of_other_columns_fails_every_check_and_says_which_is_meant(tmp_path):
+    results = evaluate(put(tmp_path / "t", range(10)), LayoutSpec(sort_by=("days",)))
+    assert failed(results) == set(CHECKS)
+    assert "did you mean day" in results["sorted_order"].description
+
+
+def test_one_check_can_run_alone(tmp_path):
+    put(tmp_path / "t", range(10))
+    checks = build_layout_checks(KEY, tmp_path / "t", LAYOUT)
+    defs = dg.Definitions(assets=[events], asset_checks=[checks])
+    only = dg.AssetCheckKey(KEY, "sorted_order")
+    job = dg.define_asset_job("alone", selection=dg.AssetSelection.checks(only))
+    with dg.DagsterInstance.ephemeral() as instance:
+        defs = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
+        result = defs.resolve_job_def("alone").execute_in_process(instance=instance)
+    assert [evaluation.check_name for evaluation in result.get_asset_check_evaluations()] == ["sorted_order"]
+
+
+@pytest.mark.parametrize(("blocking", "stopped"), [(True, True), (False, False)])
+def test_only_a_blocking_check_stops_what_lies_downstream(tmp_path, blocking, stopped):
+    put(tmp_path / "t", [3, 1, 2])
+    checks = build_layout_checks(KEY, tmp_path / "t", LAYOUT, blocking=blocking)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize([events, downstream, checks], instance=instance, raise_on_error=False)
+    assert result.success is not stopped
+    made = {event.asset_key for event in result.get_asset_materialization_events()}
+    assert (downstream.key in made) is not stopped
+    evaluations = {evaluation.check_name: evaluation.passed for evaluation in result.get_asset_check_evaluations()}
+    assert evaluations["sorted_order"] is False
+
+
+def test_severity_can_be_lowered(tmp_path):
+    results = evaluate(put(tmp_path / "t", [3, 1, 2]), severity=dg.AssetCheckSeverity.WARN)
+    assert results["sorted_order"].severity is dg.AssetCheckSeverity.WARN

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.errors import TableNotFound
+from parquet_core.layout_spec import LayoutSpec
+from prune_assets.checks import CHECKS, build_layout_checks
+from prune_assets.sensors import build_new_files_sensor, file_set_fingerprint
+
+A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
+
+
+@pytest.fixture
+def sensor(tmp_path):
+    tables = {A: tmp_path / "a", B: tmp_path / "b"}
+    checks = [build_layout_checks(key, table, LayoutSpec()) for key, table in tables.items()]
+    return build_new_files_sensor("new_files", tables=tables, checks=checks)
+
+
+def put(path):
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(pa.table({"x": [1]}), path)
+    return path
+
+
+def tick(sensor, cursor=None):
+    with dg.DagsterInstance.ephemeral() as instance:
+        return sensor.evaluate_tick(
+            dg.build_sensor_context(instance=instance, cursor=cursor, definitions=definitions(sensor))
+        )
+
+
+def definitions(sensor):
+    assets = [dg.AssetSpec(A), dg.AssetSpec(B)]
+    checks = [build_layout_checks(key, "unused", LayoutSpec()) for key in (A, B)]
+    return dg.Definitions(assets=assets, asset_checks=checks, sensors=[sensor])
+
+
+def test_new_files_ask_for_the_checks_of_their_table(sensor, tmp_path):
+    put(tmp_path / "a" / "1.parquet")
+    (request,) = tick(sensor).run_requests
+    assert {(key.asset_key, key.name) for key in request.asset_check_keys} == {(A, name) for name in CHECKS}
+
+
+def test_nothing_new_is_skipped_and_a_new_file_is_not(sensor, tmp_path):
+    put(tmp_path / "a" / "1.parquet")
+    put(tmp_path / "b" / "1.parquet")
+    first = tick(sensor)
+    assert len(first.run_requests) == 2
+    second = tick(sensor, first.cursor)
+    assert second.run_requests == []
+    assert second.skip_message == "lake/a: no new files; lake/b: no new files"
+    put(tmp_path / "b" / "2.parquet")
+    third = tick(sensor, second.cursor)
+    assert [request.asset_check_keys[0].asset_key for request in third.run_requests] == [B]
+    assert third.run_requests[0].run_key not in {request.run_key for request in first.run_requests}
+
+
+def test_a_missing_table_is_skipped_with_the_reason(sensor, tmp_path):
+    data = tick(sensor)
+    assert data.run_requests == []
+    assert f"{tmp_path / 'a'}: no such file or directory" in data.skip_message
+
+
+def test_a_missing_table_does_not_hide_a_new_one(sensor, tmp_path):
+    put(tmp_path / "b" / "1.parquet")
+    data = tick(sensor)
+    assert [request.asset_check_keys[0].asset_key for request in data.run_requests] == [B]
+    assert list(json.loads(data.cursor)) == ["lake/b"]
+
+
+def test_files_being_written_are_not_noticed(tmp_path):
+    put(tmp_path / "t" / "1.parquet")
+    before = file_set_fingerprint(tmp_path / "t")
+    put(tmp_path / "t" / "_staging-1" / "2.parquet")
+    assert file_set_fingerprint(tmp_path / "t") == before
+
+
+def test_a_rewritten_file_is_noticed(tmp_path):
+    path = put(tmp_path / "t" / "1.parquet")
+    before = file_set_fingerprint(tmp_path / "t")
+    pq.write_table(pa.table({"x": [1, 2, 3]}), path)
+    assert file_set_fingerprint(tmp_path / "t") != before
+
+
+def test_a_table_without_files_has_no_fingerprint(tmp_path):
+    with pytest.raises(TableNotFound):
+        file_set_fingerprint(tmp_path / "t")
