@@ -1,0 +1,135 @@
+"""Random tables and predicates with their truth, row by row."""
+
+from __future__ import annotations
+
+import datetime as dt
+import operator
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or, Unsupported
+
+PYTHON = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+TYPES = {
+    "key": pa.int64(),
+    "day": pa.date32(),
+    "price": pa.decimal128(15, 2),
+    "wide": pa.decimal128(30, 4),
+    "word": pa.string(),
+    "small": pa.int16(),
+}
+
+
+def random_value(chance, name):
+    number = chance.randint(0, 60)
+    match name:
+        case "day":
+            return dt.date(1994, 1, 1) + dt.timedelta(number)
+        case "price" | "wide":
+            return Decimal(number - 30).scaleb(-TYPES[name].scale)
+        case "word":
+            # Beyond 64 bytes a writer may cut the bounds; "\U0010ffff" cannot be incremented when it does.
+            return chance.choice(["", "p" * 70, "\U0010ffff" * 20, "é"]) + str(number)
+        case _:
+            return number - 30
+
+
+def random_table(chance, rows=400):
+    """Columns sorted together or shuffled, with nulls in runs and alone."""
+    columns = {}
+    for name, arrow_type in TYPES.items():
+        values = [random_value(chance, name) for _ in range(rows)]
+        if chance.random() < 0.5:
+            values.sort(key=lambda value: value.encode() if isinstance(value, str) else value)
+        share = chance.choice([0, 0, 0.1, 0.9])
+        values = [None if chance.random() < share else value for value in values]
+        start = chance.randrange(rows)
+        values[start : start + chance.choice([0, 0, 120])] = [None] * len(values[start : start + chance.choice([0, 120])])
+        columns[name] = pa.array(values[:rows] + [None] * (rows - len(values[:rows])), arrow_type)
+    return pa.table(columns)
+
+
+def write_by_pyarrow(chance, table, directory):
+    """Cut the table into files, row groups and pages at random; bloom filters on some columns."""
+    directory.mkdir()
+    cut = chance.randrange(1, table.num_rows)
+    for i, part in enumerate((table.slice(0, cut), table.slice(cut))):
+        pq.write_table(
+            part,
+            directory / f"part-{i}.parquet",
+            row_group_size=chance.choice([50, 100, 400]),
+            max_rows_per_page=chance.choice([7, 20, 50]),
+            write_batch_size=1,
+            write_page_index=chance.random() < 0.9,
+            write_statistics=chance.random() < 0.9,
+            bloom_filter_options={name: {"ndv": 64} for name in TYPES if chance.random() < 0.6},
+            use_dictionary=chance.random() < 0.5,
+            store_decimal_as_integer=chance.random() < 0.5,
+        )
+
+
+def random_leaf(chance):
+    name = chance.choice(sorted(TYPES))
+    path, arrow_type = (name,), TYPES[name]
+    values = sorted({random_value(chance, name) for _ in range(chance.randint(1, 4))})
+    match chance.choice(["compare", "compare", "compare", "interval", "in", "null", "odd"]):
+        case "interval":
+            return Interval(path, pa.scalar(values[0], arrow_type), pa.scalar(values[-1], arrow_type))
+        case "in":
+            return In(path, pa.array(values, arrow_type))
+        case "null":
+            return IsNull(path)
+        case "odd":
+            return chance.choice([Unsupported("rand() < 1", "not deterministic"), Constant(Outcomes.NULL)])
+    return Compare(path, chance.choice([*Op, Op.EQ, Op.EQ]), pa.scalar(values[0], arrow_type))
+
+
+def random_predicate(chance, depth=3):
+    kind = chance.choice(["leaf", "and", "or", "not"]) if depth else "leaf"
+    if kind == "leaf":
+        return random_leaf(chance)
+    if kind == "not":
+        return Not(random_predicate(chance, depth - 1))
+    children = tuple(random_predicate(chance, depth - 1) for _ in range(chance.randint(2, 3)))
+    return And(children) if kind == "and" else Or(children)
+
+
+def truth(predicate, row):
+    """Evaluate a predicate over one row (a dict); True, False or None. An unsupported part counts as TRUE."""
+    match predicate:
+        case And(children):
+            found = [truth(child, row) for child in children]
+            return False if False in found else None if None in found else True
+        case Or(children):
+            found = [truth(child, row) for child in children]
+            return True if True in found else None if None in found else False
+        case Not(child):
+            found = truth(child, row)
+            return None if found is None else not found
+        case Constant(outcomes):
+            return {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}[outcomes]
+        case Unsupported():
+            return True
+        case IsNull(path):
+            return row[path[0]] is None
+    value = row[predicate.column[0]]
+    if value is None:
+        return None
+    match predicate:
+        case Compare(_, op, literal):
+            return PYTHON[op](value, literal.as_py())
+        case Interval(_, low, high):
+            return low.as_py() <= value <= high.as_py()
+        case In(_, values):
+            return value in values.to_pylist()
+    raise TypeError(predicate)

@@ -1,0 +1,160 @@
+"""The levels against the truth: no selected row is skipped, and proven rows are selected."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
+
+from parquet_core.access_plan import Verdict
+from parquet_core.metadata_index import read_dataset
+from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported
+from prune_assets.planner.implied import MAX_RANGES, implied_predicate
+from prune_assets.planner.levels import evaluate
+
+
+def rows_of(index, ranges):
+    """Row numbers in the whole table that a range list names."""
+    base = np.cumsum(index.row_count) - index.row_count
+    return {
+        int(base[group]) + row
+        for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
+        for row in range(start, stop)
+    }
+
+
+def matches_implied(implied, row):
+    value = row[implied.column.path[0]]
+    if value is None:
+        return implied.nulls
+    return any(low.as_py() <= value <= high.as_py() for low, high in implied.ranges)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_selected_row_is_skipped(seed, tmp_path):
+    chance = random.Random(seed)
+    table = random_table(chance)
+    write_by_pyarrow(chance, table, tmp_path / "t")
+    rows = table.to_pylist()
+    index = read_dataset(tmp_path / "t")
+    for _ in range(25):
+        predicate = random_predicate(chance)
+        selected = [truth(predicate, row) for row in rows]
+        wanted = {i for i, answer in enumerate(selected) if answer is True}
+        evaluation = evaluate(predicate, index)
+        kept = rows_of(index, evaluation.access.ranges)
+        assert wanted <= kept, predicate
+        assert rows_of(index, evaluation.access.matches) <= wanted, predicate
+        by_groups = evaluate(predicate, index, pages=False)
+        assert kept <= rows_of(index, by_groups.access.ranges), "more evidence never keeps more"
+        implied = implied_predicate(evaluation, index)
+        if implied is not None:
+            assert len(implied.ranges) <= MAX_RANGES
+            assert all(matches_implied(implied, rows[i]) for i in wanted), predicate
+
+
+@pytest.fixture
+def sorted_table(tmp_path):
+    """1,000 rows sorted by `day`, 10 row groups of 10 pages; `key` has a filter, `word` nothing but bounds."""
+    days = list(range(1000))
+    keys = [(i * 7919) % 1000 * 2 for i in range(1000)]
+    words = [None if i < 200 else f"w{i:04}" for i in range(1000)]
+    table = pa.table({"day": days, "key": pa.array(keys, pa.int64()), "word": words})
+    options = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
+    pq.write_table(table, tmp_path / "t.parquet", bloom_filter_options={"key": {"ndv": 100, "fpp": 0.001}}, **options)
+    return read_dataset(tmp_path / "t.parquet")
+
+
+def eq(name, value):
+    return Compare((name,), Op.EQ, pa.scalar(value))
+
+
+DAY = ("day",)
+KEY_OF_500 = 500 * 7919 % 1000 * 2
+CASES = [
+    (Interval(DAY, pa.scalar(123), pa.scalar(125)), (1, 1, 1), 10, "three days lie in one page"),
+    (eq("key", 997), (10, 0, 0), 0, "an odd key is in no filter, though within all bounds"),
+    (eq("key", KEY_OF_500), (10, 1, 1), 100, "the filters leave one row group; its pages overlap in `key`"),
+    (Or((eq("day", 5), eq("key", 997))), (10, 1, 1), 10, "bounds deny one arm and filters the other: met at the leaf"),
+    (Or((eq("day", 5), eq("day", 995))), (2, 2, 2), 20, "two pages far apart"),
+    (IsNull(("word",)), (2, 2, 2), 200, "nulls are counted"),
+    (Not(IsNull(("word",))), (8, 8, 8), 800, "row groups of nulls alone"),
+    (And((eq("day", 5), eq("day", 995))), (0, 0, 0), 0, "no row group holds both"),
+    (In(DAY, pa.array([-1, 2000])), (0, 0, 0), 0, "both values lie outside, though their hull covers all"),
+    (Not(Compare(DAY, Op.LT, pa.scalar(990))), (1, 1, 1), 10, "NOT needs no rewriting"),
+    (Or((eq("day", 5), Unsupported("rand() < 1", "random"))), (10, 10, 10), 1000, "an arm nobody can answer keeps all"),
+    (And((eq("day", 5), Unsupported("rand() < 1", "random"))), (1, 1, 1), 10, "its sibling prunes all the same"),
+]
+
+
+@pytest.mark.parametrize(("predicate", "alive", "rows", "why"), CASES, ids=[why for *_, why in CASES])
+def test_each_level_skips_what_it_can_prove(sorted_table, predicate, alive, rows, why):
+    evaluation = evaluate(predicate, sorted_table)
+    assert tuple(int(level.alive.sum()) for level in evaluation.levels) == alive, why
+    assert len(rows_of(sorted_table, evaluation.access.ranges)) == rows, why
+
+
+def test_whole_matches_are_proven(sorted_table):
+    evaluation = evaluate(Compare(DAY, Op.GE, pa.scalar(855)), sorted_table)
+    assert rows_of(sorted_table, evaluation.access.matches) == set(range(860, 1000))
+    assert evaluation.access.verdict.tolist() == [Verdict.SKIP] * 8 + [Verdict.SELECTION, Verdict.SCAN]
+
+
+def test_no_filter_is_fetched_where_it_could_change_nothing(sorted_table):
+    state = evaluate(Or((eq("key", 997), IsNull(("word",)), Compare(DAY, Op.GE, pa.scalar(200)))), sorted_table)
+    assert state.bloom.status == "not_applicable"
+    assert "bloom" not in sorted_table.traffic.bytes
+
+
+def test_levels_say_what_became_of_them(sorted_table, tmp_path):
+    asked = evaluate(eq("key", 997), sorted_table)
+    assert [level.status for level in asked.levels] == ["consulted", "consulted", "not_applicable"]
+    pq.write_table(pa.table({"key": [1, 9]}), tmp_path / "bare.parquet", write_statistics=False)
+    bare = evaluate(eq("key", 997), read_dataset(tmp_path / "bare.parquet"))
+    assert [level.status for level in bare.levels] == ["absent", "absent", "absent"]
+    assert all(level.why for level in bare.levels)
+    odd = evaluate(Unsupported("rand() < 1", "random"), sorted_table)
+    assert [level.status for level in odd.levels] == ["not_applicable"] * 3
+
+
+def test_the_implied_range_says_what_spark_cannot_find_by_itself(sorted_table):
+    evaluation = evaluate(Or((eq("day", 5), eq("key", KEY_OF_500))), sorted_table)
+    implied = implied_predicate(evaluation, sorted_table)
+    assert implied.column.path == DAY
+    assert [(low.as_py(), high.as_py()) for low, high in implied.ranges] == [(0, 9), (500, 599)]
+    assert not implied.nulls
+
+
+def test_nothing_is_implied_where_spark_skips_as_much(sorted_table):
+    assert implied_predicate(evaluate(eq("day", 5), sorted_table), sorted_table) is None
+    assert implied_predicate(evaluate(eq("day", 5000), sorted_table), sorted_table) is None
+
+
+def test_a_column_that_a_file_stores_otherwise_keeps_that_file(tmp_path):
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.int64())}), tmp_path / "t/0.parquet")
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32())}), tmp_path / "t/1.parquet")
+    pq.write_table(pa.table({"b": pa.array([1, 2], pa.int64())}), tmp_path / "t/2.parquet")
+    evaluation = evaluate(eq("a", 7), read_dataset(tmp_path / "t"))
+    assert evaluation.statistics.alive.tolist() == [False, True, True]
+
+
+def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
+    footers = tuple(replace(footer, column_orders=()) for footer in sorted_table.footers)
+    unordered = replace(sorted_table, footers=footers, _bounds={}, _indexes={}, _leaves={}, _filters={})
+    assert evaluate(eq("day", 5000), unordered).access.verdict.tolist() == [Verdict.SCAN] * 10
+
+
+def test_a_row_group_without_rows_is_skipped(tmp_path):
+    with pq.ParquetWriter(tmp_path / "t.parquet", pa.schema({"a": pa.int64()}), write_page_index=True) as writer:
+        for rows in ([1], [], [2]):
+            writer.write_table(pa.table({"a": pa.array(rows, pa.int64())}), row_group_size=10)
+    index = read_dataset(tmp_path / "t.parquet")
+    for predicate in (eq("a", 2), Unsupported("rand() < 1", "random"), Not(eq("a", 1))):
+        evaluation = evaluate(predicate, index)
+        assert (evaluation.access.verdict[index.row_count == 0] == Verdict.SKIP).all()
