@@ -94,7 +94,8 @@ def _cause(
             f"the file has no page index at all; written by {footer.created_by or 'an unnamed writer'} (confirmed)",
             "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
         )
-    if read_values and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
+    flat = len(column.path) == 1 and column.max_repetition_level == 0
+    if read_values and flat and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
         confirmed = _cause_in_values(column, offsets, _values(index, column, position))
         if confirmed is not None:
             return confirmed
@@ -126,13 +127,10 @@ def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.ChunkedArray:
     path = index.files[int(index.file[position])].path
     with pq.ParquetFile(path) as file:
-        table = file.read_row_group(int(index.ordinal[position]), columns=[column.name])
-    return table.flatten().column(0) if table.num_columns else table.column(0)
+        return file.read_row_group(int(index.ordinal[position]), columns=[column.name]).column(0)
 
 
 def _cause_in_values(column: LeafColumn, offsets: OffsetIndex, values: pa.ChunkedArray) -> tuple[str, str] | None:
-    if column.max_repetition_level or len(column.path) > 1:
-        return None
     if column.physical in _FLOATS:
         if pc.any(pc.is_nan(values)).as_py():
             return "a page holds NaN, so the writer gives no bounds (confirmed by the values)", (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from parquet_core.access_plan import Verdict
 from parquet_core.errors import WrongUse
 from parquet_core.metadata_index import read_dataset
+from parquet_core.partitions import partition_columns
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
@@ -88,7 +89,9 @@ def plan(
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     started = time.perf_counter()
     index = read_dataset(table)
-    lowered = lower(where, index.columns, semantics=_semantics(session))
+    named = {column.path for column in index.columns}
+    in_directories = [c for c in partition_columns(file.path for file in index.files) if c.path not in named]
+    lowered = lower(where, [*index.columns, *in_directories], semantics=_semantics(session))
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
     return Plan(
         table=table if isinstance(table, str) else str(table),

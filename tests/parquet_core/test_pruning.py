@@ -34,7 +34,7 @@ def kleene(predicate, values):
 )
 def test_the_fold_of_single_outcomes_is_three_valued_logic(predicate):
     parts = list(leaves(predicate))
-    rows = [row for row in product((T, F, N), repeat=3)]
+    rows = list(product((T, F, N), repeat=3))
     answers = [np.array([dict(zip((A, B, C), row, strict=True))[leaf] for row in rows], np.uint8) for leaf in parts]
     expected = [kleene(predicate, dict(zip((A, B, C), row, strict=True))) for row in rows]
     assert fold(predicate, answers).tolist() == expected

@@ -13,9 +13,7 @@ from parquet_core.segments import merge_borders, page_of_segment
 def cut_groups(draw):
     """Row groups with rows, and the page borders of two columns in each."""
     rows = draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
-    borders = [
-        [sorted({0, *draw(st.sets(st.integers(0, count - 1), max_size=3))}) for count in rows] for _ in range(2)
-    ]
+    borders = [[sorted({0, *draw(st.sets(st.integers(0, count - 1), max_size=3))}) for count in rows] for _ in range(2)]
     return np.array(rows), borders
 
 

@@ -54,7 +54,9 @@ def random_table(chance, rows=400):
         share = chance.choice([0, 0, 0.1, 0.9])
         values = [None if chance.random() < share else value for value in values]
         start = chance.randrange(rows)
-        values[start : start + chance.choice([0, 0, 120])] = [None] * len(values[start : start + chance.choice([0, 120])])
+        values[start : start + chance.choice([0, 0, 120])] = [None] * len(
+            values[start : start + chance.choice([0, 120])]
+        )
         columns[name] = pa.array(values[:rows] + [None] * (rows - len(values[:rows])), arrow_type)
     return pa.table(columns)
 

@@ -1,0 +1,205 @@
+"""Layouts proven and broken on purpose; each finding says where and why."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout import check
+from parquet_core.layout.order import first_unsorted
+from parquet_core.layout.overlap import overlap_depth
+from parquet_core.layout_spec import LayoutSpec, Severity
+
+LAYOUT = LayoutSpec(sort_by=["day"], bloom={"key": 0.01}, row_group_rows=100, page_rows=20)
+
+
+def write(path, days, **options):
+    keys = [i * 7919 % 1000 for i in range(len(days))]
+    table = pa.table({"day": pa.array(days, pa.int64()), "key": keys, "word": [f"w{key}" for key in keys]})
+    defaults = {
+        "row_group_size": 100,
+        "max_rows_per_page": 20,
+        "write_batch_size": 1,
+        "write_page_index": True,
+        "bloom_filter_options": {"key": {"ndv": 100}},
+    }
+    pq.write_table(table, path, **defaults | options)
+
+
+def errors(findings):
+    return {finding.code: finding for finding in findings if finding.severity is not Severity.INFO}
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t").mkdir()
+    return tmp_path / "t"
+
+
+def test_a_sorted_table_is_proven_at_every_strength(table):
+    write(table / "0.parquet", [*range(250), 249])  # the files touch at 249
+    write(table / "1.parquet", range(249, 600))
+    findings = check(table, layout=LAYOUT)
+    assert errors(findings) == {}
+    said = {finding.code: finding.message for finding in findings}
+    assert said["order.row_groups"].startswith("strength row groups: ascending in all 2 files")
+    assert "ASCENDING without overlap in 7 row groups" in said["order.pages"]
+    assert said["order.rows"] == "strength rows: all 602 rows ascend inside their files"
+    assert "2 files do not overlap" in said["overlap.files"]
+    assert "7 row groups do not overlap" in said["overlap.row_groups"]
+    assert "in 7 of 7 row groups" in said["bloom_filter.present"]
+    margins = [finding for finding in findings if finding.code == "column_index.present"]
+    assert [finding.location for finding in margins] == ["column day", "column key", "column word"]
+    assert "min+max take 16.0 bytes a page on average, 16.0 at most: 0.4% of the 4096" in margins[0].message
+
+
+def test_each_strength_sees_what_the_weaker_ones_cannot(table):
+    days = list(range(300))
+    days[41], days[42] = days[42], days[41]  # inside one page
+    write(table / "0.parquet", days)
+    found = errors(check(table, layout=LAYOUT))
+    assert set(found) == {"order.rows"}
+    assert found["order.rows"].location == "0.parquet, row 42, column day"
+    days[45], days[75] = days[75], days[45]  # across pages of one row group
+    write(table / "0.parquet", days)
+    found = errors(check(table, layout=LAYOUT))
+    assert set(found) == {"order.rows", "order.pages"}
+    assert "row group 0, column day" in found["order.pages"].location
+    days[45], days[275] = days[275], days[45]  # across row groups
+    write(table / "0.parquet", days)
+    assert set(errors(check(table, layout=LAYOUT))) == {
+        "order.rows",
+        "order.pages",
+        "order.row_groups",
+        "overlap.row_groups",
+    }
+
+
+def test_files_that_overlap_are_named_with_their_depth(table):
+    write(table / "0.parquet", range(300))
+    write(table / "1.parquet", range(150, 450))
+    found = errors(check(table, layout=LAYOUT))
+    assert set(found) == {"overlap.files", "overlap.row_groups"}
+    assert found["overlap.files"].location == "column day: 1.parquet"
+    assert "inside 0.parquet; overlap depth 1.50" in found["overlap.files"].message
+    assert found["overlap.files"].remedy
+
+
+def test_one_page_proves_no_order(table):
+    write(table / "0.parquet", range(100), max_rows_per_page=1000)
+    found = errors(check(table, layout=LAYOUT))
+    assert set(found) == {"order.pages", "size.pages"}
+    assert found["order.pages"].severity is Severity.WARN
+    assert "1 row groups have one page, which proves nothing" in found["order.pages"].message
+
+
+def test_cut_strings_prove_no_order_by_pages(table):
+    write(table / "0.parquet", range(100))
+    findings = check(table, layout=LayoutSpec(sort_by=["word"], row_group_rows=100, page_rows=20))
+    pages = next(finding for finding in findings if finding.code == "order.pages")
+    assert "not provable" in pages.message
+    assert errors(findings)["order.rows"].location == "0.parquet, row 2, column word"
+
+
+def test_an_absent_filter_is_named_with_its_cause(table):
+    write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=False)
+    found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
+    assert "not asked for when the file was written (inferred)" in found.message
+    assert "parquet.bloom.filter.enabled#key=true" in found.remedy
+    write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
+    found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
+    assert "every data page is dictionary-encoded" in found.message
+    assert "(confirmed by the encodings)" in found.message
+
+
+def test_an_absent_column_index_is_named_with_its_cause(table):
+    write(table / "0.parquet", range(100), write_page_index=False)
+    found = [finding for finding in check(table, layout=LAYOUT) if finding.code == "column_index.absent"]
+    assert [finding.location for finding in found] == [
+        f"0.parquet, row group 0, column {name}" for name in ("day", "key", "word")
+    ]
+    assert "no page index at all; written by parquet-cpp-arrow" in found[0].message
+
+
+def test_nan_without_column_index_is_confirmed_by_the_values(table):
+    # parquet-cpp leaves the column index out when a page has no bounds.
+    floats = pa.table({"day": [1, 2, 3], "key": [1, 2, 3], "f": [math.nan] * 3})
+    pq.write_table(floats, table / "0.parquet", write_page_index=True, use_dictionary=False)
+    layout = LayoutSpec()
+    found = [finding for finding in check(table, layout=layout) if finding.code == "column_index.absent"]
+    assert [finding.location for finding in found] == ["0.parquet, row group 0, column f"]
+    assert "NaN" in found[0].message
+    assert "(confirmed by the values)" in found[0].message
+    found = [finding for finding in check(table, layout=layout, rows=False) if finding.code == "column_index.absent"]
+    assert "(inferred)" in found[0].message
+
+
+@pytest.mark.spark
+def test_long_strings_lose_their_column_index_by_the_rule_of_max_stats_size(spark, table):
+    rows = spark.range(200).selectExpr("id AS day", "id AS key", "concat(repeat('x', 3000), id) AS word")
+    options = {"parquet.columnindex.truncate.length": "100000", "parquet.page.row.count.limit": "20"}
+    rows.coalesce(1).write.options(**options).mode("overwrite").parquet(str(table))
+    (found,) = [finding for finding in check(table, layout=LayoutSpec()) if finding.code == "column_index.absent"]
+    assert found.location.endswith("row group 0, column word")
+    assert (
+        "more than MAX_STATS_SIZE = 4096, so the writer dropped it (confirmed by the values read, uncut)"
+        in found.message
+    )
+    assert "truncate.length=64" in found.remedy
+    unread = [f for f in check(table, layout=LayoutSpec(), rows=False) if f.code == "column_index.absent"]
+    assert "(inferred from the mean size of a value)" in unread[0].message
+    # With the default length the same values keep their index, and its margin is far from the limit.
+    rows.coalesce(1).write.option("parquet.page.row.count.limit", "20").mode("overwrite").parquet(str(table))
+    assert "column_index.absent" not in {finding.code for finding in check(table, layout=LayoutSpec())}
+
+
+@pytest.mark.spark
+def test_int96_cannot_have_a_column_index(spark, table):
+    rows = spark.sql("SELECT timestamp '2024-01-01 00:00:00' AS ts, 1 AS a")
+    before = spark.conf.get("spark.sql.parquet.outputTimestampType")
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    try:
+        rows.write.mode("overwrite").parquet(str(table))
+    finally:
+        spark.conf.set("spark.sql.parquet.outputTimestampType", before)
+    found = errors(check(table, layout=LayoutSpec()))["column_index.not_applicable"]
+    assert "INT96 has no defined order" in found.message
+
+
+def test_row_groups_larger_than_asked_are_named(table):
+    write(table / "0.parquet", range(300), row_group_size=150)
+    found = errors(check(table, layout=LAYOUT))["size.row_groups"]
+    assert "2 of 2 row groups have more than 100 rows, at most 150" in found.message
+
+
+@pytest.mark.parametrize("layout", [LayoutSpec(sort_by=["dya"]), LayoutSpec(bloom={"dya": 0.1})])
+def test_a_layout_of_another_table_is_refused(table, layout):
+    write(table / "0.parquet", range(10))
+    with pytest.raises(LayoutError, match="no column dya: did you mean day"):
+        check(table, layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([(None, 1), (None, 2), (0, 0)], None),
+        ([(0, 1), (None, 2)], 1),
+        ([(1, 2), (1, 3), (1, 1)], 2),
+        ([(1, 9), (2, 1), (2, 1)], None),
+        ([], None),
+    ],
+)
+def test_rows_are_compared_by_all_keys_nulls_first(rows, expected):
+    table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
+    assert first_unsorted(table, ["a", "b"]) == expected
+
+
+def test_overlap_depth_counts_the_intervals_at_an_average_begin():
+    import numpy as np
+
+    assert overlap_depth(np.array([0, 0, 0]), np.array([9, 9, 9])) == 3
+    assert overlap_depth(np.array([0, 3, 6]), np.array([3, 6, 9])) == 1

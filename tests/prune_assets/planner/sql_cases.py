@@ -1,0 +1,67 @@
+"""Random predicates as Spark SQL over the columns of `predicate_cases.TYPES`."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+from predicate_cases import TYPES, random_value
+
+NUMBERS = ("key", "small", "price", "wide")
+ODD_NUMBERS = ["2.5", "-0.001", "3000000000", "99999", "-99999", "12345678901234567890", "0.06 - 0.01", "1 + 1", "-(3)"]
+
+
+def literal(chance, name):
+    """Return a literal of the column's type, or one it has to be brought into."""
+    if name in NUMBERS and chance.random() < 0.3:
+        return chance.choice(ODD_NUMBERS)
+    value = random_value(chance, name)
+    match value:
+        case dt.date():
+            forms = [
+                f"DATE '{value}'",
+                f"'{value}'",
+                f"date '{value}' + interval '3' day",
+                f"date'{value}' - interval 1 month",
+            ]
+            return chance.choice(forms)
+        case Decimal():
+            return f"{value:f}"
+        case str():
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return str(value)
+
+
+def leaf(chance):
+    name = chance.choice(sorted(TYPES))
+    one, two = literal(chance, name), literal(chance, name)
+    many = ", ".join(literal(chance, name) for _ in range(chance.randint(1, 12)))
+    op = chance.choice(["=", "=", "<", "<=", ">", ">=", "<>", "!="])
+    forms = [
+        f"{name} {op} {one}",
+        f"{name} {op} {one}",
+        f"{one} {op} {name}",
+        f"{name} BETWEEN {one} AND {two}",
+        f"{name} NOT BETWEEN {one} AND {two}",
+        f"{name} IN ({many})",
+        f"{name} NOT IN ({many})",
+        f"{name} IN ({many}, NULL)",
+        f"{name} NOT IN ({many}, NULL)",
+        f"{name} IS NULL",
+        f"{name} IS NOT NULL",
+        f"{name} = NULL",
+    ]
+    if name in NUMBERS:
+        forms += [f"abs({name}) = 3", f"{name} + 1 > 5", f"cast({name} AS int) = 2"]
+    if name == "word":
+        forms += ["word LIKE 'p%'", "upper(word) = 'P1'"]
+    return chance.choice(forms)
+
+
+def predicate(chance, depth=2):
+    kind = chance.choice(["leaf", "AND", "OR", "NOT"]) if depth else "leaf"
+    if kind == "leaf":
+        return leaf(chance)
+    if kind == "NOT":
+        return f"NOT ({predicate(chance, depth - 1)})"
+    return "(" + f" {kind} ".join(predicate(chance, depth - 1) for _ in range(chance.randint(2, 3))) + ")"
