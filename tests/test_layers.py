@@ -1,0 +1,43 @@
+"""Imports point one way only."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
+
+
+def imports_of(path):
+    """Every module that a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "parquet_core").rglob("*.py")), ids=lambda path: path.stem)
+def test_parquet_core_knows_nothing_above_it(path):
+    found = {name.split(".")[0] for name in imports_of(path)}
+    assert not found & UPPER
+    assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "prune_assets").rglob("*.py")), ids=lambda path: str(path.name))
+def test_only_the_sql_room_knows_sqlglot(path):
+    if (ROOT / "prune_assets/sql") not in path.parents and path.name != "doctor.py":
+        assert "sqlglot" not in {name.split(".")[0] for name in imports_of(path)}
+
+
+def test_planning_needs_neither_spark_nor_dagster():
+    script = (
+        "import sys, prune_assets as pr; pr.plan; pr.check; print(*sorted({'pyspark', 'dagster'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
