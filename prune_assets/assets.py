@@ -127,6 +127,7 @@ def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
         "rows_equal": compared.equal,
         "selected_rows": compared.with_plan.answer.rows,
         "checksum": str(compared.with_plan.answer.checksum),
+        "predicted_rows": planned.report.kept.rows,
         "spark_seconds_without": compared.without.seconds,
         "spark_seconds_with": compared.with_plan.seconds,
         "spark_scanned_rows_without": compared.without.scanned_rows,

@@ -6,11 +6,12 @@ import os
 import sys
 import time
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from rich.console import Console
 
 from parquet_core.errors import JavaFailure, PruneError, StorageFailure, WrongUse
-from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, wait
+from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, stop, wait
 from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import failed_checks, print_summary, read_results, rows_differ
 
@@ -35,6 +36,9 @@ def main() -> int:
     except (StorageFailure, JavaFailure) as error:
         errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
         return 3
+    except KeyboardInterrupt:
+        errors.print("[red]stopped[/]")
+        return 130
     except PruneError as error:
         errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
         return 1
@@ -45,10 +49,15 @@ def _run(settings: DemoSettings, workspace: Path, started: float, errors: Consol
     errors.print(f"TPC-H at scale {settings.scale:g} in {settings.directory}, through Dagster:", highlight=False)
     limit = max(SECONDS_AT_LEAST, SECONDS_PER_SCALE * settings.scale)
     with open_instance(settings) as instance:
-        tag = launch(settings, workspace=workspace)
-        run = wait(
-            instance, settings, tag, seconds=limit, progress=lambda line: errors.print(f"  {line}", highlight=False)
-        )
+        tag = uuid4().hex
+        try:
+            launch(settings, tag, workspace=workspace)
+            run = wait(
+                instance, settings, tag, seconds=limit, progress=lambda line: errors.print(f"  {line}", highlight=False)
+            )
+        except BaseException:
+            stop(instance, tag)
+            raise
         results = read_results(instance, run.run_id)
         failed = failed_checks(instance, run.run_id)
     console = Console(width=max(150, Console().width))

@@ -10,7 +10,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import dagster as dg
 
@@ -57,12 +56,11 @@ def open_instance(settings: DemoSettings) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def launch(settings: DemoSettings, *, workspace: Path) -> str:
-    """Launch the job with the `dagster` command; return the tag that its run carries.
+def launch(settings: DemoSettings, tag: str, *, workspace: Path) -> None:
+    """Launch the job with the `dagster` command; its run will carry the tag.
 
     The command returns as soon as the run has started.
     """
-    tag = uuid4().hex
     arguments = ["job", "launch", "-w", str(workspace), "-j", DEMO_JOB, "--tags", json.dumps({RUN_TAG: tag})]
     done = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, "-m", "dagster", *arguments],
@@ -76,7 +74,6 @@ def launch(settings: DemoSettings, *, workspace: Path) -> str:
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
         raise RunFailure(f"dagster job launch ended with {done.returncode}: {' '.join(last)}; all of it is in {log}")
-    return tag
 
 
 def environment(settings: DemoSettings) -> dict[str, str]:
@@ -108,7 +105,7 @@ def wait(
     deadline = time.monotonic() + seconds
     told: set[str] = set()
     while True:
-        run = next(iter(instance.get_runs(filters=dg.RunsFilter(tags={RUN_TAG: tag}), limit=1)), None)
+        run = _run_of(instance, tag)
         if run is not None:
             for step, line in _finished_steps(instance, run.run_id):
                 if step not in told:
@@ -124,6 +121,17 @@ def wait(
             f"the run ended as {run.status.value}: {_first_error(instance, run)}; {_log_of(settings, run)}"
         )
     return run
+
+
+def stop(instance: dg.DagsterInstance, tag: str) -> None:
+    """Ask the run with the tag to end; it lives in a process of its own and would go on."""
+    run = _run_of(instance, tag)
+    if run is not None and not run.is_finished:
+        instance.run_launcher.terminate(run.run_id)
+
+
+def _run_of(instance: dg.DagsterInstance, tag: str) -> dg.DagsterRun | None:
+    return next(iter(instance.get_runs(filters=dg.RunsFilter(tags={RUN_TAG: tag}), limit=1)), None)
 
 
 def _finished_steps(instance: dg.DagsterInstance, run_id: str) -> Iterator[tuple[str, str]]:

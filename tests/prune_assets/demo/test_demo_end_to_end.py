@@ -7,12 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from prune_assets.demo.assets import demo_assets
+from prune_assets.assets import build_skip_report_asset
+from prune_assets.demo.assets import LINEITEM, demo_assets
 from prune_assets.demo.jobs import demo_checks
-from prune_assets.demo.predicates import LOOKUPS
+from prune_assets.demo.predicates import LOOKUPS, NARROW_RANGE
 from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
 from prune_assets.resources import SparkSessionResource
+from prune_assets.spark import reader
 
 pytestmark = pytest.mark.spark
 
@@ -29,7 +31,7 @@ def instance(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(spark, settings, instance):
+def run(spark, settings, instance):  # noqa: ARG001 - the resource finds the session that runs
     """The whole demo at a hundredth of scale 1, in this process."""
     definitions = [*demo_assets(settings), *demo_checks(settings).values()]
     return dg.materialize(definitions, instance=instance, resources={"spark": SparkSessionResource(master="local[2]")})
@@ -91,12 +93,7 @@ def test_spark_scans_less_with_the_plan(results):
 
 def test_the_lookups_are_of_existing_keys_and_the_median_is_read(settings, results):
     metadata = results["point_lookup"].metadata
-    rows = (
-        [record.data for record in metadata["lookups"].records]
-        if hasattr(metadata["lookups"], "records")
-        else metadata["lookups"]
-    )
-    rows = [getattr(row, "data", row) for row in rows]
+    rows = [record.data for record in metadata["lookups"]]
     assert len(rows) == LOOKUPS == metadata["lookups_planned"]
     existing = set(
         pq.read_table(settings.generated / "lineitem.parquet", columns=["l_orderkey"])["l_orderkey"].to_pylist()
@@ -107,7 +104,8 @@ def test_the_lookups_are_of_existing_keys_and_the_median_is_read(settings, resul
     assert metadata["mean_kept_bytes"] == pytest.approx(sum(kept) / LOOKUPS)
 
 
-def test_the_tables_carry_their_layout(instance, run):
+@pytest.mark.usefixtures("run")
+def test_the_tables_carry_their_layout(instance):
     event = instance.get_latest_materialization_event(dg.AssetKey(["tpch", "lineitem"]))
     metadata = event.asset_materialization.metadata
     columns = {column.name: column for column in metadata["dagster/column_schema"].schema.columns}
@@ -125,3 +123,24 @@ def test_the_printed_table_is_what_the_reports_say(instance, run, results):
     assert f"{report['total']['rows']:,} -> {report['kept']['rows']:,}" in text
     assert text.count("yes") == len(REPORTS)
     assert "check failed: broken/long_strings: column_index_present" in text
+
+
+@pytest.mark.usefixtures("run")
+def test_a_reading_that_loses_a_row_fails_its_asset(settings, monkeypatch):
+    read = reader.read
+
+    def loses_a_row(spark, table, **options):
+        kept = read(spark, table, **options)
+        return kept.limit(kept.count() - 1)
+
+    monkeypatch.setattr(reader, "read", loses_a_row)
+    asset = build_skip_report_asset(
+        "lossy",
+        LINEITEM,
+        NARROW_RANGE,
+        table=settings.table("lineitem"),
+        sum_column="l_extendedprice",
+        reports=settings.reports,
+    )
+    with dg.DagsterInstance.ephemeral() as instance, pytest.raises(dg.Failure, match="without the plan"):
+        dg.materialize([asset], instance=instance, resources={"spark": SparkSessionResource()})
