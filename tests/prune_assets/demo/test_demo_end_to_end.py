@@ -31,7 +31,7 @@ def instance(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(spark, settings, instance):  # noqa: ARG001 - the resource finds the session that runs
+def run(spark, settings, instance):
     """The whole demo at a hundredth of scale 1, in this process."""
     definitions = [*demo_assets(settings), *demo_checks(settings).values()]
     return dg.materialize(definitions, instance=instance, resources={"spark": SparkSessionResource(master="local[2]")})
