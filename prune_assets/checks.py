@@ -85,7 +85,7 @@ def _result(
         check_name=name,
         asset_key=asset_key,
         passed=not worst,
-        severity=severity if errors else dg.AssetCheckSeverity.WARN,
+        severity=dg.AssetCheckSeverity.WARN if warnings and not errors else severity,
         description=f"{worst[0].location}: {worst[0].message}" if worst else None,
         metadata=metadata,
     )
