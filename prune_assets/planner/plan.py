@@ -12,6 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.metadata_index import read_dataset
 from parquet_core.partitions import partition_columns
 from prune_assets.planner.columns import columns_to_read
+from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.summary import file_reports, summarize
@@ -48,6 +49,16 @@ class Plan:
     seconds: float
     requests: int
     fetched: dict[str, int]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the columns read, by row group."""
+        return measure(self.index, self.columns)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What is read of every row group; fetches the offset indexes that tell the bytes of a selection."""
+        return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @cached_property
     def files(self) -> tuple[FileReport, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner.extents import Kept, Sizes, extent_of, kept_by, measure
+from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.planner.levels import evaluate
 from prune_assets.planner.reasons import Reasons
 from prune_assets.report.skip_report import (
@@ -20,28 +20,27 @@ from prune_assets.report.skip_report import (
     SkipReport,
     UnsupportedPart,
 )
+from prune_assets.report.skip_report import Verdict as VerdictName
 from prune_assets.sql.render import render_implied
 
 if TYPE_CHECKING:
-    from prune_assets.planner.levels import Evaluation
     from prune_assets.planner.plan import Plan
 
-_VERDICTS = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
+_VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
 
 
 def summarize(plan: Plan) -> SkipReport:
     """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
-    sizes, kept = _measure(plan)
-    total = extent_of(plan.index, sizes, np.ones(len(plan.index), np.bool_))
+    total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
     return SkipReport(
         table=plan.table,
         predicate=plan.lowered.sql,
         normalized=plan.lowered.normalized,
         unsupported=_unsupported(plan),
-        levels=_levels(plan.evaluation, plan, sizes, kept),
+        levels=_levels(plan, total),
         total=total,
-        kept=kept.extent(plan.index),
-        conjuncts=_conjuncts(plan, sizes, total),
+        kept=plan.kept.extent(plan.index),
+        conjuncts=_conjuncts(plan, total),
         files=plan.files,
         implied=() if plan.implied is None else (render_implied(plan.implied),),
         requests=plan.requests,
@@ -49,13 +48,8 @@ def summarize(plan: Plan) -> SkipReport:
         index_bytes=plan.fetched.get("index", 0),
         bloom_bytes=plan.fetched.get("bloom", 0),
         seconds=plan.seconds,
-        estimated=kept.estimated,
+        estimated=plan.kept.estimated,
     )
-
-
-def _measure(plan: Plan) -> tuple[Sizes, Kept]:
-    sizes = measure(plan.index, plan.columns)
-    return sizes, kept_by(plan.evaluation.access, plan.index, plan.columns, sizes)
 
 
 def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
@@ -63,12 +57,12 @@ def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
     return tuple(UnsupportedPart(leaf.sql, leaf.reason, leaf.remedy) for leaf in dict.fromkeys(found))
 
 
-def _levels(evaluation: Evaluation, plan: Plan, sizes: Sizes, kept: Kept) -> tuple[Level, ...]:
-    before = extent_of(plan.index, sizes, np.ones(len(plan.index), np.bool_))
+def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
+    before = total
     found = []
-    for state in evaluation.levels:
-        paged = state is evaluation.pages
-        after = kept.extent(plan.index) if paged else extent_of(plan.index, sizes, state.alive)
+    for state in plan.evaluation.levels:
+        paged = state is plan.evaluation.pages
+        after = plan.kept.extent(plan.index) if paged else extent_of(plan.index, plan.sizes, state.alive)
         found.append(
             Level(
                 level=state.level,
@@ -85,21 +79,20 @@ def _levels(evaluation: Evaluation, plan: Plan, sizes: Sizes, kept: Kept) -> tup
     return tuple(found)
 
 
-def _conjuncts(plan: Plan, sizes: Sizes, total: Extent) -> tuple[Conjunct, ...]:
+def _conjuncts(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
     """Ask each conjunct alone through every level; the predicate itself when there is only one."""
     found = []
     for sql, predicate in plan.lowered.conjuncts:
         alone = plan.evaluation if len(plan.lowered.conjuncts) == 1 else evaluate(predicate, plan.index)
-        kept = kept_by(alone.access, plan.index, plan.columns, sizes).extent(plan.index)
+        kept = kept_by(alone.access, plan.index, plan.columns, plan.sizes).extent(plan.index)
         found.append(Conjunct(sql, total.bytes - kept.bytes))
     return tuple(found)
 
 
 def file_reports(plan: Plan) -> tuple[FileReport, ...]:
     """Say of every file and row group what is read of it and why."""
-    sizes, kept = _measure(plan)
     reasons = Reasons(plan.evaluation, plan.index)
-    groups = [_row_group(plan, i, sizes, kept, reasons) for i in range(len(plan.index))]
+    groups = [_row_group(plan, i, reasons) for i in range(len(plan.index))]
     firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
     return tuple(
         FileReport(
@@ -109,16 +102,16 @@ def file_reports(plan: Plan) -> tuple[FileReport, ...]:
     )
 
 
-def _file_verdict(groups: list[RowGroupReport]) -> str:
+def _file_verdict(groups: list[RowGroupReport]) -> VerdictName:
     verdicts = {group.verdict for group in groups}
     if verdicts <= {"skip"}:
         return "skip"
     return "scan" if verdicts == {"scan"} else "selection"
 
 
-def _row_group(plan: Plan, position: int, sizes: Sizes, kept: Kept, reasons: Reasons) -> RowGroupReport:
+def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
-    level, reason = _attribute(evaluation, position, rows, int(kept.rows[position]), reasons)
+    level, reason = _attribute(plan, position, reasons)
     asked = [state.level for state in evaluation.levels if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
@@ -129,21 +122,23 @@ def _row_group(plan: Plan, position: int, sizes: Sizes, kept: Kept, reasons: Rea
         evidence=tuple(asked[: asked.index(level) + 1]) if level in asked else tuple(asked),
         reason=reason,
         level=level,
-        bytes=int(sizes.bytes[position]),
-        kept_bytes=int(kept.bytes[position]),
+        bytes=int(plan.sizes.bytes[position]),
+        kept_bytes=int(plan.kept.bytes[position]),
     )
 
 
-def _attribute(evaluation: Evaluation, position: int, rows: int, kept_rows: int, reasons: Reasons) -> tuple[str, str]:
+def _attribute(plan: Plan, position: int, reasons: Reasons) -> tuple[str, str]:
     """Credit a row group, or rows of it, to the first level that drops them."""
+    evaluation = plan.evaluation
+    rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
-        return "row_group_statistics", "it has no rows"
+        return "", "it has no rows"
     if not evaluation.statistics.alive[position]:
         return evaluation.statistics.level, reasons.skipped_by_statistics(position)
     if not evaluation.bloom.alive[position]:
         return evaluation.bloom.level, reasons.skipped_by_bloom(position)
-    if kept_rows < rows:
-        return evaluation.pages.level, f"page bounds rule out {rows - kept_rows:,} of {rows:,} rows"
+    if kept < rows:
+        return evaluation.pages.level, f"page bounds rule out {rows - kept:,} of {rows:,} rows"
     return "", f"could not be ruled out: {reasons.kept(position)}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,7 +51,7 @@ def test_every_claim_about_every_file_holds(parquet_testing):
                 pages = index.pages(column, np.array([position]))
                 edges = [*pages.first_row.tolist(), len(values)]
                 claims += holds(index.bounds(column), position, values)
-                for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+                for i, (start, stop) in enumerate(pairwise(edges)):
                     claims += holds(pages.bounds, i, values[start:stop])
     assert files > 50
     assert claims > 5_000
