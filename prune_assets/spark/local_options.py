@@ -22,7 +22,7 @@ def is_local(master: str) -> bool:
 
 
 def local_options(master: str) -> dict[str, str]:
-    """Return the options: no web page, loopback only, few partitions, a temporary directory for tables without a path."""
+    """Return the options: no web page, loopback only, few partitions, a temporary place for tables without a path."""
     return {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
