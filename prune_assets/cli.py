@@ -1,0 +1,108 @@
+"""`prune`: the group of commands, and the one place where an error becomes a line and an exit code.
+
+Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use or input that is no Parquet, 3 storage, network or
+Java failed, or a fault of this program.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import traceback
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
+from prune_assets import __version__
+from prune_assets.report.quantities import printable
+
+# The first line of each command's help, here so that `prune --help` imports none of them.
+COMMANDS = {
+    "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
+    "doctor": "Tell which Java, Spark and libraries are used, and what is missing.",
+    "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
+}
+DEBUG_VARIABLE = "PRUNE_DEBUG"
+
+_WRONG_USE = (WrongUse, MalformedFile, UnsupportedFeature)
+_EXIT_WRONG_USE = 2
+_EXIT_FAILURE = 3
+# What a shell reports of a program that the signals SIGINT (2) and SIGPIPE (13) have ended.
+_EXIT_INTERRUPTED = 130
+_EXIT_READER_GONE = 141
+
+
+class Commands(click.Group):
+    """Import a command when it is asked for, and end its errors in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names without importing anything."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import the module of the command and return the command; None when there is none of the name."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"prune_assets.commands.{cmd_name}"), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whatever it raises ends the program with a line on stderr and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            sys.exit(_EXIT_INTERRUPTED)
+        except Exception as error:  # noqa: BLE001 - nobody else is there to tell of it
+            _end(error)
+
+
+def _end(error: Exception) -> NoReturn:
+    if isinstance(error, BrokenPipeError) and _reader_is_gone():
+        # What is still buffered would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_EXIT_READER_GONE)
+    if os.environ.get(DEBUG_VARIABLE):
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    click.echo(f"error: {_line(error)}", err=True)
+    sys.exit(_EXIT_WRONG_USE if isinstance(error, _WRONG_USE) else _EXIT_FAILURE)
+
+
+def _line(error: Exception) -> str:
+    said = printable(" ".join(str(error).split("\n")))
+    if isinstance(error, PruneError):
+        return said
+    return f"{type(error).__name__}: {said}; run with {DEBUG_VARIABLE}=1 for the traceback"
+
+
+def _reader_is_gone() -> bool:
+    """Tell a closed pipe on standard output from a connection that broke elsewhere."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (OSError, ValueError):
+        return False
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="prune")
+def main() -> None:
+    """Make Spark skip the Parquet data a query does not need, and prove it.
+
+    Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use, 3 storage, network or Java failed.
+    """
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""`prune doctor`: what this project runs on, and what is missing."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from prune_assets.report.quantities import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prune_assets.doctor import Examination
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1.")
+@click.option("--start-spark", is_flag=True, help="Start a Spark session and tell how that went.")
+def doctor(*, as_json: bool, start_spark: bool) -> None:
+    """Tell which Java, Spark and libraries are used, and what is missing."""
+    import msgspec
+
+    from prune_assets.doctor import examine
+
+    found = examine(start_spark=start_spark)
+    text = msgspec.json.encode(found, enc_hook=str).decode() if as_json else examination_text(found)
+    click.echo(text)
+    if found.problems:
+        sys.exit(1)
+
+
+def examination_text(found: Examination) -> str:
+    """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in _lines(found):
+        grid.add_row(Text(name), Text(printable(value)))
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    with console.capture() as capture:
+        console.print(grid)
+        for problem in found.problems:
+            console.print(Text(f"missing: {printable(problem.what)}", style="red"), soft_wrap=True)
+            console.print(Text(f"  remedy: {printable(problem.remedy)}"), soft_wrap=True)
+        if not found.problems:
+            console.print(Text("nothing is missing", style="green"))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def _lines(found: Examination) -> Iterator[tuple[str, str]]:
+    yield "prune-assets", f"{found.version} on Python {found.python}, {found.platform}"
+    yield "Java", _java(found)
+    for candidate in found.candidates:
+        home = "" if candidate.home is None else f"{candidate.home}: "
+        verdict = "usable" if candidate.usable else "no"
+        yield f"  {candidate.source}", f"{verdict}; {home if candidate.usable else ''}{candidate.why}"
+    for name, version in found.libraries.items():
+        yield name, "not installed" if version is None else version
+    if found.spark is not None:
+        yield "Spark session", found.spark.error or f"started, version {found.spark.version}"
+    yield "cache", f"{found.cache.path}{'' if found.cache.writable else ' (cannot be written)'}"
+
+
+def _java(found: Examination) -> str:
+    if found.java is None:
+        return "none, and none needed: SPARK_REMOTE names a server" if found.remote else "none"
+    java = found.java
+    through = "" if java.home == java.runtime else f", through {java.home} (it lacks the module that Spark asks for)"
+    return f"{java.version} from {java.source}: {java.runtime}{through}"

@@ -1,0 +1,127 @@
+"""Examine what this project runs on: Java, Spark, libraries, the cache directory."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from parquet_core.errors import JavaFailure
+from prune_assets import __version__
+from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
+from prune_assets.spark.java import Java, JavaCandidate, candidates, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SCHEMA = "doctor/1"
+LIBRARIES = ("pyspark", "pyarrow", "dagster", "sqlglot", "xxhash")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something that is needed and missing, and what to do."""
+
+    what: str
+    remedy: str
+
+
+class CacheDirectory(msgspec.Struct, frozen=True):
+    """Where the cache is, or will be."""
+
+    path: str
+    writable: bool
+
+
+class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
+    """How the start of a Spark went; `version` is None when it did not start."""
+
+    version: str | None
+    error: str | None
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was found. A library that is missing has the version None; `spark` is None unless one was started."""
+
+    schema: str = SCHEMA
+    version: str
+    python: str
+    platform: str
+    java: Java | None
+    candidates: tuple[JavaCandidate, ...]
+    libraries: dict[str, str | None]
+    remote: bool
+    cache: CacheDirectory
+    spark: SparkStart | None
+    problems: tuple[Problem, ...]
+
+
+def examine(*, start_spark: bool = False) -> Examination:
+    """Examine this machine; a Spark is started only when asked for.
+
+    With an `sc://` server in SPARK_REMOTE no Java is needed, so none is a problem.
+    """
+    remote = os.environ.get("SPARK_REMOTE", "").startswith("sc://")
+    # Before a Spark is started, which sets JAVA_HOME.
+    looked_at = tuple(candidates())
+    java, java_problems = _java(needed=not remote)
+    libraries = {name: _version(name) for name in LIBRARIES}
+    cache = CacheDirectory(str(cache_directory()), _is_writable(cache_directory()))
+    spark, spark_problems = _started() if start_spark else (None, [])
+    return Examination(
+        version=__version__,
+        python=platform.python_version(),
+        platform=platform.platform(),
+        java=java,
+        candidates=looked_at,
+        libraries=libraries,
+        remote=remote,
+        cache=cache,
+        spark=spark,
+        problems=(*java_problems, *_missing(libraries), *_unwritable(cache), *spark_problems),
+    )
+
+
+def _java(*, needed: bool) -> tuple[Java | None, list[Problem]]:
+    try:
+        return find_java(), []
+    except JavaFailure as error:
+        what, _, remedy = str(error).rpartition("; ")
+        return None, [Problem(what, remedy)] if needed else []
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _missing(libraries: dict[str, str | None]) -> Sequence[Problem]:
+    return [
+        Problem(f"{name} is not installed", f"pip install {name}") for name, found in libraries.items() if not found
+    ]
+
+
+def _is_writable(directory: Path) -> bool:
+    existing = next(place for place in (directory, *directory.parents) if place.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+
+
+def _unwritable(cache: CacheDirectory) -> Sequence[Problem]:
+    if cache.writable:
+        return []
+    return [Problem(f"{cache.path} cannot be written", f"set {CACHE_VARIABLE} to a directory that can")]
+
+
+def _started() -> tuple[SparkStart, list[Problem]]:
+    from prune_assets.spark.session import spark_session
+
+    try:
+        session = spark_session()
+        return SparkStart(version=session.version, error=None), []
+    except JavaFailure as error:
+        return SparkStart(version=None, error=str(error)), [Problem(str(error), "mend what it names, then try again")]

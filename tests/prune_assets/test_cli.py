@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from parquet_core.errors import (
+    JavaFailure,
+    MalformedFile,
+    PruneError,
+    StaleTable,
+    StorageFailure,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from prune_assets import __version__, cli
+
+
+@pytest.fixture
+def prune(monkeypatch):
+    """Run `prune` with a command `fail` that raises what it is given."""
+
+    def run(error: BaseException):
+        @click.command()
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setattr(cli.Commands, "get_command", lambda *_: fail)
+        return CliRunner().invoke(cli.main, ["fail"])
+
+    monkeypatch.delenv(cli.DEBUG_VARIABLE, raising=False)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TableNotFound("t: no such table"), 2),
+        (MalformedFile("t: cut off"), 2),
+        (UnsupportedFeature("t: encrypted"), 2),
+        (StorageFailure("t: no answer"), 3),
+        (JavaFailure("t: no Java"), 3),
+        (StaleTable("t: changed"), 3),
+        (PruneError("t: other"), 3),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_is_one_line_on_stderr_and_an_exit_code(prune, error, code):
+    result = prune(error)
+    assert (result.exit_code, result.stdout, result.stderr) == (code, "", f"error: {error}\n")
+
+
+def test_a_message_of_more_lines_or_with_controls_stays_one_line(prune):
+    assert prune(StorageFailure("a\nb\x1b[2J")).stderr == "error: a b\\x1b[2J\n"
+
+
+def test_a_fault_of_the_program_shows_no_traceback_unless_asked(prune, monkeypatch):
+    result = prune(KeyError("x"))
+    assert result.exit_code == 3
+    assert result.stderr == "error: KeyError: 'x'; run with PRUNE_DEBUG=1 for the traceback\n"
+    monkeypatch.setenv(cli.DEBUG_VARIABLE, "1")
+    result = prune(KeyError("x"))
+    assert result.exit_code == 3
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("traceback\n")
+
+
+def test_an_interrupt_is_not_taken_for_findings(prune):
+    assert prune(KeyboardInterrupt()).exit_code == 130
+
+
+def test_a_connection_that_broke_is_told(prune):
+    result = prune(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert result.exit_code == 3
+    assert "BrokenPipeError" in result.stderr
+
+
+def test_wrong_options_end_with_2():
+    for arguments in (["no-such-command"], ["doctor", "--no-such-option"], ["explain"]):
+        result = CliRunner().invoke(cli.main, arguments)
+        assert (result.exit_code, result.stdout) == (2, ""), arguments
+
+
+def test_version():
+    assert CliRunner().invoke(cli.main, ["--version"]).output == f"prune, version {__version__}\n"
+
+
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+def test_the_list_of_commands_says_what_their_own_help_says(name):
+    command = cli.main.get_command(click.Context(cli.main), name)
+    assert command.name == name
+    assert command.help == cli.COMMANDS[name]
+
+
+def test_every_command_of_the_directory_is_listed():
+    from pathlib import Path
+
+    import prune_assets.commands
+
+    files = Path(prune_assets.commands.__file__).parent.glob("*.py")
+    assert {file.stem for file in files} - {"__init__"} == set(cli.COMMANDS)
+
+
+def run(code: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_help_imports_no_command_and_nothing_heavy():
+    code = """
+import sys
+from prune_assets.cli import main
+main(["--help"], standalone_mode=False)
+heavy = {"pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy", "rich", "msgspec"}
+commands = {"prune_assets.commands.explain", "prune_assets.commands.check", "prune_assets.commands.doctor"}
+print(sorted((heavy | commands) & set(sys.modules)), file=sys.stderr)
+"""
+    done = run(code)
+    assert done.stderr == "[]\n"
+    assert "explain" in done.stdout
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path):
+    """As in `prune doctor | true`: the reader's end is closed before anything is written."""
+    source, target = os.pipe()
+    os.close(source)
+    code = "import click\nfrom prune_assets import cli\n"
+    code += "cli.Commands.get_command = lambda *_: click.Command('x', callback=lambda: click.echo('y' * 100_000))\n"
+    code += "cli.main(['x'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=target, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+    )
+    os.close(target)
+    assert (done.returncode, done.stderr) == (141, "")
