@@ -1,0 +1,50 @@
+# `make` alone prints the targets. `make demo` and `make test` need Python 3.11 or newer and nothing else.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PY := .venv/bin/python
+READY := .venv/.ready
+PRUNE_DEMO_DIR ?= .demo
+DEMO := $(abspath $(PRUNE_DEMO_DIR))
+
+.PHONY: help
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# PYTHON=... names the Python that the virtual environment is made of.
+$(READY): requirements.lock pyproject.toml .ci/make-venv .ci/uv
+	@PYTHON="$(PYTHON)" .ci/make-venv
+
+.PHONY: demo
+demo: $(READY)  ## run TPC-H through Dagster and Spark and print what was skipped (SF=1 for more data)
+	@$(PY) -m prune_assets.demo
+
+.PHONY: dev
+dev: $(READY)  ## open Dagster's UI on the demo's tables and history
+	@test -d "$(DEMO)/dagster_home" || { echo "$(PRUNE_DEMO_DIR): no demo has run yet; run 'make demo' first" >&2; exit 1; }
+	@DAGSTER_HOME="$(DEMO)/dagster_home" PRUNE_DEMO_DIR="$(DEMO)" $(PY) -m dagster dev -w workspace.yaml
+
+.PHONY: test
+test: $(READY)  ## run every test (ARGS="-k name" for some)
+	@$(PY) -m pytest $(ARGS)
+
+.PHONY: lint
+lint: $(READY)  ## check style, format and that the lock holds no addresses
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check
+	@! grep -n '://' requirements.lock
+
+.PHONY: types
+types: $(READY)  ## check types
+	@$(PY) -m mypy
+
+.PHONY: format
+format: $(READY)  ## rewrite the sources in the house format
+	@$(PY) -m ruff check --select I --fix --quiet
+	@$(PY) -m ruff format
+
+.PHONY: lock
+lock: $(READY)  ## resolve the versions of requirements.lock again (ARGS=--upgrade for newer ones)
+	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
+		--extra dev --python-version 3.11 $(ARGS) pyproject.toml -o requirements.lock > /dev/null

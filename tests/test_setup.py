@@ -1,0 +1,94 @@
+"""The setup of a fresh clone, as far as it goes without the package index."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def clone(tmp_path):
+    for path in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / path, tmp_path)
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    return tmp_path
+
+
+def make(directory: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    hidden = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON"}
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    if path is not None:
+        env["PATH"] = f"{path}:/usr/bin:/bin"
+    return subprocess.run([make, *arguments], cwd=directory, env=env, capture_output=True, text=True, check=False)
+
+
+def fake_python(directory: Path, exit_code: int) -> Path:
+    directory.mkdir()
+    for name in ("python3.13", "python3.12", "python3.11", "python3"):
+        (directory / name).write_text(f"#!/bin/sh\nexit {exit_code}\n")
+        (directory / name).chmod(0o755)
+    return directory
+
+
+def test_make_alone_lists_the_targets(clone):
+    done = make(clone)
+    targets = [line.split()[1] for line in done.stdout.splitlines()]
+    assert {"demo", "test", "lint", "types", "format", "lock", "dev"} <= set(targets)
+    assert done.returncode == 0
+    assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "said"),
+    [
+        (1, "error: no Python 3.11 or newer; install one from python.org"),
+        (2, "error: python3.13 has no venv module with ensurepip; install it"),
+    ],
+)
+def test_says_in_a_line_which_python_is_missing(clone, exit_code, said):
+    done = make(clone, "test", path=fake_python(clone / "bin", exit_code))
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert len(lines) == 1
+    assert lines[0].startswith(said)
+
+
+def test_names_the_python_that_was_asked_for(clone):
+    done = make(clone, "test", "PYTHON=/no/such/python")
+    assert "error: no Python 3.11 or newer at PYTHON=/no/such/python; install" in done.stderr
+
+
+def test_dev_wants_a_demo_first(clone):
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / ".ready").touch()
+    done = make(clone, "dev", "PRUNE_DEMO_DIR=none")
+    assert done.returncode != 0
+    assert "none: no demo has run yet; run 'make demo' first" in done.stderr
+
+
+def test_the_lock_pins_every_dependency_by_hash_and_holds_no_address():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    entries = [entry for entry in lock.split("\n") if entry[:1].strip() and not entry.startswith("#")]
+    pinned = {entry.split("==")[0] for entry in entries}
+    assert all("==" in entry and entry.endswith("\\") for entry in entries)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [*project["dependencies"], *(name for extra in project["optional-dependencies"].values() for name in extra)]
+    plain = {name.split(">")[0].split("[")[0].lower() for name in named} - {project["name"]}
+    assert plain <= pinned, "run `make lock`"
+
+
+def test_the_workspace_and_the_project_name_the_same_module():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    module = project["tool"]["dagster"]["module_name"]
+    assert f"module_name: {module}\n" in (ROOT / "workspace.yaml").read_text()
