@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from parquet_core.compact import EMPTY, INTEGER, Member, Struct, decode
+from parquet_core.compact import EMPTY, INTEGER, decode, member, struct
 from parquet_core.errors import MalformedFile
 from parquet_core.schema import LeafColumn, Physical
 
@@ -30,7 +30,7 @@ HEADER_BYTES = 64
 SALT = np.array(
     [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], dtype=np.uint32
 )
-_HEADER = Struct({1: INTEGER, 2: Member({1: EMPTY}), 3: Member({1: EMPTY}), 4: Member({1: EMPTY})})
+_HEADER = struct({1: INTEGER, 2: member({1: EMPTY}), 3: member({1: EMPTY}), 4: member({1: EMPTY})})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,263 +3,312 @@
 A `Struct` says which field ids are wanted and what they hold; `decode` returns one list with a slot
 per wanted field, None where the writer left the field out. The bytes are not trusted: a length or a
 count is believed only when that many bytes are left, and nesting is bounded.
+
+This is the hot loop of reading metadata, so positions travel in local variables and the commonest case,
+a number of one byte, is decoded in place.
 Source: Thrift's `thrift-compact-protocol.md`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from parquet_core.errors import MalformedFile
 
-MAX_DEPTH = 32  # the deepest structure of parquet.thrift nests 8 levels
-
-# Wire types.
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(14)
-_FIXED_WIDTHS = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
-_INTEGERS = (_I16, _I32, _I64)
+MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 
 Slots: TypeAlias = list[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """An i8, i16, i32 or i64."""
+class Kind(NamedTuple):
+    """What a field or a list element holds.
+
+    `code` names the form; `fields` are those of a struct or union (field id to slot and kind), `of` is
+    the kind of a list's elements, `wires` are the wire types it may arrive in.
+    """
+
+    code: int
+    wires: frozenset[int]
+    fields: dict[int, tuple[int, Kind]]
+    of: Kind | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
-    """A bool."""
+# Wire types.
+_TRUE: Final = 1
+_FALSE: Final = 2
+_BYTE: Final = 3
+_I64: Final = 6
+_DOUBLE: Final = 7
+_BINARY: Final = 8
+_LIST: Final = 9
+_SET: Final = 10
+_MAP: Final = 11
+_STRUCT: Final = 12
+_UUID: Final = 13
+
+# Codes of kinds.
+_INTEGER_KIND: Final = 0
+_BOOLEAN_KIND: Final = 1
+_BINARY_KIND: Final = 2
+_STRUCT_KIND: Final = 3
+_LIST_KIND: Final = 4
+_MEMBER_KIND: Final = 5
+
+INTEGER = Kind(_INTEGER_KIND, frozenset({_BYTE, 4, 5, _I64}), {})
+BOOLEAN = Kind(_BOOLEAN_KIND, frozenset({_TRUE, _FALSE}), {})
+BINARY = Kind(_BINARY_KIND, frozenset({_BINARY}), {})
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """A string or binary; the value is bytes."""
+def struct(fields: dict[int, Kind]) -> Kind:
+    """Return the kind of a struct; the slots follow the order of the ids given."""
+    slots = {field: (slot, kind) for slot, (field, kind) in enumerate(fields.items())}
+    return Kind(_STRUCT_KIND, frozenset({_STRUCT}), slots)
 
 
-@dataclass(frozen=True, slots=True)
-class Struct:
-    """A struct or union: field id to what it holds; the slots follow the order of the ids given."""
-
-    fields: dict[int, Kind]
+def member(fields: dict[int, Kind]) -> Kind:
+    """Return the kind of a union of which only the member set matters: its value is (field id, slots)."""
+    return Kind(_MEMBER_KIND, frozenset({_STRUCT}), {field: (0, kind) for field, kind in fields.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class List:
-    """A list of one kind."""
-
-    of: Kind
+def list_of(kind: Kind) -> Kind:
+    """Return the kind of a list."""
+    return Kind(_LIST_KIND, frozenset({_LIST, _SET}), {}, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A union of which only the member set matters: the value is (field id, its slots)."""
-
-    fields: dict[int, Struct]
+EMPTY = struct({})
 
 
-Kind: TypeAlias = Integer | Boolean | Binary | Struct | List | Member
+class _BadBytes(Exception):
+    """What is wrong and where; `decode` adds the place."""
 
-_WIRES: dict[type, tuple[int, ...]] = {
-    Integer: (_BYTE, *_INTEGERS),
-    Boolean: (_TRUE, _FALSE),
-    Binary: (_BINARY,),
-    Struct: (_STRUCT,),
-    Member: (_STRUCT,),
-    List: (_LIST, _SET),
-}
-
-INTEGER, BOOLEAN, BINARY = Integer(), Boolean(), Binary()
-EMPTY = Struct({})
+    def __init__(self, what: str, position: int) -> None:
+        super().__init__(f"{what} at byte {position}")
 
 
-def decode(buffer: bytes, spec: Struct, *, start: int = 0, place: str = "") -> tuple[Slots, int]:
+def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tuple[Slots, int]:
     """Decode one struct that begins at `start`.
 
     Returns the slots and the position after the struct. Raises MalformedFile, which names `place`
     and the byte offset inside `buffer`.
     """
-    reader = _Reader(buffer, start)
+    where = f"{place}: " if place else ""
     try:
-        return reader.struct(spec, 0), reader.position
+        return _struct(buffer, start, spec, 0)
     except _BadBytes as bad:
-        where = f"{place}: " if place else ""
-        raise MalformedFile(f"{where}{bad} at byte {reader.position} of {len(buffer)}; the file is damaged") from None
+        raise MalformedFile(f"{where}{bad} of {len(buffer)}; the file is damaged") from None
     except IndexError:
-        where = f"{place}: " if place else ""
         raise MalformedFile(f"{where}metadata ends early, after {len(buffer)} bytes; the file is cut off") from None
 
 
-class _BadBytes(Exception):
-    """What is wrong; `decode` adds the place."""
-
-
-class _Reader:
-    __slots__ = ("buffer", "end", "position")
-
-    def __init__(self, buffer: bytes, position: int) -> None:
-        self.buffer = buffer
-        self.position = position
-        self.end = len(buffer)
-
-    def varint(self) -> int:
-        buffer, position = self.buffer, self.position
+def _varint(buffer: bytes, position: int) -> tuple[int, int]:
+    result = 0
+    shift = 0
+    while True:
         byte = buffer[position]
         position += 1
+        result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            self.position = position
-            return byte
-        result, shift = byte & 0x7F, 7
-        while True:
+            break
+        shift += 7
+        if shift > 63:
+            raise _BadBytes("a number of more than 64 bits", position)
+    if result >> 64:
+        raise _BadBytes("a number of more than 64 bits", position)
+    return result, position
+
+
+def _binary_end(buffer: bytes, position: int) -> tuple[int, int]:
+    """Return where a binary value begins and ends."""
+    length = buffer[position]
+    position += 1
+    if length >= 0x80:
+        length, position = _varint(buffer, position - 1)
+    end = position + length
+    if end > len(buffer):
+        raise _BadBytes(f"a value of {length} bytes where {len(buffer) - position} are left", position)
+    return position, end
+
+
+def _struct(buffer: bytes, position: int, spec: Kind, depth: int) -> tuple[Slots, int]:
+    if depth > MAX_DEPTH:
+        raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
+    fields = spec.fields
+    slots: Slots = [None] * len(fields)
+    field = 0
+    while True:
+        header = buffer[position]
+        position += 1
+        if header == 0:
+            return slots, position
+        if header < 0x10:
+            number, position = _varint(buffer, position)
+            field = (number >> 1) ^ -(number & 1)
+        else:
+            field += header >> 4
+        wire = header & 0x0F
+        entry = fields.get(field)
+        # A field of another type than the specification's is passed over, as Thrift's own readers do.
+        if entry is None or wire not in entry[1].wires:
+            position = _skip(buffer, position, wire, depth)
+            continue
+        slot, kind = entry
+        code = kind.code
+        if code == _INTEGER_KIND and wire != _BYTE:
             byte = buffer[position]
             position += 1
-            result |= (byte & 0x7F) << shift
             if byte < 0x80:
-                break
-            shift += 7
-            if shift > 63:
-                raise _BadBytes("a number of more than 64 bits")
-        self.position = position
-        if result >= 1 << 64:
-            raise _BadBytes("a number of more than 64 bits")
-        return result
-
-    def zigzag(self) -> int:
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def byte(self) -> int:
-        byte = self.buffer[self.position]
-        self.position += 1
-        return byte - 256 if byte >= 128 else byte
-
-    def binary(self) -> bytes:
-        length = self.varint()
-        start = self.position
-        stop = start + length
-        if stop > self.end:
-            raise _BadBytes(f"a value of {length} bytes where {self.end - start} are left")
-        self.position = stop
-        return self.buffer[start:stop]
-
-    def struct(self, spec: Struct, depth: int) -> Slots:
-        fields = spec.fields
-        slots: dict[int, Any] = dict.fromkeys(fields)
-        for field, wire in self._field_headers(depth):
-            kind = fields.get(field)
-            # A field of another type than the specification's is passed over, as Thrift's own readers do.
-            if kind is None or wire not in _WIRES[type(kind)]:
-                self.skip(wire, depth)
+                slots[slot] = (byte >> 1) ^ -(byte & 1)
             else:
-                slots[field] = self.value(kind, wire, depth)
-        return list(slots.values())
-
-    def _field_headers(self, depth: int) -> Any:
-        """Yield (field id, wire type); the caller consumes the value before the next step."""
-        if depth > MAX_DEPTH:
-            raise _BadBytes(f"nesting deeper than {MAX_DEPTH}")
-        field = 0
-        while True:
-            header = self.buffer[self.position]
-            self.position += 1
-            if header == _STOP:
-                return
-            delta = header >> 4
-            field = field + delta if delta else self.zigzag()
-            yield field, header & 0x0F
-
-    def value(self, kind: Kind, wire: int, depth: int) -> Any:
-        match kind:
-            case Integer():
-                return self.byte() if wire == _BYTE else self.zigzag()
-            case Binary():
-                return self.binary()
-            case Boolean():
-                return wire == _TRUE
-            case Struct():
-                return self.struct(kind, depth + 1)
-            case List():
-                return self.sequence(kind.of, depth + 1)
-            case Member():
-                return self.member(kind, depth + 1)
-
-    def member(self, kind: Member, depth: int) -> tuple[int, Slots] | None:
-        found = None
-        for field, wire in self._field_headers(depth):
-            spec = kind.fields.get(field)
-            if spec is not None and wire == _STRUCT:
-                found = (field, self.struct(spec, depth + 1))
-            else:
-                found = (field, [])
-                self.skip(wire, depth)
-        return found
-
-    def list_header(self) -> tuple[int, int]:
-        header = self.buffer[self.position]
-        self.position += 1
-        count, wire = header >> 4, header & 0x0F
-        if count == 15:
-            count = self.varint()
-        if count > self.end - self.position:
-            # Every element takes a byte at least.
-            raise _BadBytes(f"a list of {count} elements where {self.end - self.position} bytes are left")
-        return count, wire
-
-    def sequence(self, kind: Kind, depth: int) -> list[Any]:
-        count, wire = self.list_header()
-        if count and wire not in _WIRES[type(kind)]:
-            raise _BadBytes(f"a list of wire type {wire} where {type(kind).__name__.lower()} is expected")
-        match kind:
-            case Binary():
-                binary = self.binary
-                return [binary() for _ in range(count)]
-            case Boolean():
-                # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
-                start = self.position
-                self.position += count
-                return [byte == _TRUE for byte in self.buffer[start : self.position]]
-        return [self.value(kind, wire, depth) for _ in range(count)]
-
-    def skip(self, wire: int, depth: int) -> None:
-        if wire in _INTEGERS:
-            self.varint()
-        elif wire == _BINARY:
-            self.binary()
-        elif wire == _STRUCT:
-            for _, inner in self._field_headers(depth + 1):
-                self.skip(inner, depth + 1)
-        elif wire in {_LIST, _SET}:
-            self._skip_elements(*self.list_header(), depth)
-        elif wire == _MAP:
-            self._skip_map(depth)
-        elif wire in _FIXED_WIDTHS:
-            self._advance(_FIXED_WIDTHS[wire])
+                number, position = _varint(buffer, position - 1)
+                slots[slot] = (number >> 1) ^ -(number & 1)
+        elif code == _BINARY_KIND:
+            begin, position = _binary_end(buffer, position)
+            slots[slot] = buffer[begin:position]
+        elif code == _STRUCT_KIND:
+            slots[slot], position = _struct(buffer, position, kind, depth + 1)
         else:
-            raise _BadBytes(f"unknown wire type {wire}")
+            slots[slot], position = _value(buffer, position, kind, wire, depth)
 
-    def _skip_elements(self, count: int, wire: int, depth: int) -> None:
-        if depth > MAX_DEPTH:
-            raise _BadBytes(f"nesting deeper than {MAX_DEPTH}")
-        if wire in {_TRUE, _FALSE}:
-            self._advance(count)
-            return
+
+def _value(buffer: bytes, position: int, kind: Kind, wire: int, depth: int) -> tuple[Any, int]:
+    """Decode a value whose wire type is one of its kind's."""
+    code = kind.code
+    if code == _INTEGER_KIND:
+        if wire == _BYTE:
+            byte = buffer[position]
+            return byte - 256 if byte >= 0x80 else byte, position + 1
+        number, position = _varint(buffer, position)
+        return (number >> 1) ^ -(number & 1), position
+    if code == _BOOLEAN_KIND:
+        return wire == _TRUE, position
+    if code == _BINARY_KIND:
+        begin, position = _binary_end(buffer, position)
+        return buffer[begin:position], position
+    if code == _STRUCT_KIND:
+        return _struct(buffer, position, kind, depth + 1)
+    if code == _LIST_KIND:
+        return _list(buffer, position, kind, depth + 1)
+    return _member(buffer, position, kind, depth + 1)
+
+
+def _member(buffer: bytes, position: int, kind: Kind, depth: int) -> tuple[tuple[int, Slots] | None, int]:
+    found: tuple[int, Slots] | None = None
+    field = 0
+    while True:
+        header = buffer[position]
+        position += 1
+        if header == 0:
+            return found, position
+        if header < 0x10:
+            number, position = _varint(buffer, position)
+            field = (number >> 1) ^ -(number & 1)
+        else:
+            field += header >> 4
+        wire = header & 0x0F
+        entry = kind.fields.get(field)
+        slots: Slots = []
+        if entry is None or wire != _STRUCT:
+            position = _skip(buffer, position, wire, depth)
+        else:
+            slots, position = _struct(buffer, position, entry[1], depth + 1)
+        found = (field, slots)
+
+
+def _list_header(buffer: bytes, position: int) -> tuple[int, int, int]:
+    """Return count, wire type of the elements and the position of the first."""
+    header = buffer[position]
+    position += 1
+    count = header >> 4
+    if count == 15:
+        count, position = _varint(buffer, position)
+    if count > len(buffer) - position:
+        # Every element takes a byte at least.
+        left = len(buffer) - position
+        raise _BadBytes(f"a list of {count} elements where {left} bytes are left", position)
+    return count, header & 0x0F, position
+
+
+def _list(buffer: bytes, position: int, kind: Kind, depth: int) -> tuple[list[Any], int]:
+    count, wire, position = _list_header(buffer, position)
+    of = kind.of
+    if of is None or (count and wire not in of.wires):
+        raise _BadBytes(f"a list of wire type {wire} where another is expected", position)
+    values: list[Any] = []
+    append = values.append
+    code = of.code
+    if code == _BOOLEAN_KIND:
+        # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
+        end = position + count
+        return [byte == _TRUE for byte in buffer[position:end]], end
+    if code == _BINARY_KIND:
         for _ in range(count):
-            self.skip(wire, depth + 1)
-
-    def _skip_map(self, depth: int) -> None:
-        count = self.varint()
-        if count > self.end - self.position:
-            raise _BadBytes(f"a map of {count} entries where {self.end - self.position} bytes are left")
-        if count == 0:
-            return
-        types = self.buffer[self.position]
-        self.position += 1
+            begin, position = _binary_end(buffer, position)
+            append(buffer[begin:position])
+    elif code == _STRUCT_KIND:
         for _ in range(count):
-            self._skip_elements(1, types >> 4, depth)
-            self._skip_elements(1, types & 0x0F, depth)
+            value, position = _struct(buffer, position, of, depth + 1)
+            append(value)
+    else:
+        for _ in range(count):
+            value, position = _value(buffer, position, of, wire, depth)
+            append(value)
+    return values, position
 
-    def _advance(self, width: int) -> None:
-        if self.position + width > self.end:
-            raise _BadBytes("a value that ends beyond the metadata")
-        self.position += width
+
+def _skip(buffer: bytes, position: int, wire: int, depth: int) -> int:
+    """Return the position after a value that nobody asked for."""
+    if 4 <= wire <= _I64:
+        while buffer[position] >= 0x80:
+            position += 1
+        return position + 1
+    if wire == _BINARY:
+        return _binary_end(buffer, position)[1]
+    if wire in {_TRUE, _FALSE}:
+        return position
+    if depth > MAX_DEPTH:
+        raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
+    if wire == _STRUCT:
+        return _skip_struct(buffer, position, depth + 1)
+    if wire in {_LIST, _SET}:
+        return _skip_list(buffer, position, depth + 1)
+    if wire == _MAP:
+        return _skip_map(buffer, position, depth + 1)
+    width = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}.get(wire)
+    if width is None:
+        raise _BadBytes(f"unknown wire type {wire}", position)
+    return position + width
+
+
+def _skip_struct(buffer: bytes, position: int, depth: int) -> int:
+    while True:
+        header = buffer[position]
+        position += 1
+        if header == 0:
+            return position
+        if header < 0x10:
+            _, position = _varint(buffer, position)
+        position = _skip(buffer, position, header & 0x0F, depth)
+
+
+def _skip_list(buffer: bytes, position: int, depth: int) -> int:
+    count, wire, position = _list_header(buffer, position)
+    if wire in {_TRUE, _FALSE}:
+        return position + count
+    for _ in range(count):
+        position = _skip(buffer, position, wire, depth)
+    return position
+
+
+def _skip_map(buffer: bytes, position: int, depth: int) -> int:
+    count, position = _varint(buffer, position)
+    if count > len(buffer) - position:
+        raise _BadBytes(f"a map of {count} entries where {len(buffer) - position} bytes are left", position)
+    if count == 0:
+        return position
+    types = buffer[position]
+    position += 1
+    for _ in range(count):
+        for wire in (types >> 4, types & 0x0F):
+            # Inside a map a bool is a byte of its own.
+            position = position + 1 if wire in {_TRUE, _FALSE} else _skip(buffer, position, wire, depth)
+    return position

@@ -6,9 +6,9 @@ Source: `parquet.thrift` of parquet-format.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.compact import BINARY, BOOLEAN, EMPTY, INTEGER, List, Member, Struct, decode
+from parquet_core.compact import BINARY, BOOLEAN, EMPTY, INTEGER, decode, list_of, member, struct
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import without_spark_comparisons
@@ -23,17 +23,17 @@ SIZE_HINT = 64 << 10
 
 TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
 
-_TIME_UNIT = Member({1: EMPTY, 2: EMPTY, 3: EMPTY})
-_LOGICAL_TYPE = Member(
+_TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
+_LOGICAL_TYPE = member(
     {
         **dict.fromkeys((1, 2, 3, 4, 6, 11, 12, 13, 14, 15), EMPTY),
-        5: Struct({1: INTEGER, 2: INTEGER}),  # DECIMAL scale, precision
-        7: Struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIME
-        8: Struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIMESTAMP
-        10: Struct({1: INTEGER, 2: BOOLEAN}),  # INTEGER bit width, signed
+        5: struct({1: INTEGER, 2: INTEGER}),  # DECIMAL scale, precision
+        7: struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIME
+        8: struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIMESTAMP
+        10: struct({1: INTEGER, 2: BOOLEAN}),  # INTEGER bit width, signed
     }
 )
-_SCHEMA_ELEMENT = Struct(
+_SCHEMA_ELEMENT = struct(
     {
         1: INTEGER,  # type
         2: INTEGER,  # type_length
@@ -46,23 +46,23 @@ _SCHEMA_ELEMENT = Struct(
         10: _LOGICAL_TYPE,
     }
 )
-_STATISTICS = Struct({3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN})
-_COLUMN_META_DATA = Struct(
+_STATISTICS = struct({3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN})
+_COLUMN_META_DATA = struct(
     {
         1: INTEGER,  # type
-        2: List(INTEGER),  # encodings
+        2: list_of(INTEGER),  # encodings
         5: INTEGER,  # num_values
         7: INTEGER,  # total_compressed_size
         9: INTEGER,  # data_page_offset
         11: INTEGER,  # dictionary_page_offset
         12: _STATISTICS,
-        13: List(Struct({1: INTEGER, 2: INTEGER, 3: INTEGER})),  # encoding_stats: page type, encoding, count
+        13: list_of(struct({1: INTEGER, 2: INTEGER, 3: INTEGER})),  # encoding_stats: page type, encoding, count
         14: INTEGER,  # bloom_filter_offset
         15: INTEGER,  # bloom_filter_length
-        16: Struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
+        16: struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
     }
 )
-_COLUMN_CHUNK = Struct(
+_COLUMN_CHUNK = struct(
     {
         1: BINARY,  # file_path
         3: _COLUMN_META_DATA,
@@ -70,34 +70,32 @@ _COLUMN_CHUNK = Struct(
         5: INTEGER,  # offset_index_length
         6: INTEGER,  # column_index_offset
         7: INTEGER,  # column_index_length
-        8: Member({}),  # crypto_metadata
+        8: member({}),  # crypto_metadata
     }
 )
-_ROW_GROUP = Struct({1: List(_COLUMN_CHUNK), 3: INTEGER})
-_FILE_META_DATA = Struct(
+_ROW_GROUP = struct({1: list_of(_COLUMN_CHUNK), 3: INTEGER})
+_FILE_META_DATA = struct(
     {
-        2: List(_SCHEMA_ELEMENT),
+        2: list_of(_SCHEMA_ELEMENT),
         3: INTEGER,  # num_rows
-        4: List(_ROW_GROUP),
-        5: List(Struct({1: BINARY, 2: BINARY})),  # key_value_metadata
+        4: list_of(_ROW_GROUP),
+        5: list_of(struct({1: BINARY, 2: BINARY})),  # key_value_metadata
         6: BINARY,  # created_by
-        7: List(Member({TYPE_ORDER: EMPTY})),  # column_orders
+        7: list_of(member({TYPE_ORDER: EMPTY})),  # column_orders
     }
 )
 
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
+class ByteRange(NamedTuple):
     """Where a structure lies in the file; `length` None when the footer does not say."""
 
     offset: int
     length: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkStatistics:
+class ChunkStatistics(NamedTuple):
     """Statistics of a column chunk as written; None where the writer left a field out."""
 
     null_count: int | None
@@ -107,8 +105,7 @@ class ChunkStatistics:
     max_exact: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnChunk:
+class ColumnChunk(NamedTuple):
     """One column of one row group.
 
     `num_values` counts level entries, nulls included. `data_pages` comes from the encoding
@@ -129,8 +126,7 @@ class ColumnChunk:
     encrypted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
+class RowGroup(NamedTuple):
     """A row group: its rows and its column chunks in the order of the schema's leaves."""
 
     num_rows: int

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from parquet_core.compact import BINARY, BOOLEAN, INTEGER, List, Struct, decode
+from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, list_of, struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_COLUMN_INDEX = Struct({1: List(BOOLEAN), 2: List(BINARY), 3: List(BINARY), 4: INTEGER, 5: List(INTEGER)})
-_OFFSET_INDEX = Struct({1: List(Struct({1: INTEGER, 2: INTEGER, 3: INTEGER}))})
+_COLUMN_INDEX = struct({1: list_of(BOOLEAN), 2: list_of(BINARY), 3: list_of(BINARY), 4: INTEGER, 5: list_of(INTEGER)})
+_OFFSET_INDEX = struct({1: list_of(struct({1: INTEGER, 2: INTEGER, 3: INTEGER}))})
 
 
 class BoundaryOrder(IntEnum):

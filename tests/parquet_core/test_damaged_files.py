@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import parse_filter
-from parquet_core.compact import BINARY, INTEGER, List, Struct, decode
+from parquet_core.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
 from parquet_core.metadata_index import read_dataset
 from parquet_core.page_index import page_values, parse_column_index, parse_offset_index
@@ -72,7 +72,7 @@ def test_what_spark_passes_over_is_no_data(tmp_path):
     assert found == ["_d=1/c.parquet", "a.parquet", "day=1/b.parquet"]
 
 
-SPEC = Struct({1: INTEGER, 2: List(BINARY), 3: Struct({1: INTEGER})})
+SPEC = struct({1: INTEGER, 2: list_of(BINARY), 3: struct({1: INTEGER})})
 
 
 @pytest.mark.parametrize(
