@@ -160,12 +160,11 @@ def test_long_strings_lose_their_column_index_by_the_rule_of_max_stats_size(spar
 @pytest.mark.spark
 def test_int96_cannot_have_a_column_index(spark, table):
     rows = spark.sql("SELECT timestamp '2024-01-01 00:00:00' AS ts, 1 AS a")
-    before = spark.conf.get("spark.sql.parquet.outputTimestampType")
     spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
     try:
         rows.write.mode("overwrite").parquet(str(table))
     finally:
-        spark.conf.set("spark.sql.parquet.outputTimestampType", before)
+        spark.conf.unset("spark.sql.parquet.outputTimestampType")
     found = errors(check(table, layout=LayoutSpec()))["column_index.not_applicable"]
     assert "INT96 has no defined order" in found.message
 
