@@ -1,0 +1,152 @@
+"""Comparisons of a column with literals, lowered to leaves whose values have the column's own type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import PredicateTypeError
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import Compare, Constant, In, Op, Or
+from prune_assets.sql.date_literals import date_of_string
+from prune_assets.sql.domain import domain_of, members, never, plain, snap
+from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Predicate
+    from parquet_core.schema import LeafColumn
+    from prune_assets.sql.domain import Domain
+
+NULL = Constant(Outcomes.NULL)
+_EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
+_NUMBERS = _EXACT | {Kind.DOUBLE}
+_INTERVALS = frozenset({Kind.INTERVAL, Kind.MONTHS, Kind.DAYS})
+# What Spark refuses to compare with ansi.enabled, by the family of the column.
+_CLASHES = {
+    "number": frozenset({Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP}) | _INTERVALS,
+    "date": _NUMBERS | {Kind.BOOLEAN} | _INTERVALS,
+    "string": frozenset[Kind](),
+}
+
+
+class Refusal(Exception):
+    """Says why a comparison cannot be lowered, and what to write instead."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Predicate:
+    """Return `column op value` as a leaf; raises Refusal, and PredicateTypeError where Spark would refuse."""
+    if value.kind is Kind.NULL:
+        return NULL
+    _check(column, [value], ansi=ansi)
+    domain = domain_of(column.type)
+    if domain is not None:
+        return snap(column.path, domain, op, value)
+    return Compare(column.path, op, pa.scalar(_stored(column, value), type=column.type))
+
+
+def is_in(column: LeafColumn, values: Sequence[SparkValue], *, ansi: bool) -> Predicate:
+    """Return `column IN values` as leaves; raises as `compare` does."""
+    known = [value for value in values if value.kind is not Kind.NULL]
+    if not known:
+        return NULL
+    _check(column, known, ansi=ansi)
+    found = _membership(column, known)
+    return found if len(known) == len(values) else Or((found, NULL))
+
+
+def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
+    domain = domain_of(column.type)
+    if domain is None:
+        kept = list(dict.fromkeys(_stored(column, value) for value in values))
+    else:
+        kept = [plain(domain, number) for number in members(domain, values)]
+        if not kept:
+            return never(column.path, domain)
+    if len(kept) == 1:
+        return Compare(column.path, Op.EQ, pa.scalar(kept[0], type=column.type))
+    return In(column.path, pa.array(kept, type=column.type))
+
+
+def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
+    family = _family(column)
+    for value in values:
+        if ansi and value.kind in _CLASHES[family]:
+            raise PredicateTypeError(
+                f"column {column.name} is {_type_name(column)} and cannot be compared "
+                f"with a literal of kind {value.kind}"
+            )
+        if value.kind is Kind.DOUBLE and family == "number":
+            raise Refusal("Spark compares this as double, which rounds", "write the literal without E, D or F")
+        if value.value is None:
+            raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs")
+    domain = domain_of(column.type)
+    if domain is not None:
+        _check_numbers(domain, values)
+    elif family == "date":
+        _check_dates(values)
+    else:
+        _check_strings(values)
+
+
+def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:
+    for value in values:
+        if value.kind is Kind.STRING:
+            raise Refusal("Spark casts between number and string here", f"write {value.value} without quotes")
+        if value.kind not in _EXACT:
+            raise Refusal(f"a number compared with a {value.kind} is cast", "write a plain number")
+    whole = max(domain.digits - domain.scale, *(value.digits - value.scale for value in values))
+    scale = max(domain.scale, *(value.scale for value in values))
+    if whole + scale > MAX_DIGITS and not _all_integers(domain, values):
+        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits and may round", "write fewer digits")
+
+
+def _all_integers(domain: Domain, values: list[SparkValue]) -> bool:
+    return pa.types.is_integer(domain.type) and all(value.kind is Kind.INTEGER for value in values)
+
+
+def _check_dates(values: list[SparkValue]) -> None:
+    kinds = {value.kind for value in values}
+    if kinds == {Kind.DATE}:
+        return
+    if kinds != {Kind.STRING}:
+        raise Refusal("a date compared with other types is cast", "write DATE 'yyyy-MM-dd'")
+    if any(date_of_string(str(value.value)) is None for value in values):
+        raise Refusal("only a string in the form yyyy-MM-dd surely means a date", "write DATE 'yyyy-MM-dd'")
+
+
+def _check_strings(values: list[SparkValue]) -> None:
+    for value in values:
+        if value.kind in _EXACT:
+            raise Refusal("Spark casts the strings of the column to numbers", "put the number in quotes")
+        if value.kind is not Kind.STRING:
+            raise Refusal(
+                f"Spark casts the strings of the column to compare them with a {value.kind}", "write a string"
+            )
+
+
+def _stored(column: LeafColumn, value: SparkValue) -> object:
+    if _family(column) == "date" and value.kind is Kind.STRING:
+        return date_of_string(str(value.value))
+    return value.value
+
+
+def _family(column: LeafColumn) -> str:
+    if domain_of(column.type) is not None:
+        return "number"
+    if pa.types.is_date32(column.type):
+        return "date"
+    if pa.types.is_string(column.type):
+        return "string"
+    raise Refusal(f"columns of type {column.type} are not pruned on yet")
+
+
+def _type_name(column: LeafColumn) -> str:
+    return "date" if pa.types.is_date32(column.type) else str(column.type)

@@ -1,0 +1,118 @@
+"""From Spark SQL to the owned predicate tree: what cannot be lowered becomes a leaf that keeps data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from parquet_core.errors import PredicateSyntaxError
+from parquet_core.predicate import And, Not, Or, Unsupported
+from prune_assets.sql.conditions import Conditions
+from prune_assets.sql.cursor import text_of
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.render import render
+from prune_assets.sql.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Predicate
+    from parquet_core.schema import LeafColumn
+    from prune_assets.semantics import SparkSemantics
+
+# Every consumer of a tree may then walk it as it likes.
+MAX_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredPredicate:
+    """A predicate as it was written and as the planner asks it.
+
+    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
+    tree as SQL.
+    """
+
+    sql: str
+    predicate: Predicate
+    conjuncts: tuple[tuple[str, Predicate], ...]
+    normalized: str
+
+
+def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> LoweredPredicate:
+    """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
+
+    Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
+    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
+    """
+    dialect = SparkPredicates()
+    tokens = dialect.tokenize(sql)
+    tree = dialect.parser().parse(tokens, sql)[0]
+    assert tree is not None
+    if "${" in sql:
+        whole = Unsupported(sql.strip(), "Spark puts variables in place of ${..} first", "write the value")
+        return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), ansi=semantics.ansi)
+    operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
+    lowered = [_lower(operand, conditions) for operand in operands]
+    predicate = And(tuple(lowered)) if len(lowered) > 1 else lowered[0]
+    texts = [text_of(operand, sql, tokens) for operand in operands]
+    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
+
+
+def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:
+    """Lower a tree bottom up, chains of one connective as one node."""
+    done: list[Predicate] = []
+    stack: list[tuple[exp.Expr, int, int]] = [(root, 0, 1)]
+    while stack:
+        node, count, depth = stack.pop()
+        children = [] if count else _children(node)
+        if count:
+            operands = tuple(done[-count:])
+            done[-count:] = [_combine(node, operands)]
+        elif children:
+            if depth > MAX_DEPTH:
+                raise PredicateSyntaxError(f"predicate: AND, OR and NOT are nested deeper than {MAX_DEPTH} levels")
+            stack.append((node, len(children), depth))
+            stack.extend((child, 0, depth + 1) for child in reversed(children))
+        else:
+            done.append(conditions.lower(node))
+    return done.pop()
+
+
+def _children(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.Not):
+        return [_without_double_negation(node)]
+    if isinstance(node, exp.And):
+        return _operands(node, exp.And)
+    return _operands(node, exp.Or) if isinstance(node, exp.Or) else []
+
+
+def _without_double_negation(node: exp.Not) -> exp.Expr:
+    child = node.this
+    while isinstance(child, exp.Not) and isinstance(child.this, exp.Not):
+        child = child.this.this
+    assert isinstance(child, exp.Expr)
+    return child
+
+
+def _combine(node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
+    if isinstance(node, exp.Not):
+        inner = operands[0]
+        return inner.child if isinstance(inner, Not) else Not(inner)
+    return And(operands) if isinstance(node, exp.And) else Or(operands)
+
+
+def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
+    """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
+    found: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, connective):
+            stack += [part.args["expression"], part.args["this"]]
+        else:
+            found.append(part)
+    return found

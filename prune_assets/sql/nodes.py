@@ -1,0 +1,39 @@
+"""Nodes that sqlglot's trees lack: typed literals, names before they are resolved, opaque parts."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from prune_assets.sql.values import SparkValue
+
+
+class SparkLiteral(exp.Expression, exp.Condition):
+    """A literal with its SparkValue as `this`."""
+
+    arg_types = {"this": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+    @property
+    def spark_value(self) -> SparkValue:
+        """Return the value."""
+        value = self.args["this"]
+        assert isinstance(value, SparkValue)
+        return value
+
+
+class Opaque(exp.Expression, exp.Condition):
+    """A part that Spark understands and that is not looked into; `this` says why, `remedy` what to write."""
+
+    arg_types = {"this": True, "remedy": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+
+class ColumnName(exp.Expression, exp.Condition):
+    """A name as written, `this` its parts: a column, a field inside a struct, or a qualified column."""
+
+    arg_types = {"this": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+    @property
+    def parts_of_name(self) -> tuple[str, ...]:
+        """Return the parts from left to right, without back quotes."""
+        parts = self.args["this"]
+        assert isinstance(parts, tuple)
+        return parts

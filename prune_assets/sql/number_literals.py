@@ -1,0 +1,63 @@
+"""The value and type of numeric literals, by Spark's rules (AstBuilder.visitIntegerLiteral and its kin)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue, decimal, integer
+
+_SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
+
+
+class NumberOutOfRange(ValueError):
+    """Spark refuses this literal."""
+
+
+def read_number(source: str, *, negative: bool) -> SparkValue:
+    """Return the value of a number as written, with the minus sign that stood before it.
+
+    >>> read_number("1.50", negative=True)
+    SparkValue(kind=<Kind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
+    """
+    text = source.upper()
+    if text.endswith("BD"):
+        return _decimal(text[:-2], negative)
+    if text[-1] in "FD" or "E" in text:
+        return SparkValue(Kind.DOUBLE)
+    if text[-1] in _SUFFIX_BITS:
+        return _sized(int(text[:-1]), _SUFFIX_BITS[text[-1]], negative, source)
+    if "." in text:
+        return _decimal(text, negative)
+    return _unsized(text, negative)
+
+
+def _sized(magnitude: int, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)
+    value = -magnitude if negative else magnitude
+    if not _fits(value, bits):
+        raise NumberOutOfRange(f"{source} is out of the range of {bits} bits")
+    return integer(value, bits)
+
+
+def _unsized(digits: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    if len(digits.lstrip("0")) > MAX_DIGITS:
+        raise NumberOutOfRange(f"a number of more than {MAX_DIGITS} digits is beyond Spark's decimal")
+    value = -int(digits) if negative else int(digits)
+    for bits in (32, 64):
+        if _fits(value, bits):
+            return integer(value, bits)
+    return decimal(value, len(str(abs(value))), 0)
+
+
+def _decimal(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    parts = Decimal(text).as_tuple()
+    assert isinstance(parts.exponent, int)
+    scale, zeros = max(0, -parts.exponent), max(0, parts.exponent)
+    digits = max(len(parts.digits) + zeros, scale)
+    if digits > MAX_DIGITS:
+        raise NumberOutOfRange(f"{digits} digits are more than the {MAX_DIGITS} of Spark's decimal")
+    unscaled = int("".join(map(str, parts.digits))) * 10**zeros
+    return decimal(-unscaled if negative else unscaled, digits, scale)
+
+
+def _fits(value: int, bits: int) -> bool:
+    return -(1 << bits - 1) <= value < 1 << bits - 1

@@ -1,0 +1,154 @@
+"""Operands that hold no further expression to look into: literals, columns, and what stays opaque.
+
+Rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which brackets
+and CASE .. END make certain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import TokenType, exp
+
+from prune_assets.sql.date_literals import UNITS, InvalidDate, read_date, read_interval
+from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.number_literals import NumberOutOfRange, read_number
+from prune_assets.sql.string_literals import read_string, read_strings
+from prune_assets.sql.values import Kind, SparkValue
+
+if TYPE_CHECKING:
+    from prune_assets.sql.cursor import Cursor
+
+QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
+# Spark would take these for column names where no operator can stand; they must be quoted here.
+_NO_NAMES = frozenset({"AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE"})
+_NO_NAMES |= {"WHEN", "THEN", "ELSE", "END", "AS"}
+_CONSTANTS = {
+    "NULL": SparkValue(Kind.NULL),
+    "TRUE": SparkValue(Kind.BOOLEAN, value=True),
+    "FALSE": SparkValue(Kind.BOOLEAN, value=False),
+}
+_TYPED = {
+    "TIMESTAMP": Kind.TIMESTAMP,
+    "TIMESTAMP_LTZ": Kind.TIMESTAMP,
+    "TIMESTAMP_NTZ": Kind.TIMESTAMP,
+    "TIME": Kind.OTHER,
+    "X": Kind.OTHER,
+}
+
+
+def read_operand(cursor: Cursor) -> exp.Expression:
+    """Read a literal, a column, CASE .. END or a parameter marker."""
+    sign = cursor.sign()
+    if cursor.kind() == TokenType.STRING:
+        return SparkLiteral(this=_strings(cursor))
+    if cursor.kind() == TokenType.NUMBER:
+        return read_numeral(cursor, negative=False)
+    if sign in _CONSTANTS:
+        cursor.take()
+        return SparkLiteral(this=_CONSTANTS[sign])
+    if sign == "CASE":
+        return _skip_case(cursor)
+    if sign == "?" or (sign == ":" and cursor.is_name(1)):
+        cursor.position += 1 if sign == "?" else 2
+        return Opaque(this="a parameter marker has no value here", remedy="write the value")
+    typed = _typed_literal(cursor, sign)
+    return typed if typed is not None else _column(cursor, sign)
+
+
+def read_numeral(cursor: Cursor, *, negative: bool) -> exp.Expression:
+    """Read a number, the minus sign before it being read already."""
+    try:
+        value = read_number(cursor.tokens[cursor.position].text, negative=negative)
+    except NumberOutOfRange as error:
+        cursor.fail(str(error))
+    cursor.take()
+    return SparkLiteral(this=value)
+
+
+def _strings(cursor: Cursor) -> SparkValue:
+    first = cursor.position
+    while cursor.kind() == TokenType.STRING:
+        cursor.take()
+    return read_strings(cursor.tokens[first : cursor.position])
+
+
+def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
+    if sign == "INTERVAL":
+        return _interval(cursor)
+    if cursor.kind(1) != TokenType.STRING or not (sign == "DATE" or sign in _TYPED):
+        return None
+    if cursor.kind(2) == TokenType.STRING:
+        cursor.fail(f"{sign} takes one string")
+    if sign == "DATE":
+        return _date(cursor)
+    cursor.position += 2
+    return SparkLiteral(this=SparkValue(_TYPED[sign]))
+
+
+def _date(cursor: Cursor) -> exp.Expression:
+    try:
+        value = read_date(read_string(cursor.tokens[cursor.position + 1].text).strip(" "))
+    except InvalidDate as error:
+        cursor.fail(str(error))
+    cursor.position += 2
+    return SparkLiteral(this=value)
+
+
+def _interval(cursor: Cursor) -> exp.Expression | None:
+    """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
+    if cursor.kind(1) == TokenType.STRING and cursor.sign(2) not in UNITS:
+        cursor.position += 2
+        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
+    if not _counts_unit(cursor, 1):
+        return None
+    cursor.take()
+    values = [_count_and_unit(cursor)]
+    while _counts_unit(cursor, 0):
+        values.append(_count_and_unit(cursor))
+    if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
+        cursor.position += 2
+        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
+    return SparkLiteral(this=values[0] if len(values) == 1 else SparkValue(Kind.INTERVAL))
+
+
+def _counts_unit(cursor: Cursor, ahead: int) -> bool:
+    ahead += cursor.sign(ahead) in {"+", "-"}
+    return cursor.kind(ahead) in {TokenType.STRING, TokenType.NUMBER} and cursor.sign(ahead + 1) in UNITS
+
+
+def _count_and_unit(cursor: Cursor) -> SparkValue:
+    sign = cursor.sign()
+    cursor.position += sign in {"+", "-"}
+    token = cursor.take()
+    count = read_string(token.text) if token.token_type == TokenType.STRING else token.text
+    signed_twice = sign in {"+", "-"} and not count.strip(" ").isdigit()
+    unit = cursor.take().text
+    return SparkValue(Kind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
+
+
+def _skip_case(cursor: Cursor) -> exp.Expression:
+    start, depth = cursor.position, 0
+    while depth or cursor.position == start:
+        sign = "" if cursor.position and cursor.sign(-1) == "." else cursor.sign()
+        if cursor.at_end or sign in {")", "]"}:
+            cursor.position = start
+            cursor.fail("CASE without END; write a column of that name as `case`")
+        if sign in {"(", "["}:
+            cursor.skip_brackets()
+        else:
+            cursor.position += 1
+            depth += {"CASE": 1, "END": -1}.get(sign, 0)
+    return Opaque(this="CASE is not looked into", remedy="write the cases with AND and OR")
+
+
+def _column(cursor: Cursor, sign: str) -> exp.Expression:
+    if not cursor.is_name():
+        cursor.fail("the predicate is incomplete" if cursor.at_end else "an operand is expected here")
+    if sign in _NO_NAMES:
+        cursor.fail(f"an operand is expected here; write a column of that name as `{sign.lower()}`")
+    parts = [cursor.take_name()]
+    while cursor.sign() == "." and cursor.is_name(1):
+        cursor.take()
+        parts.append(cursor.take_name())
+    return ColumnName(this=tuple(parts))

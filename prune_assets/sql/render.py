@@ -1,0 +1,148 @@
+"""An owned predicate as readable SQL on one line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Or, Unsupported, children_of
+
+if TYPE_CHECKING:
+    from parquet_core.predicate import Path, Predicate
+    from prune_assets.planner.implied import ImpliedPredicate
+
+SHOWN_VALUES = 20
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = frozenset(
+    {
+        "AND",
+        "AS",
+        "BETWEEN",
+        "CASE",
+        "ELSE",
+        "END",
+        "ESCAPE",
+        "FALSE",
+        "ILIKE",
+        "IN",
+        "IS",
+        "LIKE",
+        "NOT",
+        "NULL",
+        "OR",
+        "REGEXP",
+        "RLIKE",
+        "THEN",
+        "TRUE",
+        "WHEN",
+    }
+)
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
+_CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NULL"}
+
+
+def render(predicate: Predicate) -> str:
+    """Return the predicate as SQL; of a long list, the first 20 values and how many more there are."""
+    texts: list[str] = []
+    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = children_of(node)
+        if children and not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children))
+            continue
+        operands = texts[len(texts) - len(children) :]
+        del texts[len(texts) - len(children) :]
+        texts.append(_join(node, operands) if children else _leaf(node))
+    return texts.pop()
+
+
+def render_implied(implied: ImpliedPredicate) -> str:
+    """Return an implied predicate as SQL."""
+    name = _name(implied.column.path)
+    parts = [_range(name, _literal(low), _literal(high)) for low, high in implied.ranges]
+    if implied.nulls:
+        parts.append(f"{name} IS NULL")
+    return " OR ".join(parts) if parts else "FALSE"
+
+
+def _join(node: Predicate, operands: list[str]) -> str:
+    match node:
+        case Not(child):
+            return _negated(child, operands[0])
+        case And(children):
+            return " AND ".join(map(_grouped, children, operands))
+        case Or(children):
+            return " OR ".join(map(_grouped, children, operands))
+        case _:
+            raise AssertionError(node)
+
+
+def _negated(child: Predicate, text: str) -> str:
+    match child:
+        case IsNull(column):
+            return f"{_name(column)} IS NOT NULL"
+        case In() | Interval() if not _is_single(child):
+            return f"{_name(child.column)} NOT{text.removeprefix(_name(child.column))}"
+        case _:
+            return f"NOT ({text})"
+
+
+def _is_single(child: In | Interval) -> bool:
+    return isinstance(child, Interval) and child.low == child.high
+
+
+def _grouped(child: Predicate, text: str) -> str:
+    return f"({text})" if isinstance(child, Or | And) else text
+
+
+def _leaf(node: Predicate) -> str:
+    match node:
+        case Constant(outcomes):
+            return _CONSTANTS.get(outcomes, "UNKNOWN")
+        case Compare(column, op, value):
+            return f"{_name(column)} {op} {_literal(value)}"
+        case Interval(column, low, high):
+            return _range(_name(column), _literal(low), _literal(high))
+        case In(column, values):
+            return f"{_name(column)} IN ({_list(values)})"
+        case IsNull(column):
+            return f"{_name(column)} IS NULL"
+        case Unsupported(sql):
+            return sql
+        case _:
+            raise AssertionError(node)
+
+
+def _list(values: pa.Array) -> str:
+    shown = ", ".join(_literal(value) for value in values[:SHOWN_VALUES])
+    more = len(values) - SHOWN_VALUES
+    return f"{shown}, ... {more:,} more" if more > 0 else shown
+
+
+def _range(name: str, low: str, high: str) -> str:
+    return f"{name} = {low}" if low == high else f"{name} BETWEEN {low} AND {high}"
+
+
+def _name(path: Path) -> str:
+    return ".".join(
+        part if _PLAIN_NAME.fullmatch(part) and part.upper() not in _WORDS else "`" + part.replace("`", "``") + "`"
+        for part in path
+    )
+
+
+def _literal(value: pa.Scalar) -> str:
+    plain = value.as_py()
+    if plain is None:
+        return "NULL"
+    if isinstance(plain, str):
+        return "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
+    if isinstance(plain, bytes):
+        return f"X'{plain.hex().upper()}'"
+    if pa.types.is_date(value.type):
+        return f"DATE '{plain}'"
+    return format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)

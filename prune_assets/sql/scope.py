@@ -1,0 +1,104 @@
+"""Which column of the table a name means, by Spark's rules of case and nesting."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NoReturn
+
+from parquet_core.errors import PredicateTypeError, UnknownColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.schema import LeafColumn
+
+    Parts = tuple[str, ...]
+
+SHOWN_COLUMNS = 10
+# What Spark falls back to when no column has the name (ColumnResolutionHelper).
+_FUNCTIONS_WITHOUT_BRACKETS = frozenset(
+    {"current_date", "current_time", "current_timestamp", "current_user", "session_user", "user", "grouping__id"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a name means: a column that predicates can prune on, or why there is none."""
+
+    column: LeafColumn | None
+    reason: str = ""
+
+
+class Scope:
+    """The columns of a table, found by name."""
+
+    def __init__(self, columns: Sequence[LeafColumn], *, case_sensitive: bool) -> None:
+        self._case_sensitive = case_sensitive
+        self._by_top: defaultdict[str, list[LeafColumn]] = defaultdict(list)
+        for column in columns:
+            self._by_top[self._key(column.path[0])].append(column)
+        self._tops = list(dict.fromkeys(column.path[0] for column in columns))
+
+    def has(self, name: str) -> bool:
+        """Tell whether a top-level column may be meant by a name, case ignored."""
+        return any(top.lower() == name.lower() for top in self._tops)
+
+    def resolve(self, parts: Parts) -> Bound:
+        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant."""
+        found = self._by_top.get(self._key(parts[0]))
+        if found is None:
+            if len(parts) == 1 and parts[0].lower() in _FUNCTIONS_WITHOUT_BRACKETS:
+                return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
+            self._unknown(parts)
+        spellings = list(dict.fromkeys(column.path[0] for column in found))
+        if len(spellings) > 1:
+            raise PredicateTypeError(
+                f"column {parts[0]} is ambiguous: the table has {' and '.join(spellings)}; "
+                "set spark.sql.caseSensitive or rename one"
+            )
+        return self._field(parts, found)
+
+    def _field(self, parts: Parts, found: list[LeafColumn]) -> Bound:
+        wanted = [self._key(part) for part in parts]
+        matches = [column for column in found if [self._key(part) for part in column.path[: len(parts)]] == wanted]
+        if any(column.max_repetition_level for column in found):
+            return Bound(None, "a repeated column is not pruned on")
+        if not matches:
+            self._unknown_field(parts, found)
+        if len(matches[0].path) > len(parts):
+            return Bound(None, "a struct has no bounds of its own")
+        if len(matches) > 1:
+            raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
+        return _usable(matches[0])
+
+    def _unknown(self, parts: Parts) -> NoReturn:
+        name = ".".join(parts)
+        if len(parts) > 1 and self._key(parts[-1]) in self._by_top:
+            raise UnknownColumn(f"unknown column {name}: did you mean {parts[-1]}? a table has no alias here")
+        by_lower = {top.lower(): top for top in self._tops}
+        near = get_close_matches(parts[0].lower(), by_lower, n=1)
+        if near:
+            raise UnknownColumn(f"unknown column {name}: did you mean {by_lower[near[0]]}?")
+        more = ", ..." if len(self._tops) > SHOWN_COLUMNS else ""
+        raise UnknownColumn(f"unknown column {name}: the table has {', '.join(self._tops[:SHOWN_COLUMNS])}{more}")
+
+    def _unknown_field(self, parts: Parts, found: list[LeafColumn]) -> NoReturn:
+        name, fields = ".".join(parts), [column.name for column in found]
+        near = get_close_matches(name, fields, n=1, cutoff=0.8)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(fields[:SHOWN_COLUMNS])}"
+        raise UnknownColumn(f"unknown column {name}: {hint}")
+
+    def _key(self, name: str) -> str:
+        return name if self._case_sensitive else name.lower()
+
+
+def _usable(column: LeafColumn) -> Bound:
+    if column.unsupported:
+        return Bound(None, column.unsupported)
+    if len(column.path) > 1:
+        return Bound(None, "a field inside a struct is not pruned on yet")
+    if column.type is None:
+        return Bound(None, "the type of this column is not understood")
+    return Bound(column)
