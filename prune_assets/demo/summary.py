@@ -59,9 +59,9 @@ def print_summary(console: Console, results: list[Result], failed_checks: list[t
         table.add_row(*_cells(result))
     console.print(table)
     for line in _lookup_lines(results):
-        console.print(line)
+        console.print(line, highlight=False, soft_wrap=True)
     for where, why in failed_checks:
-        console.print(f"check failed: [bold]{where}[/]: {why}", highlight=False)
+        console.print(f"check failed: [bold]{where}[/]: {why}", highlight=False, soft_wrap=True)
 
 
 def _cells(result: Result) -> Iterator[str]:
