@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, WrongUse
+from parquet_core.partitions import partition_columns
 from parquet_core.storage import local_path, unchanged
 from prune_assets.planner.plan import Plan
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.spark.data_size import column_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 
     from prune_assets.planner.implied import ImpliedPredicate
 
+    Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
+
 
 def read(
     spark: SparkSession,
-    table: str | os.PathLike[str] | Sequence[str],
+    table: Table,
     *,
     where: str,
     columns: Sequence[str] | None = None,
@@ -42,20 +46,27 @@ def read(
     stale = next((file for file in plan.surviving_files if not unchanged(file)), None)
     if stale is not None:
         raise StaleTable(f"{stale.path}: changed since it was planned; plan again")
-    whole = spark.read.parquet(*_paths(table))
-    survivors = [file.path for file in plan.surviving_files]
-    if not survivors:
-        pruned = whole.limit(0)
-    elif len(survivors) == len(plan.index.files):
-        pruned = whole
-    else:
-        reader = spark.read.schema(whole.schema)
-        base = _base_path(table)
-        pruned = (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
-    kept = pruned.where(where)
+    kept = _open(spark, table, plan).where(where)
     if plan.implied is not None:
         kept = kept.where(implied_filter(plan.implied))
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
+
+
+def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
+    """Open the surviving files with the schema that the whole table has."""
+    files = [file.path for file in plan.index.files]
+    survivors = [file.path for file in plan.surviving_files]
+    if partition_columns(files):
+        # The type of a partition column follows from the values in all directories.
+        schema = spark.read.parquet(*_patterns(table)).schema
+    else:
+        # Spark takes the schema of the first file by path, and so does the plan.
+        schema = spark.read.parquet(escaped(files[0])).schema
+    if not survivors:
+        return spark.createDataFrame([], schema)
+    reader = spark.read.schema(schema)
+    base = _base_path(table)
+    return (reader if base is None else reader.option("basePath", base)).parquet(*map(escaped, survivors))
 
 
 def implied_filter(implied: ImpliedPredicate) -> Column:
@@ -83,16 +94,24 @@ def _literal(value: pa.Scalar) -> Column:
     )
 
 
-def _paths(table: str | os.PathLike[str] | Sequence[str]) -> list[str]:
-    import os
+def escaped(path: str) -> str:
+    r"""Return a path as a pattern that Spark's globbing takes for itself.
 
-    return [local_path(os.fspath(part)) for part in ([table] if isinstance(table, str | os.PathLike) else table)]
+    >>> escaped("lake/a[1].parquet")
+    'lake/a\\[1\\].parquet'
+    """
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _base_path(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
+def _patterns(table: Table) -> list[str]:
+    if isinstance(table, str | os.PathLike):
+        path = local_path(os.fspath(table))
+        return [escaped(path) if os.path.exists(path) else path]  # noqa: PTH110 - a URI later
+    return [escaped(local_path(os.fspath(file))) for file in table]
+
+
+def _base_path(table: Table) -> str | None:
     """Return the directory whose `column=value` parts make partition columns; None when files were named."""
-    import os
-
     if not isinstance(table, str | os.PathLike):
         return None
     path = local_path(os.fspath(table))
