@@ -52,7 +52,16 @@ def print_summary(console: Console, results: list[Result], failed_checks: list[t
     """Print the table of predicates, the mean of the point lookups and the checks that failed."""
     table = Table(title="What was read, out of what there is (total -> kept)", title_justify="left", expand=False)
     table.add_column("predicate", overflow="fold", max_width=36)
-    for heading in ("files", "row groups", "pages", "rows", "MB", "plan s", "Spark s\nwithout", "Spark s\nwith"):
+    for heading in (
+        "files",
+        "row groups",
+        "pages",
+        "rows",
+        "MB",
+        "plan s",
+        "Spark s\nw/o -> with",
+        "rows Spark scanned\nw/o -> with",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("rows\nequal")
     for result in results:
@@ -71,9 +80,10 @@ def _cells(result: Result) -> Iterator[str]:
         yield "-" if total[unit] is None else f"{total[unit]:,} -> {kept[unit]:,}"
     yield f"{total['bytes'] / MEGABYTE:.2f} -> {kept['bytes'] / MEGABYTE:.3f}"
     yield f"{result.report['seconds']:.2f}"
-    yield f"{result.metadata['spark_seconds_without']:.2f}"
-    yield f"{result.metadata['spark_seconds_with']:.2f}"
-    yield "yes" if result.metadata["rows_equal"] is True else "[red]no[/]"
+    metadata = result.metadata
+    yield f"{metadata['spark_seconds_without']:.2f} -> {metadata['spark_seconds_with']:.2f}"
+    yield f"{metadata['spark_scanned_rows_without']:,} -> {metadata['spark_scanned_rows_with']:,}"
+    yield "yes" if metadata["rows_equal"] is True else "[red]no[/]"
 
 
 def _lookup_lines(results: list[Result]) -> Iterator[str]:
