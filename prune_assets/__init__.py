@@ -10,9 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from parquet_core.layout import check
-
     from parquet_core.errors import PruneError
+    from parquet_core.layout import check
     from parquet_core.layout_spec import Finding, LayoutSpec, Severity
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
