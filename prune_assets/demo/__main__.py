@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from rich.console import Console
+from rich.markup import escape
 
 from parquet_core.errors import JavaFailure, PruneError, StorageFailure, WrongUse
 from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, stop, wait
@@ -31,16 +32,16 @@ def main() -> int:
         workspace = find_workspace()
         return _run(settings, workspace, started, errors)
     except WrongUse as error:
-        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         return 2
     except (StorageFailure, JavaFailure) as error:
-        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         return 3
     except KeyboardInterrupt:
         errors.print("[red]stopped[/]")
         return 130
     except PruneError as error:
-        errors.print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        errors.print(f"[red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         return 1
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from rich.markup import escape
 from rich.table import Table
 
 from parquet_core.errors import PruneError
@@ -51,7 +52,7 @@ def rows_differ(results: list[Result]) -> bool:
 def print_summary(console: Console, results: list[Result], failed_checks: list[tuple[str, str]]) -> None:
     """Print the table of predicates, the mean of the point lookups and the checks that failed."""
     table = Table(title="What was read, out of what there is (total -> kept)", title_justify="left", expand=False)
-    table.add_column("predicate", overflow="fold", max_width=36)
+    table.add_column("predicate", no_wrap=True)
     for heading in (
         "files",
         "row groups",
@@ -60,22 +61,24 @@ def print_summary(console: Console, results: list[Result], failed_checks: list[t
         "MB",
         "plan s",
         "Spark s\nw/o -> with",
-        "rows Spark scanned\nw/o -> with",
+        "Spark scanned rows\nw/o -> with",
     ):
         table.add_column(heading, justify="right")
     table.add_column("rows\nequal")
     for result in results:
         table.add_row(*_cells(result))
     console.print(table)
+    for result in results:
+        console.print(f"[bold]{result.name}[/]: {escape(result.report['predicate'])}", highlight=False, soft_wrap=True)
     for line in _lookup_lines(results):
         console.print(line, highlight=False, soft_wrap=True)
     for where, why in failed_checks:
-        console.print(f"check failed: [bold]{where}[/]: {why}", highlight=False, soft_wrap=True)
+        console.print(f"check failed: [bold]{where}[/]: {escape(why)}", highlight=False, soft_wrap=True)
 
 
 def _cells(result: Result) -> Iterator[str]:
     total, kept = result.report["total"], result.report["kept"]
-    yield f"[bold]{result.name}[/]\n{result.report['predicate']}"
+    yield result.name
     for unit in ("files", "row_groups", "pages", "rows"):
         yield "-" if total[unit] is None else f"{total[unit]:,} -> {kept[unit]:,}"
     yield f"{total['bytes'] / MEGABYTE:.2f} -> {kept['bytes'] / MEGABYTE:.3f}"
