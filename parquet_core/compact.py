@@ -92,59 +92,62 @@ def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tup
     and the byte offset inside `buffer`.
     """
     where = f"{place}: " if place else ""
+    slots: Slots = [None] * len(spec.fields)
     try:
-        return _struct(buffer, start, spec, 0)
+        return slots, _struct(buffer, start, spec, slots, 0)
     except _BadBytes as bad:
         raise MalformedFile(f"{where}{bad} of {len(buffer)}; the file is damaged") from None
     except IndexError:
         raise MalformedFile(f"{where}metadata ends early, after {len(buffer)} bytes; the file is cut off") from None
 
 
-def _varint(buffer: bytes, position: int) -> tuple[int, int]:
+# Every function below returns the position after what it read; values go into the list it is given.
+
+
+def _after(buffer: bytes, position: int) -> int:
+    """Return the position after a varint."""
+    while buffer[position] >= 0x80:
+        position += 1
+    return position + 1
+
+
+def _varint(buffer: bytes, position: int, stop: int) -> int:
+    """Return the varint that stands from `position` to `stop`."""
+    if stop - position >= 10 and (stop - position > 10 or buffer[stop - 1] > 1):
+        raise _BadBytes("a number of more than 64 bits", stop)
     result = 0
     shift = 0
-    while True:
-        byte = buffer[position]
-        position += 1
-        result |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
+    while position < stop:
+        result |= (buffer[position] & 0x7F) << shift
         shift += 7
-        if shift > 63:
-            raise _BadBytes("a number of more than 64 bits", position)
-    if result >> 64:
-        raise _BadBytes("a number of more than 64 bits", position)
-    return result, position
+        position += 1
+    return result
 
 
-def _binary_end(buffer: bytes, position: int) -> tuple[int, int]:
-    """Return where a binary value begins and ends."""
-    length = buffer[position]
-    position += 1
-    if length >= 0x80:
-        length, position = _varint(buffer, position - 1)
-    end = position + length
-    if end > len(buffer):
+def _end(buffer: bytes, position: int, length: int) -> int:
+    """Return where a value of `length` bytes ends, which must be inside of the buffer."""
+    if length > len(buffer) - position:
         raise _BadBytes(f"a value of {length} bytes where {len(buffer) - position} are left", position)
-    return position, end
+    return position + length
 
 
-def _struct(buffer: bytes, position: int, spec: Kind, depth: int) -> tuple[Slots, int]:
+def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) -> int:
     if depth > MAX_DEPTH:
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
     fields = spec.fields
-    slots: Slots = [None] * len(fields)
     field = 0
     while True:
         header = buffer[position]
         position += 1
         if header == 0:
-            return slots, position
-        if header < 0x10:
-            number, position = _varint(buffer, position)
-            field = (number >> 1) ^ -(number & 1)
-        else:
+            return position
+        if header >= 0x10:
             field += header >> 4
+        else:
+            stop = _after(buffer, position)
+            number = _varint(buffer, position, stop)
+            field = (number >> 1) ^ -(number & 1)
+            position = stop
         wire = header & 0x0F
         entry = fields.get(field)
         # A field of another type than the specification's is passed over, as Thrift's own readers do.
@@ -154,115 +157,124 @@ def _struct(buffer: bytes, position: int, spec: Kind, depth: int) -> tuple[Slots
         slot, kind = entry
         code = kind.code
         if code == _INTEGER_KIND and wire != _BYTE:
-            byte = buffer[position]
-            position += 1
-            if byte < 0x80:
-                slots[slot] = (byte >> 1) ^ -(byte & 1)
-            else:
-                number, position = _varint(buffer, position - 1)
-                slots[slot] = (number >> 1) ^ -(number & 1)
+            number = buffer[position]
+            stop = position + 1
+            if number >= 0x80:
+                stop = _after(buffer, position)
+                number = _varint(buffer, position, stop)
+            slots[slot] = (number >> 1) ^ -(number & 1)
+            position = stop
         elif code == _BINARY_KIND:
-            begin, position = _binary_end(buffer, position)
-            slots[slot] = buffer[begin:position]
+            number = buffer[position]
+            stop = position + 1
+            if number >= 0x80:
+                stop = _after(buffer, position)
+                number = _varint(buffer, position, stop)
+            position = _end(buffer, stop, number)
+            slots[slot] = buffer[stop:position]
         elif code == _STRUCT_KIND:
-            slots[slot], position = _struct(buffer, position, kind, depth + 1)
+            inner: Slots = [None] * len(kind.fields)
+            slots[slot] = inner
+            position = _struct(buffer, position, kind, inner, depth + 1)
+        elif code == _LIST_KIND:
+            values: list[Any] = []
+            slots[slot] = values
+            position = _list(buffer, position, kind.of, values, depth + 1)
+        elif code == _MEMBER_KIND:
+            position = _member(buffer, position, kind, slots, slot, depth + 1)
+        elif code == _BOOLEAN_KIND:
+            slots[slot] = wire == _TRUE
         else:
-            slots[slot], position = _value(buffer, position, kind, wire, depth)
-
-
-def _value(buffer: bytes, position: int, kind: Kind, wire: int, depth: int) -> tuple[Any, int]:
-    """Decode a value whose wire type is one of its kind's."""
-    code = kind.code
-    if code == _INTEGER_KIND:
-        if wire == _BYTE:
             byte = buffer[position]
-            return byte - 256 if byte >= 0x80 else byte, position + 1
-        number, position = _varint(buffer, position)
-        return (number >> 1) ^ -(number & 1), position
-    if code == _BOOLEAN_KIND:
-        return wire == _TRUE, position
-    if code == _BINARY_KIND:
-        begin, position = _binary_end(buffer, position)
-        return buffer[begin:position], position
-    if code == _STRUCT_KIND:
-        return _struct(buffer, position, kind, depth + 1)
-    if code == _LIST_KIND:
-        return _list(buffer, position, kind, depth + 1)
-    return _member(buffer, position, kind, depth + 1)
+            slots[slot] = byte - 256 if byte >= 0x80 else byte
+            position += 1
 
 
-def _member(buffer: bytes, position: int, kind: Kind, depth: int) -> tuple[tuple[int, Slots] | None, int]:
-    found: tuple[int, Slots] | None = None
+def _member(buffer: bytes, position: int, kind: Kind, slots: Slots, slot: int, depth: int) -> int:
     field = 0
     while True:
         header = buffer[position]
         position += 1
         if header == 0:
-            return found, position
-        if header < 0x10:
-            number, position = _varint(buffer, position)
-            field = (number >> 1) ^ -(number & 1)
-        else:
+            return position
+        if header >= 0x10:
             field += header >> 4
-        wire = header & 0x0F
-        entry = kind.fields.get(field)
-        slots: Slots = []
-        if entry is None or wire != _STRUCT:
-            position = _skip(buffer, position, wire, depth)
         else:
-            slots, position = _struct(buffer, position, entry[1], depth + 1)
-        found = (field, slots)
+            stop = _after(buffer, position)
+            number = _varint(buffer, position, stop)
+            field = (number >> 1) ^ -(number & 1)
+            position = stop
+        entry = kind.fields.get(field)
+        inner: Slots = []
+        slots[slot] = (field, inner)
+        if entry is None or header & 0x0F != _STRUCT:
+            position = _skip(buffer, position, header & 0x0F, depth)
+        else:
+            inner.extend([None] * len(entry[1].fields))
+            position = _struct(buffer, position, entry[1], inner, depth + 1)
 
 
-def _list_header(buffer: bytes, position: int) -> tuple[int, int, int]:
-    """Return count, wire type of the elements and the position of the first."""
-    header = buffer[position]
-    position += 1
-    count = header >> 4
+def _count(buffer: bytes, position: int, stop: int) -> int:
+    """Return the number of elements that a list's header, from `position` to `stop`, claims."""
+    count = buffer[position] >> 4
     if count == 15:
-        count, position = _varint(buffer, position)
-    if count > len(buffer) - position:
+        count = _varint(buffer, position + 1, stop)
+    if count > len(buffer) - stop:
         # Every element takes a byte at least.
-        left = len(buffer) - position
-        raise _BadBytes(f"a list of {count} elements where {left} bytes are left", position)
-    return count, header & 0x0F, position
+        raise _BadBytes(f"a list of {count} elements where {len(buffer) - stop} bytes are left", stop)
+    return count
 
 
-def _list(buffer: bytes, position: int, kind: Kind, depth: int) -> tuple[list[Any], int]:
-    count, wire, position = _list_header(buffer, position)
-    of = kind.of
+def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], depth: int) -> int:
+    wire = buffer[position] & 0x0F
+    stop = _after(buffer, position + 1) if buffer[position] >= 0xF0 else position + 1
+    count = _count(buffer, position, stop)
+    position = stop
     if of is None or (count and wire not in of.wires):
         raise _BadBytes(f"a list of wire type {wire} where another is expected", position)
-    values: list[Any] = []
-    append = values.append
     code = of.code
-    if code == _BOOLEAN_KIND:
-        # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
-        end = position + count
-        return [byte == _TRUE for byte in buffer[position:end]], end
-    if code == _BINARY_KIND:
-        for _ in range(count):
-            begin, position = _binary_end(buffer, position)
-            append(buffer[begin:position])
-    elif code == _STRUCT_KIND:
-        for _ in range(count):
-            value, position = _struct(buffer, position, of, depth + 1)
-            append(value)
-    else:
-        for _ in range(count):
-            value, position = _value(buffer, position, of, wire, depth)
-            append(value)
-    return values, position
+    for _ in range(count):
+        if code == _STRUCT_KIND:
+            inner: Slots = [None] * len(of.fields)
+            values.append(inner)
+            position = _struct(buffer, position, of, inner, depth + 1)
+        elif code == _BOOLEAN_KIND:
+            # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
+            values.append(buffer[position] == _TRUE)
+            position += 1
+        elif code == _MEMBER_KIND:
+            values.append(None)
+            position = _member(buffer, position, of, values, len(values) - 1, depth + 1)
+        elif code == _INTEGER_KIND and wire == _BYTE:
+            byte = buffer[position]
+            values.append(byte - 256 if byte >= 0x80 else byte)
+            position += 1
+        elif code == _LIST_KIND:
+            nested: list[Any] = []
+            values.append(nested)
+            position = _list(buffer, position, of.of, nested, depth + 1)
+        else:
+            number = buffer[position]
+            stop = position + 1
+            if number >= 0x80:
+                stop = _after(buffer, position)
+                number = _varint(buffer, position, stop)
+            if code == _BINARY_KIND:
+                position = _end(buffer, stop, number)
+                values.append(buffer[stop:position])
+            else:
+                values.append((number >> 1) ^ -(number & 1))
+                position = stop
+    return position
 
 
 def _skip(buffer: bytes, position: int, wire: int, depth: int) -> int:
-    """Return the position after a value that nobody asked for."""
+    """Pass over a value that nobody asked for."""
     if 4 <= wire <= _I64:
-        while buffer[position] >= 0x80:
-            position += 1
-        return position + 1
+        return _after(buffer, position)
     if wire == _BINARY:
-        return _binary_end(buffer, position)[1]
+        stop = _after(buffer, position)
+        return _end(buffer, stop, _varint(buffer, position, stop))
     if wire in {_TRUE, _FALSE}:
         return position
     if depth > MAX_DEPTH:
@@ -273,10 +285,9 @@ def _skip(buffer: bytes, position: int, wire: int, depth: int) -> int:
         return _skip_list(buffer, position, depth + 1)
     if wire == _MAP:
         return _skip_map(buffer, position, depth + 1)
-    width = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}.get(wire)
-    if width is None:
-        raise _BadBytes(f"unknown wire type {wire}", position)
-    return position + width
+    if wire in {_BYTE, _DOUBLE, _UUID}:
+        return _end(buffer, position, {_BYTE: 1, _DOUBLE: 8, _UUID: 16}[wire])
+    raise _BadBytes(f"unknown wire type {wire}", position)
 
 
 def _skip_struct(buffer: bytes, position: int, depth: int) -> int:
@@ -286,27 +297,30 @@ def _skip_struct(buffer: bytes, position: int, depth: int) -> int:
         if header == 0:
             return position
         if header < 0x10:
-            _, position = _varint(buffer, position)
+            position = _after(buffer, position)
         position = _skip(buffer, position, header & 0x0F, depth)
 
 
 def _skip_list(buffer: bytes, position: int, depth: int) -> int:
-    count, wire, position = _list_header(buffer, position)
+    wire = buffer[position] & 0x0F
+    stop = _after(buffer, position + 1) if buffer[position] >= 0xF0 else position + 1
+    count = _count(buffer, position, stop)
     if wire in {_TRUE, _FALSE}:
-        return position + count
+        return _end(buffer, stop, count)
     for _ in range(count):
-        position = _skip(buffer, position, wire, depth)
-    return position
+        stop = _skip(buffer, stop, wire, depth)
+    return stop
 
 
 def _skip_map(buffer: bytes, position: int, depth: int) -> int:
-    count, position = _varint(buffer, position)
-    if count > len(buffer) - position:
-        raise _BadBytes(f"a map of {count} entries where {len(buffer) - position} bytes are left", position)
+    stop = _after(buffer, position)
+    count = _varint(buffer, position, stop)
+    if count > len(buffer) - stop:
+        raise _BadBytes(f"a map of {count} entries where {len(buffer) - stop} bytes are left", stop)
     if count == 0:
-        return position
-    types = buffer[position]
-    position += 1
+        return stop
+    types = buffer[stop]
+    position = stop + 1
     for _ in range(count):
         for wire in (types >> 4, types & 0x0F):
             # Inside a map a bool is a byte of its own.

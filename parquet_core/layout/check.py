@@ -42,10 +42,15 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
 
 
 def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
-    """Find a top-level column by its exact name; LayoutError says which may be meant."""
-    found = {column.path[0]: column for column in index.columns if len(column.path) == 1}
-    if name in found:
-        return found[name]
-    near = get_close_matches(name, found, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(list(found)[:10])}"
+    """Find a column by its dotted path, in any case where that is unambiguous.
+
+    Raises LayoutError, which says which may be meant.
+    """
+    exact = [column for column in index.columns if column.name == name]
+    found = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
+    if len(found) == 1:
+        return found[0]
+    names = [column.name for column in index.columns]
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(names[:10])}"
     raise LayoutError(f"{place}: the table has no column {name}: {hint}")

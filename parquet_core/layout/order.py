@@ -87,11 +87,7 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
     message = f"strength pages: ASCENDING without overlap in {proven} row groups of two pages or more"
     message += f"; {single} row groups have one page, which proves nothing" if single else ""
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
-    return Finding("order.pages", Severity.INFO if proven else Severity.WARN, place, message, _one_page(proven))
-
-
-def _one_page(proven: int) -> str:
-    return "" if proven else "write smaller pages (page_rows) to have their order proven"
+    return Finding("order.pages", Severity.INFO, place, message)
 
 
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:

@@ -79,7 +79,9 @@ SPEC = struct({1: INTEGER, 2: list_of(BINARY), 3: struct({1: INTEGER})})
     ("data", "message"),
     [
         (b"\x15", "ends early"),
-        (b"\x15" + b"\xff" * 12, "more than 64 bits"),
+        (b"\x15" + b"\xff" * 12 + b"\x01", "more than 64 bits"),
+        (b"\x15" + b"\xff" * 9 + b"\x02", "more than 64 bits"),
+        (b"\x15" + b"\xff" * 12, "ends early"),
         (b"\x29\xf8\xff\xff\xff\xff\x07", "a list of"),
         (b"\x29\x18\xff\xff\xff\x07", "a value of"),
         (b"\x1c" * 60, "nesting deeper"),
