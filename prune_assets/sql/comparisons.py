@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.domain import Domain
 
 NULL = Constant(Outcomes.NULL)
+_LONG = 1 << 63
 _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _NUMBERS = _EXACT | {Kind.DOUBLE}
 _INTERVALS = frozenset({Kind.INTERVAL, Kind.MONTHS, Kind.DAYS})
@@ -48,6 +49,7 @@ def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Pre
     _check(column, [value], ansi=ansi)
     domain = domain_of(column.type)
     if domain is not None:
+        _refuse_constant(domain, op, value)
         return snap(column.path, domain, op, value)
     return Compare(column.path, op, pa.scalar(_stored(column, value), type=column.type))
 
@@ -94,6 +96,14 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
         _check_dates(values)
     else:
         _check_strings(values)
+
+
+def _refuse_constant(domain: Domain, op: Op, value: SparkValue) -> None:
+    # Spark's DecimalPrecision makes such a comparison TRUE or FALSE for every row, null included.
+    is_integral = pa.types.is_integer(domain.type) and not pa.types.is_uint64(domain.type)
+    beyond = not -_LONG <= value.number // 10**value.scale < _LONG
+    if is_integral and beyond and value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}:
+        raise Refusal("for a decimal beyond bigint Spark answers without asking whether the column is null")
 
 
 def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Op, Unsupported
+from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op, Unsupported
 from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -56,6 +56,17 @@ class Conditions:
             return self._leaf(node)
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+
+    def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
+        """Return the opposite of a lowered condition, `node` being the negation as written."""
+        match inner:
+            case Not(child):
+                return child
+            case Unsupported(_, reason, remedy):
+                # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
+                return Unsupported(self._text(node), reason, remedy)
+            case _:
+                return Not(inner)
 
     def _leaf(self, node: exp.Expr) -> Predicate:
         op = _OPS.get(type(node))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError
-from parquet_core.predicate import And, Not, Or, Unsupported
+from parquet_core.predicate import And, Or, Unsupported
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -71,7 +71,7 @@ def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:
         children = [] if count else _children(node)
         if count:
             operands = tuple(done[-count:])
-            done[-count:] = [_combine(node, operands)]
+            done[-count:] = [_combine(node, operands, conditions)]
         elif children:
             if depth > MAX_DEPTH:
                 raise PredicateSyntaxError(f"predicate: AND, OR and NOT are nested deeper than {MAX_DEPTH} levels")
@@ -98,10 +98,9 @@ def _without_double_negation(node: exp.Not) -> exp.Expr:
     return child
 
 
-def _combine(node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
+def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Conditions) -> Predicate:
     if isinstance(node, exp.Not):
-        inner = operands[0]
-        return inner.child if isinstance(inner, Not) else Not(inner)
+        return conditions.negate(node, operands[0])
     return And(operands) if isinstance(node, exp.And) else Or(operands)
 
 

@@ -1,0 +1,44 @@
+"""A parsed predicate as SQL in which every operand stands in brackets: shows where the parser cut."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from prune_assets.sql.cursor import text_of
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.operators import BINARY
+
+SIGNS = {node: sign for sign, (_, node) in BINARY.items()}
+PREFIXES = {exp.Not: "NOT", exp.Neg: "-", exp.BitwiseNot: "~"}
+
+
+def bracketed(sql: str) -> str:
+    dialect = SparkPredicates()
+    tokens = dialect.tokenize(sql)
+    return _text(dialect.parser().parse(tokens, sql)[0], lambda node: text_of(node, sql, tokens))
+
+
+def _text(node, source) -> str:
+    def inner(child) -> str:
+        return f"({_text(child, source)})"
+
+    kind = type(node)
+    if kind is exp.Not and isinstance(node.this, exp.Is) and source(node.this).upper().split()[-2] == "NOT":
+        return f"{inner(node.this.this)} IS NOT {node.this.expression.name}"
+    if kind in SIGNS:
+        return f"{inner(node.this)} {SIGNS[kind]} {inner(node.expression)}"
+    if kind in PREFIXES and not isinstance(node.this, exp.Like | exp.ILike | exp.RegexpLike | exp.NullSafeNEQ):
+        return f"{PREFIXES[kind]} {inner(node.this)}"
+    match node:
+        case exp.Between():
+            return f"{inner(node.this)} BETWEEN {inner(node.args['low'])} AND {inner(node.args['high'])}"
+        case exp.In() if node.expressions:
+            return f"{inner(node.this)} IN ({', '.join(map(inner, node.expressions))})"
+        case exp.Is():
+            return f"{inner(node.this)} IS {node.expression.name}"
+        case exp.Anonymous(name="positive"):
+            return f"+ {inner(node.expressions[0])}"
+        case exp.Anonymous() if node.expressions and source(node).endswith(")"):
+            return f"{source(node).partition('(')[0]}({', '.join(map(inner, node.expressions))})"
+        case _:
+            return source(node)

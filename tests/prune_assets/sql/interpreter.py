@@ -1,0 +1,47 @@
+"""What an owned predicate comes to for one row: the plainest evaluation there is."""
+
+from __future__ import annotations
+
+from operator import eq, ge, gt, le, lt, ne
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or, Predicate
+
+OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
+CONSTANTS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
+
+
+def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
+    """Return TRUE, FALSE or NULL (None) for a row of Python values by column."""
+    match predicate:
+        case Constant(outcomes):
+            return CONSTANTS[outcomes]
+        case IsNull(column):
+            return row[column[0]] is None
+        case Not(child):
+            answer = interpret(child, row)
+            return None if answer is None else not answer
+        case And(children):
+            answers = [interpret(child, row) for child in children]
+            return False if False in answers else None if None in answers else True
+        case Or(children):
+            answers = [interpret(child, row) for child in children]
+            return True if True in answers else None if None in answers else False
+        case Compare(column, op, literal):
+            value = row[column[0]]
+            return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))
+        case Interval(column, low, high):
+            value = row[column[0]]
+            if value is None:
+                return None
+            return comparable(low.as_py()) <= comparable(value) <= comparable(high.as_py())
+        case In(column, values):
+            value = row[column[0]]
+            return None if value is None else value in values.to_pylist()
+        case _:
+            raise AssertionError(predicate)
+
+
+def comparable(value: object) -> object:
+    """Strings compare as their bytes in UTF-8."""
+    return value.encode() if isinstance(value, str) else value

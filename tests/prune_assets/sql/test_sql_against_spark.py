@@ -1,0 +1,269 @@
+"""Spark's own parser and its own answers, compared with what is made of the same text here."""
+
+from __future__ import annotations
+
+import random
+import re
+from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from bracketed import bracketed
+from fixture_lines import fixture_lines
+from interpreter import interpret
+from random_predicates import LITERALS, random_predicate
+from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
+
+from parquet_core.errors import PredicateSyntaxError
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.lowering import lower
+from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.values import Kind
+
+pytestmark = pytest.mark.spark
+
+EPOCH = date(1970, 1, 1).toordinal()
+PREDICATES_PER_QUERY = 100
+ROWS = 60
+EDGES = {
+    "x": [-(2**31), -(2**31) + 1, -6, -5, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 2**31 - 1],
+    "i8": [-128, -127, -1, 0, 1, 2, 99, 126, 127],
+    "i16": [-(2**15), 0, 5, 2**15 - 1],
+    "i64": [-(2**63), -(2**63) + 1, -1, 0, 1, 2, 5, 2**63 - 1],
+    "u8": [0, 1, 255],
+    "u16": [0, 65534, 65535],
+    "u32": [0, 2**32 - 1],
+    "u64": [Decimal(0), Decimal(1), Decimal(2**63), Decimal(2**64 - 1)],
+    "d": [Decimal(hundredths).scaleb(-2) for hundredths in (-99999, -6, -5, 0, 5, 6, 7, 30, 100, 150, 250, 500, 99999)],
+    "money": [Decimal(hundredths).scaleb(-2) for hundredths in (-999999999999999, 2399, 2400, 2401)],
+    "wide": [Decimal(0), Decimal(1), Decimal("1.5"), Decimal("-1e-10"), Decimal("9" * 28 + "." + "9" * 10)],
+    "s": [
+        "",
+        "a",
+        "ab",
+        "abc",
+        "b",
+        "it's",
+        "é",
+        "A0",
+        "a\nb",
+        "a\\n",
+        "a\\nb",
+        "\0",
+        "\uffff",
+        "😀",
+        "zz",
+        "a;b",
+        "--",
+    ],
+    "day": [
+        date.fromisoformat(day)
+        for day in (
+            *("0001-01-01", "1582-10-04", "1582-10-15", "1969-12-31", "1970-01-01", "1993-12-31", "1994-01-01"),
+            *("1994-01-02", "1994-02-28", "1994-09-02", "1994-11-28", "1995-01-01", "1995-02-28", "9999-12-31"),
+        )
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    draw = random.Random(20_261_121)
+    small = list(range(-3, 8))
+    columns = {name: [None, *EDGES.get(name, small)] for name in FIXTURE_TYPES}
+    return [
+        {name: values[i] if i < len(values) else draw.choice(values) for name, values in columns.items()}
+        for i in range(ROWS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def table(spark, rows):
+    data = [tuple(row.values()) + (None,) * 6 for row in rows]
+    return spark.createDataFrame(data, SPARK_SCHEMA).coalesce(1).cache()
+
+
+@pytest.fixture(scope="module")
+def parse(spark):
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    parser = spark._jsparkSession.sessionState().sqlParser()
+
+    def trees(sql):
+        """Return Spark's tree as text, as read and canonical; None when Spark refuses the text or reads an alias."""
+        try:
+            parsed = parser.parseExpression(sql)
+        except (PySparkException, Py4JJavaError):
+            return None
+        kind, text = parsed.getClass().getSimpleName(), parsed.toString()
+        if kind == "UnresolvedStar" or (kind == "Alias" and "semistructuredextract" not in text):
+            return None
+        return {
+            re.sub(r"#\d+L?|(?<=posparameter\()\d+", "", tree) for tree in (text, parsed.canonicalized().toString())
+        }
+
+    return trees
+
+
+@contextmanager
+def ansi(spark, on):
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", str(on).lower())
+    try:
+        yield SparkSemantics.of(spark)
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def is_accepted(sql):
+    try:
+        SparkPredicates().parse(sql)
+    except PredicateSyntaxError:
+        return False
+    return True
+
+
+ALL_TEXTS = [line.predicate for name in ("lowered.txt", "grammar.txt") for line in fixture_lines(name)]
+
+
+def test_the_parsers_accept_the_same(parse):
+    expected = {line.predicate: line.expected for line in fixture_lines("grammar.txt")}
+    expected |= {line.predicate: "accepted" for line in fixture_lines("lowered.txt")}
+    verdicts = {True: {True: "accepted", False: "refused"}, False: {False: "rejected", True: "lenient"}}
+    found = {sql: verdicts[parse(sql) is not None][is_accepted(sql)] for sql in expected}
+    assert found == expected
+
+
+def test_what_is_a_syntax_error_here_is_one_in_spark(parse):
+    errors = [line for line in fixture_lines("errors.txt") if line.expected.startswith("PredicateSyntaxError")]
+    assert [line.predicate for line in errors if parse(line.predicate) is not None] == []
+
+
+def test_operators_bind_as_in_spark(parse):
+    texts = [sql for sql in ALL_TEXTS if is_accepted(sql)]
+    texts += [random_predicate(random.Random(seed)) for seed in range(200)]
+    # Spark balances long chains of AND and OR, which only the canonical tree forgets.
+    assert [(sql, bracketed(sql)) for sql in texts if not parse(sql) & parse(bracketed(sql))] == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "other"),
+    [
+        ("a = b = c", "a = (b = c)"),
+        ("a - b - c = 1", "a - (b - c) = 1"),
+        ("not a and b", "not (a and b)"),
+        ("a or b and c", "(a or b) and c"),
+        ("a between b and c = d", "(a between b and c) = d"),
+    ],
+)
+def test_another_reading_would_be_noticed(parse, sql, other):
+    assert not parse(sql) & parse(other)
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_literals_and_sums_have_spark_s_value(spark, on):
+    literals = sorted({literal for values in LITERALS.values() for literal in values} | set(NASTY_LITERALS))
+    with ansi(spark, on):
+        plan = spark.sql("select " + ", ".join(f"{literal} as c{i}" for i, literal in enumerate(literals)))
+        answers = plan.collect()[0]
+        types = [field.dataType.simpleString() for field in plan.schema]
+    found = {literal: described(fold_constants(SparkPredicates().parse(literal)[0])) for literal in literals}
+    assert found == {
+        literal: (spark_kind(kind), answer) for literal, kind, answer in zip(literals, types, answers, strict=True)
+    }
+
+
+NASTY_LITERALS = [
+    *["'it\\'s'", "'a''b'", "'a'/**/'b'", "r'a''b'", "'a'r'b'", "'a'\"b\"", '"a""b"', 'r"\\n"', "''''", "'a''' 'b'"],
+    *["'\\n\\t\\0\\b\\r\\Z\\%\\_\\a\\'\\\"\\\\x'", "'\\uD83D\\uDE00'", "'\\101\\377\\400\\08'", "'\\x41'", "'\\u00'"],
+    *["'\\U0001F600'", "'a\nb'", "'--'", "'/*'", "'`'", "1Y", "1S", "1L", "1l", "1bd", "1e2BD", "1e-2BD", "0.00"],
+    *["00.50", "007", "5.", ".5", "-1.5", "-128Y", "- 128Y", "-9223372036854775808", "- 9223372036854775808"],
+    *["9223372036854775808", "99999999999999999999999999999999999999", "1.0000000000000000000000000000000000000"],
+    *["-(2147483648)", "- -1", "+1", "+-1", "1 + 1", "1Y + 1Y", "1 + 1L", "1S - 2", "1 + 1.5", "1.5 - 2", "0.1 + 1L"],
+    *["0.06 - 0.01", "1 - (2 - 3)", "1 - 2 - 3", "0.5BD + 5", "(1 + 1) + 0.5", "-(1.50)", "- - 0.5", "1Y - 2S"],
+    *["date '2024-02-29' + interval 1 year", "date '2024-02-29' - interval '12' month", "date'1994-1-1'"],
+    *["date '1994-01-31' + interval '1' month", "interval '1' month + date '1994-01-31'", "date ' 1994-01-01 '"],
+    *["date '1994-03-31' - interval '-1' month", "date '1994-03-31' + interval - '1' month"],
+    *["date '1994-03-31' + interval ' 1 ' day", "date '1994-03-31' + interval '+1' day", "date r'1994-01-01'"],
+    *["date '1994-03-31' + interval 2 weeks", "date '1994-03-31' - interval '90' day + interval 1 month"],
+    *["date '9999-12-31' - interval 9998 years", "date '0001-01-31' + interval 1 months", "true", "false", "null"],
+]
+
+
+def spark_kind(kind):
+    kinds = {"void": "null", "string": "string", "date": "date", "boolean": "boolean"}
+    return kinds.get(kind, kind)
+
+
+def described(node):
+    """Return type and value as Spark reports them; digits beside Spark's for sums are checked by value alone."""
+    assert isinstance(node, SparkLiteral)
+    value = node.spark_value
+    match value.kind:
+        case Kind.INTEGER:
+            return {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}[value.bits], value.value
+        case Kind.DECIMAL:
+            exact = Decimal((value.number < 0, tuple(map(int, str(abs(value.number)))), -value.scale))
+            return f"decimal({value.digits},{value.scale})", exact
+        case Kind.DATE:
+            return "date", date.fromordinal(value.number + EPOCH)
+        case kind:
+            return str(kind), value.value
+
+
+def lowered_completely(texts, semantics):
+    """Return the predicates of which no part is Unsupported, by text."""
+    found = {sql: lower(sql, FIXTURE_COLUMNS, semantics=semantics).predicate for sql in dict.fromkeys(texts)}
+    return {
+        sql: predicate
+        for sql, predicate in found.items()
+        if not any(isinstance(leaf, Unsupported) for leaf in leaves(predicate))
+    }
+
+
+def disagreements(table, rows, predicates):
+    wrong = []
+    texts = list(predicates)
+    for start in range(0, len(texts), PREDICATES_PER_QUERY):
+        chunk = texts[start : start + PREDICATES_PER_QUERY]
+        answers = table.selectExpr(*(f"({sql}\n) as p{i}" for i, sql in enumerate(chunk))).collect()
+        for i, sql in enumerate(chunk):
+            for row, answer in zip(rows, answers, strict=True):
+                ours = interpret(predicates[sql], row)
+                if ours is not answer[i]:
+                    wrong.append((sql, row, ours, answer[i]))
+    return wrong
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_fixtures_mean_the_same_on_every_row(spark, table, rows, on):
+    with ansi(spark, on) as semantics:
+        predicates = lowered_completely([line.predicate for line in fixture_lines("lowered.txt")], semantics)
+        wrong = disagreements(table, rows, predicates)
+    assert len(predicates) > 180
+    assert wrong == []
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_random_predicates_mean_the_same_on_every_row(spark, table, rows, on):
+    draw = random.Random(7 + on)
+    with ansi(spark, on) as semantics:
+        predicates = lowered_completely([random_predicate(draw) for _ in range(400)], semantics)
+        wrong = disagreements(table, rows, predicates)
+    assert len(predicates) > 300
+    assert wrong == []
+
+
+def test_what_clashes_here_is_refused_by_spark(spark, table):
+    from pyspark.errors import AnalysisException
+
+    clashes = [line for line in fixture_lines("errors.txt") if line.expected.startswith("PredicateTypeError")]
+    with ansi(spark, on=True):
+        for line in clashes:
+            with pytest.raises(AnalysisException):
+                table.where(line.predicate).schema  # noqa: B018  (analysis is what raises)

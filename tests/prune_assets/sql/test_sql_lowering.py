@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+import pytest
+from fixture_lines import braced, fixture_lines
+from table_columns import FIXTURE_COLUMNS, leaf
+
+from parquet_core import errors
+from parquet_core.errors import PredicateSyntaxError, PredicateTypeError, UnknownColumn, WrongUse
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.lowering import LoweredPredicate, lower
+from prune_assets.sql.render import render
+
+Q6 = (
+    "l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year "
+    "and l_discount between 0.06 - 0.01 and 0.06 + 0.01 and l_quantity < 24"
+)
+
+
+def lowered(sql: str, *, columns=FIXTURE_COLUMNS, **settings: bool) -> LoweredPredicate:
+    return lower(sql, columns, semantics=SparkSemantics(**settings))
+
+
+@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+def test_fixture(line):
+    assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
+
+
+@pytest.mark.parametrize("line", fixture_lines("errors.txt"), ids=lambda line: line.predicate)
+def test_error(line):
+    kind, message = line.expected.split(": ", 1)
+    with pytest.raises(WrongUse) as caught:
+        lowered(line.predicate)
+    assert type(caught.value) is getattr(errors, kind), line.why
+    assert message in str(caught.value)
+    assert str(caught.value).isprintable(), "one line, no colours"
+
+
+@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+def test_normalized_text_means_the_same(line):
+    once = lowered(line.predicate)
+    again = lowered(once.normalized)
+    assert again.normalized == once.normalized
+
+
+def test_q6_lowers_completely():
+    columns = [
+        leaf("l_shipdate", type=pa.date32()),
+        leaf("l_discount", type=pa.decimal128(15, 2)),
+        leaf("l_quantity", type=pa.decimal128(15, 2)),
+    ]
+    found = lowered(Q6, columns=columns)
+    assert found.normalized == (
+        "l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01' "
+        "AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24.00"
+    )
+    assert [sql for sql, _ in found.conjuncts] == [
+        "l_shipdate >= date '1994-01-01'",
+        "l_shipdate < date '1994-01-01' + interval '1' year",
+        "l_discount between 0.06 - 0.01 and 0.06 + 0.01",
+        "l_quantity < 24",
+    ]
+    assert [predicate for _, predicate in found.conjuncts] == list(found.predicate.children)
+
+
+def test_values_have_the_type_of_the_column():
+    found = lowered("i8 = 5 and d in (1, 2) and u64 between 1 and 2 and day > '1994-01-01'").predicate
+    equal, members, interval, later = found.children
+    assert equal == Compare(("i8",), Op.EQ, pa.scalar(5, pa.int8()))
+    assert isinstance(members, In)
+    assert members.values.type == pa.decimal128(5, 2)
+    assert interval == Interval(("u64",), pa.scalar(1, pa.uint64()), pa.scalar(2, pa.uint64()))
+    assert later.value.type == pa.date32()
+
+
+def test_a_single_condition_is_its_own_conjunct():
+    found = lowered("  x = 1 or\n y = 2 -- why")
+    assert found.conjuncts == (("x = 1 or y = 2", found.predicate),)
+
+
+def test_every_refusal_has_a_reason():
+    refused = [
+        part
+        for line in fixture_lines("lowered.txt")
+        for part in leaves(lowered(line.predicate).predicate)
+        if isinstance(part, Unsupported)
+    ]
+    assert len(refused) > 60
+    assert all(part.reason for part in refused)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason", "remedy"),
+    [
+        ("x = '5'", "casts between number and string", "write 5 without quotes"),
+        ("s = 5", "casts the strings", "put the number in quotes"),
+        ("x > 1e2", "as double", "write the literal without E, D or F"),
+        ("day = '1994-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
+        ("f > 1", "type double is not pruned on yet", ""),
+        ("lower(s) = 'x'", "lower() is not turned into a range", "compare the plain column"),
+        ("x + 1 = 5", "arithmetic", "move the arithmetic to the literal's side"),
+        ("arr[0] = 1", "an element of an array", ""),
+        ("wide = 1.00000000000000000001", "may round", "write fewer digits"),
+    ],
+)
+def test_reason_and_remedy(sql, reason, remedy):
+    found = lowered(sql).predicate
+    assert isinstance(found, Unsupported)
+    assert found.sql == sql
+    assert reason in found.reason
+    assert found.remedy == remedy
+
+
+def test_variables_that_spark_substitutes_are_not_looked_at():
+    found = lowered("s = '${spark.app.name}' and x = 1").predicate
+    assert isinstance(found, Unsupported)
+    assert "variables" in found.reason
+
+
+def test_without_ansi_a_clash_is_only_refused():
+    assert isinstance(lowered("x = true", ansi=False).predicate, Unsupported)
+    with pytest.raises(PredicateTypeError):
+        lowered("x = true", ansi=True)
+
+
+class TestCase:
+    COLUMNS = (leaf("a", type=pa.int32()), leaf("A", type=pa.int32()), leaf("B", type=pa.int32()))
+
+    def test_two_columns_that_differ_by_case_are_ambiguous(self):
+        with pytest.raises(PredicateTypeError, match="column a is ambiguous: the table has a and A"):
+            lowered("a = 1", columns=self.COLUMNS)
+
+    def test_the_others_are_not(self):
+        assert lowered("b = 1", columns=self.COLUMNS).normalized == "B = 1"
+
+    def test_case_sensitive(self):
+        assert lowered("A = 1", columns=self.COLUMNS, case_sensitive=True).normalized == "A = 1"
+        with pytest.raises(UnknownColumn, match="did you mean B"):
+            lowered("b = 1", columns=self.COLUMNS, case_sensitive=True)
+
+
+def test_a_path_that_exists_twice_is_ambiguous():
+    with pytest.raises(PredicateTypeError, match="has it 2 times"):
+        lowered("a = 1", columns=[leaf("a", type=pa.int32()), leaf("a", type=pa.int32())])
+
+
+def test_a_dot_in_a_name_is_not_a_path():
+    columns = [leaf("a.b", type=pa.int32())]
+    assert lowered("`a.b` = 1", columns=columns).predicate == Compare(("a.b",), Op.EQ, pa.scalar(1, pa.int32()))
+    with pytest.raises(UnknownColumn):
+        lowered("a.b = 1", columns=columns)
+
+
+def test_a_list_with_null_is_an_or_with_null():
+    found = lowered("x in (1, 2, null)").predicate
+    assert isinstance(found, Or)
+    assert found.children[1] == Constant(Outcomes.NULL)
+
+
+class TestSize:
+    @pytest.mark.parametrize("connective", ["and", "or"])
+    def test_a_long_chain_is_one_node(self, connective):
+        found = lowered(f" {connective} ".join(f"x > {value}" for value in range(3_000))).predicate
+        assert isinstance(found, And if connective == "and" else Or)
+        assert len(found.children) == 3_000
+
+    def test_a_long_list_is_quick(self):
+        started = time.perf_counter()
+        found = lowered(f"x in ({', '.join(map(str, range(10_000)))})")
+        assert time.perf_counter() - started < 5
+        assert len(found.predicate.values) == 10_000
+        assert found.normalized.endswith("18, 19, ... 9,980 more)")
+
+    def test_brackets_cost_no_stack(self):
+        assert lowered("(" * 5_000 + "x = 1" + ")" * 5_000).normalized == "x = 1"
+
+    def test_negations_cost_no_stack(self):
+        assert lowered("not " * 5_000 + "x = 1").normalized == "x = 1"
+        assert isinstance(lowered("not (" * 4_999 + "x = 1" + ")" * 4_999).predicate, Not)
+
+    def test_signs_and_calls_cost_no_stack(self):
+        assert isinstance(lowered("x = " + "- " * 5_000 + "y").predicate, Unsupported)
+        assert isinstance(lowered("abs(" * 3_000 + "x" + ")" * 3_000 + " = 1").predicate, Unsupported)
+
+    def test_nested_connectives_have_a_limit(self):
+        nested = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(3_000)) + "y = 1" + ")" * 3_000
+        with pytest.raises(PredicateSyntaxError, match="nested deeper than 200 levels"):
+            lowered(nested)
+        fine = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(100)) + "y = 1" + ")" * 100
+        assert len(list(leaves(lowered(fine).predicate))) == 101
