@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError
     from parquet_core.layout import check
-    from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+    from parquet_core.layout.spec import Finding, LayoutSpec, Severity
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Finding": "parquet_core.layout_spec",
-    "LayoutSpec": "parquet_core.layout_spec",
+    "Finding": "parquet_core.layout.spec",
+    "LayoutSpec": "parquet_core.layout.spec",
     "Plan": "prune_assets.planner.plan",
     "PruneError": "parquet_core.errors",
-    "Severity": "parquet_core.layout_spec",
+    "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
     "SparkSemantics": "prune_assets.semantics",
     "check": "parquet_core.layout",

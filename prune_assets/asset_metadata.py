@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import dagster as dg
     from pyspark.sql.types import StructType
 
-    from parquet_core.layout_spec import LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.writer import WriteResult
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.layout_spec import LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.comparison import Comparison

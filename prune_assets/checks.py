@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError
-from parquet_core.layout_spec import Severity
+from parquet_core.layout.spec import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from parquet_core.layout_spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding, LayoutSpec
 
 # Findings by the beginning of their code.
 CHECKS = {

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.layout.places import row_groups_place
-from parquet_core.layout_spec import Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.schema import Physical
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from parquet_core.layout_spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.schema import LeafColumn
 

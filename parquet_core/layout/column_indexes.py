@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.layout.places import row_groups_place
-from parquet_core.layout_spec import Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.page_index import ColumnIndex, OffsetIndex
 from parquet_core.schema import Physical
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout_spec import Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.page_index import BoundaryOrder, ColumnIndex, boundary_order
 from parquet_core.ranks import ranks
 from parquet_core.schema import Physical

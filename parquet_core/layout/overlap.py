@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout_spec import Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ranks import ranks
 from parquet_core.storage import name_of
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+from parquet_core.layout.spec import Finding, LayoutSpec, Severity
 from parquet_core.page_index import OffsetIndex
 
 if TYPE_CHECKING:

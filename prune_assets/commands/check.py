@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from parquet_core.layout_spec import Finding, Severity
+from parquet_core.layout.spec import Finding, Severity
 from prune_assets.layout_file import load_layout
 from prune_assets.report.quantities import printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 
 # Scale 0.1 has 600,572 line items: 97 full row groups of six pages each, and larger scales the same.
 _ROW_GROUP_ROWS = 61_440

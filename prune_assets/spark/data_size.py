@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
-    from parquet_core.layout_spec import LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.spark.write_options import BoundLayout
 
 FILE_BYTES = 128 << 20

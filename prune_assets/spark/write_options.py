@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.types import DataType, StructType
 
-    from parquet_core.layout_spec import LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
 
 # Types whose values parquet-java hashes and Spark looks up; it writes an all-zero filter for booleans,
 # by which a reader that hashes them would skip every row.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.layout_spec import LayoutSpec
+    from parquet_core.layout.spec import LayoutSpec
     from prune_assets.spark.write_options import BoundLayout
 
 Mode = Literal["append", "overwrite", "error"]

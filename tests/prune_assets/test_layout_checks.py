@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.checks import CHECKS, build_layout_checks
 
 KEY = dg.AssetKey(["lake", "events"])

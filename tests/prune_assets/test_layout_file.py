@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.layout_file import layout_schema, load_layout, schema_text
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import TableNotFound
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.checks import CHECKS, build_layout_checks
 from prune_assets.sensors import build_new_files_sensor, file_set_fingerprint
 

@@ -6,7 +6,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.checks import CHECKS, build_layout_checks
 from prune_assets.schedules import build_layout_validation_job, build_layout_validation_schedule
 

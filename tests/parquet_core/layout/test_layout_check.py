@@ -12,7 +12,7 @@ from parquet_core.errors import LayoutError
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted
 from parquet_core.layout.overlap import overlap_depth
-from parquet_core.layout_spec import LayoutSpec, Severity
+from parquet_core.layout.spec import LayoutSpec, Severity
 
 LAYOUT = LayoutSpec(sort_by=["day"], bloom={"key": 0.01}, row_group_rows=100, page_rows=20)
 

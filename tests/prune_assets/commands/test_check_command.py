@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout_spec import Finding, LayoutSpec, Severity
+from parquet_core.layout.spec import Finding, LayoutSpec, Severity
 from prune_assets.commands.check import check
 
 INFO = Finding("compression", Severity.INFO, "part-0", "snappy where zstd was asked for")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as fn
 
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.spark.data_size import DataSize, distinct_per_row_group, file_count, measure, row_group_rows
 from prune_assets.spark.write_options import BoundLayout
 

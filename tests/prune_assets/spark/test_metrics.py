@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import functions as fn
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.spark.metrics import scan_metrics
 from prune_assets.spark.writer import write
 

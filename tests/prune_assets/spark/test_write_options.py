@@ -13,7 +13,7 @@ from pyspark.sql.types import (
 )
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.spark.write_options import BoundLayout, bind_layout, write_options
 
 SCHEMA = StructType(

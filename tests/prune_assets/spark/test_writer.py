@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as fn
 
 from parquet_core.errors import LayoutError, MalformedFile, StorageFailure, UnsupportedFeature, WrongUse
-from parquet_core.layout_spec import LayoutSpec
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.spark import staging, writer
 from prune_assets.spark.writer import write
 
