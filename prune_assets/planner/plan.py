@@ -42,6 +42,7 @@ class Plan:
     """
 
     table: str
+    semantics: SparkSemantics
     lowered: LoweredPredicate
     columns: tuple[LeafColumn, ...]
     index: MetadataIndex
@@ -99,13 +100,15 @@ def plan(
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     started = time.perf_counter()
+    semantics = _semantics(session)
     index = read_dataset(table)
     named = {column.path for column in index.columns}
     in_directories = [c for c in partition_columns(file.path for file in index.files) if c.path not in named]
-    lowered = lower(where, [*index.columns, *in_directories], semantics=_semantics(session))
+    lowered = lower(where, [*index.columns, *in_directories], semantics=semantics)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
     return Plan(
         table=table if isinstance(table, str) else str(table),
+        semantics=semantics,
         lowered=lowered,
         columns=columns_to_read(index.columns, columns, lowered.predicate),
         index=index,

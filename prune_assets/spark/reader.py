@@ -12,6 +12,7 @@ from parquet_core.partitions import partition_columns
 from parquet_core.storage import local_path, unchanged
 from prune_assets.planner.plan import Plan
 from prune_assets.planner.plan import plan as make_plan
+from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.data_size import column_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def read(
         plan = make_plan(table, where=where, columns=columns, session=spark)
     elif plan.lowered.sql != where:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {where!r}; plan again")
+    elif not plan.semantics.reads_alike(SparkSemantics.of(spark)):
+        raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     stale = next((file for file in plan.surviving_files if not unchanged(file)), None)
     if stale is not None:
         raise StaleTable(f"{stale.path}: changed since it was planned; plan again")

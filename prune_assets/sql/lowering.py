@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Every consumer of a tree may then walk it as it likes.
 MAX_DEPTH = 200
 
+_NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
+
 
 @dataclass(frozen=True, slots=True)
 class LoweredPredicate:
@@ -51,8 +53,9 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     tree = dialect.parser().parse(tokens, sql)[0]
     assert tree is not None
     if "${" in sql:
-        whole = Unsupported(sql.strip(), "Spark puts variables in place of ${..} first", "write the value")
-        return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
+        return _refused(sql, "Spark puts variables in place of ${..} first", "write the value")
+    if semantics.legacy_literals and ("'" in sql or '"' in sql):
+        return _refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), ansi=semantics.ansi)
     operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
@@ -60,6 +63,11 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     predicate = And(tuple(lowered)) if len(lowered) > 1 else lowered[0]
     texts = [text_of(operand, sql, tokens) for operand in operands]
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
+
+
+def _refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
+    whole = Unsupported(sql.strip(), reason, remedy)
+    return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
 
 
 def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:

@@ -130,6 +130,30 @@ def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
         pr.read(spark, str(tmp_path / "t.parquet"), where="key > 0", plan=made)
 
 
+@pytest.mark.parametrize(
+    ("key", "where"),
+    [
+        ("spark.sql.parser.escapedStringLiterals", r"word = 'a\tb'"),
+        ("spark.sql.legacy.consecutiveStringLiterals.enabled", "word = 'it''s'"),
+        ("spark.sql.caseSensitive", "word = 'x'"),
+    ],
+)
+def test_settings_that_change_what_a_predicate_means_are_seen(spark, tmp_path, key, where):
+    words = [[r"a\tb"], ["a\tb"], ["its"], ["it's"], ["x"]]
+    for i, rows in enumerate(words):
+        pq.write_table(pa.table({"word": rows}), tmp_path / f"{i}.parquet")
+    by_default = plan(tmp_path, where=where)
+    spark.conf.set(key, "true")
+    try:
+        expected = spark.read.parquet(str(tmp_path)).where(where).collect()
+        assert len(expected) == 1
+        assert pr.read(spark, tmp_path, where=where).collect() == expected
+        with pytest.raises(pr.PruneError, match="pass session= to plan"):
+            pr.read(spark, tmp_path, where=where, plan=by_default)
+    finally:
+        spark.conf.unset(key)
+
+
 def test_names_that_look_like_patterns_are_read(spark, tmp_path):
     directory = tmp_path / "a[b]{c} ?"
     directory.mkdir()
