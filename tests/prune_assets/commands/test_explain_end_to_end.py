@@ -1,0 +1,106 @@
+"""`prune explain` and `prune check` as a user runs them, on real tables and on bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+PRUNE = Path(sys.executable).with_name("prune")
+
+
+def prune(*arguments, cwd):
+    return subprocess.run([PRUNE, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """A directory with the table `t`: 1,000 rows in 10 row groups of 10 pages, sorted by `day`."""
+    (tmp_path / "t").mkdir()
+    table = pa.table({"day": list(range(1000)), "Name": [f"n{i}" for i in range(1000)]})
+    options = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
+    pq.write_table(table, tmp_path / "t/0.parquet", **options)
+    return tmp_path
+
+
+def test_a_plan_as_json(lake):
+    done = prune("explain", "t", "--where", "day = 123 AND upper(name) = 'N1'", "--json", cwd=lake)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert report["schema"] == "skip-report/1"
+    assert report["total"]["rows"] == 1000
+    assert (report["kept"]["files"], report["kept"]["row_groups"], report["kept"]["rows"]) == (1, 1, 10)
+    assert [level["status"] for level in report["levels"]] == ["consulted", "absent", "consulted"]
+    assert [part["sql"] for part in report["unsupported"]] == ["upper(name) = 'N1'"]
+    groups = report["files"][0]["row_groups"]
+    assert [group["verdict"] for group in groups] == ["skip", "selection", *["skip"] * 8]
+    assert groups[1]["ranges"] == [[20, 30]]
+    assert "day in [0, 99]" in groups[0]["reason"]
+
+
+def test_a_plan_as_text_and_as_a_page(lake):
+    done = prune("explain", "t", "--where", "day = 123", cwd=lake)
+    assert done.returncode == 0
+    assert "Row-group statistics" in done.stdout
+    done = prune("explain", "t", "--where", "day = 123", "--html", "r.html", cwd=lake)
+    assert done.returncode == 0
+    assert "day = 123" in (lake / "r.html").read_text()
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("0.9999", 1)])
+def test_the_gate(lake, least, code):
+    done = prune("explain", "t", "--where", "day = 123", "--min-skipped", least, cwd=lake)
+    assert done.returncode == code
+    assert done.stdout, "the report is there either way"
+    assert bool(done.stderr) == bool(code)
+
+
+def cut_off(lake):
+    path = lake / "t/0.parquet"
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def not_parquet(lake):
+    (lake / "t/1.csv").write_text("day,name\n1,a\n" * 10)
+
+
+def emptied(lake):
+    (lake / "t/0.parquet").unlink()
+
+
+BAD = [
+    (None, "t", "day = ", "predicate"),
+    (None, "t", "day = 1 AND (name = 'a'", "bracket"),
+    (None, "t", "dya = 1", "did you mean day"),
+    (None, "t", "day = DATE '2024-01-01'", "cannot be compared"),
+    (None, "nowhere", "day = 1", "nowhere: no such file or directory"),
+    (emptied, "t", "day = 1", "no data file"),
+    (cut_off, "t", "day = 1", "t/0.parquet: does not end in PAR1"),
+    (not_parquet, "t", "day = 1", "t/1.csv: does not end in PAR1"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "table", "where", "message"), BAD, ids=[message for *_, message in BAD])
+def test_bad_input_ends_in_one_line_and_exit_code_2(lake, spoil, table, where, message):
+    if spoil is not None:
+        spoil(lake)
+    before = sorted(lake.rglob("*"))
+    done = prune("explain", table, "--where", where, "--html", "r.html", cwd=lake)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(lake.rglob("*")) == before, "nothing is written"
+
+
+def test_a_layout_is_checked(lake):
+    (lake / "layout.yaml").write_text("sort_by: [day]\nrow_group_rows: 100\n")
+    assert prune("check", "t", "--layout", "layout.yaml", cwd=lake).returncode == 0
+    (lake / "layout.yaml").write_text("sort_by: [name]\n")
+    done = prune("check", "t", "--layout", "layout.yaml", "--json", cwd=lake)
+    assert done.returncode == 1
+    assert "order.rows" in {finding["code"] for finding in json.loads(done.stdout)["findings"]}
