@@ -11,26 +11,37 @@ Source: Thrift's `thrift-compact-protocol.md`.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_core.errors import MalformedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 
 Slots: TypeAlias = list[Any]
 
 
-class Kind(NamedTuple):
+class Kind:
     """What a field or a list element holds.
 
-    `code` names the form; `fields` are those of a struct or union (field id to slot and kind), `of` is
-    the kind of a list's elements, `wires` are the wire types it may arrive in.
+    `code` names the form; `wires` has a bit for each wire type it may arrive in. A struct or union has
+    `kinds` by field id, None for a field that is passed over, and the slot each goes into; `size` is the
+    number of its slots. `of` is the kind of a list's elements.
     """
 
-    code: int
-    wires: frozenset[int]
-    fields: dict[int, tuple[int, Kind]]
-    of: Kind | None = None
+    __slots__ = ("code", "kinds", "of", "size", "slots", "wires")
+
+    def __init__(self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None) -> None:
+        last = max(fields, default=-1)
+        numbers = {field: slot for slot, field in enumerate(fields)}
+        self.code: int = code
+        self.wires: int = sum(1 << wire for wire in wires)
+        self.kinds: list[Kind | None] = [fields.get(field) for field in range(last + 1)]
+        self.slots: list[int] = [numbers.get(field, 0) for field in range(last + 1)]
+        self.size: int = len(fields)
+        self.of: Kind | None = of
 
 
 # Wire types.
@@ -54,25 +65,24 @@ _STRUCT_KIND: Final = 3
 _LIST_KIND: Final = 4
 _MEMBER_KIND: Final = 5
 
-INTEGER = Kind(_INTEGER_KIND, frozenset({_BYTE, 4, 5, _I64}), {})
-BOOLEAN = Kind(_BOOLEAN_KIND, frozenset({_TRUE, _FALSE}), {})
-BINARY = Kind(_BINARY_KIND, frozenset({_BINARY}), {})
+INTEGER = Kind(_INTEGER_KIND, (_BYTE, 4, 5, _I64), {})
+BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
+BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 
 
 def struct(fields: dict[int, Kind]) -> Kind:
     """Return the kind of a struct; the slots follow the order of the ids given."""
-    slots = {field: (slot, kind) for slot, (field, kind) in enumerate(fields.items())}
-    return Kind(_STRUCT_KIND, frozenset({_STRUCT}), slots)
+    return Kind(_STRUCT_KIND, (_STRUCT,), fields)
 
 
 def member(fields: dict[int, Kind]) -> Kind:
     """Return the kind of a union of which only the member set matters: its value is (field id, slots)."""
-    return Kind(_MEMBER_KIND, frozenset({_STRUCT}), {field: (0, kind) for field, kind in fields.items()})
+    return Kind(_MEMBER_KIND, (_STRUCT,), fields)
 
 
 def list_of(kind: Kind) -> Kind:
     """Return the kind of a list."""
-    return Kind(_LIST_KIND, frozenset({_LIST, _SET}), {}, kind)
+    return Kind(_LIST_KIND, (_LIST, _SET), {}, kind)
 
 
 EMPTY = struct({})
@@ -92,7 +102,7 @@ def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tup
     and the byte offset inside `buffer`.
     """
     where = f"{place}: " if place else ""
-    slots: Slots = [None] * len(spec.fields)
+    slots: Slots = [None] * spec.size
     try:
         return slots, _struct(buffer, start, spec, slots, 0)
     except _BadBytes as bad:
@@ -124,6 +134,10 @@ def _varint(buffer: bytes, position: int, stop: int) -> int:
     return result
 
 
+def _zigzag(number: int) -> int:
+    return (number >> 1) ^ -(number & 1)
+
+
 def _end(buffer: bytes, position: int, length: int) -> int:
     """Return where a value of `length` bytes ends, which must be inside of the buffer."""
     if length > len(buffer) - position:
@@ -134,7 +148,8 @@ def _end(buffer: bytes, position: int, length: int) -> int:
 def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) -> int:
     if depth > MAX_DEPTH:
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
-    fields = spec.fields
+    kinds = spec.kinds
+    known = len(kinds)
     field = 0
     while True:
         header = buffer[position]
@@ -145,16 +160,15 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
             field += header >> 4
         else:
             stop = _after(buffer, position)
-            number = _varint(buffer, position, stop)
-            field = (number >> 1) ^ -(number & 1)
+            field = _zigzag(_varint(buffer, position, stop))
             position = stop
         wire = header & 0x0F
-        entry = fields.get(field)
+        kind = kinds[field] if 0 <= field < known else None
         # A field of another type than the specification's is passed over, as Thrift's own readers do.
-        if entry is None or wire not in entry[1].wires:
+        if kind is None or not kind.wires >> wire & 1:
             position = _skip(buffer, position, wire, depth)
             continue
-        slot, kind = entry
+        slot = spec.slots[field]
         code = kind.code
         if code == _INTEGER_KIND and wire != _BYTE:
             number = buffer[position]
@@ -162,7 +176,8 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
             if number >= 0x80:
                 stop = _after(buffer, position)
                 number = _varint(buffer, position, stop)
-            slots[slot] = (number >> 1) ^ -(number & 1)
+            signed = (number >> 1) ^ -(number & 1)
+            slots[slot] = signed
             position = stop
         elif code == _BINARY_KIND:
             number = buffer[position]
@@ -173,7 +188,7 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
             position = _end(buffer, stop, number)
             slots[slot] = buffer[stop:position]
         elif code == _STRUCT_KIND:
-            inner: Slots = [None] * len(kind.fields)
+            inner: Slots = [None] * kind.size
             slots[slot] = inner
             position = _struct(buffer, position, kind, inner, depth + 1)
         elif code == _LIST_KIND:
@@ -201,17 +216,15 @@ def _member(buffer: bytes, position: int, kind: Kind, slots: Slots, slot: int, d
             field += header >> 4
         else:
             stop = _after(buffer, position)
-            number = _varint(buffer, position, stop)
-            field = (number >> 1) ^ -(number & 1)
+            field = _zigzag(_varint(buffer, position, stop))
             position = stop
-        entry = kind.fields.get(field)
-        inner: Slots = []
+        found = kind.kinds[field] if 0 <= field < len(kind.kinds) else None
+        inner: Slots = [] if found is None else [None] * found.size
         slots[slot] = (field, inner)
-        if entry is None or header & 0x0F != _STRUCT:
+        if found is None or header & 0x0F != _STRUCT:
             position = _skip(buffer, position, header & 0x0F, depth)
         else:
-            inner.extend([None] * len(entry[1].fields))
-            position = _struct(buffer, position, entry[1], inner, depth + 1)
+            position = _struct(buffer, position, found, inner, depth + 1)
 
 
 def _count(buffer: bytes, position: int, stop: int) -> int:
@@ -230,12 +243,12 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
     stop = _after(buffer, position + 1) if buffer[position] >= 0xF0 else position + 1
     count = _count(buffer, position, stop)
     position = stop
-    if of is None or (count and wire not in of.wires):
+    if of is None or (count and not of.wires >> wire & 1):
         raise _BadBytes(f"a list of wire type {wire} where another is expected", position)
     code = of.code
     for _ in range(count):
         if code == _STRUCT_KIND:
-            inner: Slots = [None] * len(of.fields)
+            inner: Slots = [None] * of.size
             values.append(inner)
             position = _struct(buffer, position, of, inner, depth + 1)
         elif code == _BOOLEAN_KIND:
@@ -263,7 +276,8 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
                 position = _end(buffer, stop, number)
                 values.append(buffer[stop:position])
             else:
-                values.append((number >> 1) ^ -(number & 1))
+                signed = (number >> 1) ^ -(number & 1)
+                values.append(signed)
                 position = stop
     return position
 
