@@ -85,7 +85,6 @@ def hash_values(column: LeafColumn, values: pa.Array) -> NDArray[np.uint64]:
 
 def plain_encoding(column: LeafColumn, value: pa.Scalar) -> bytes:
     """Encode one non-null value of the column's type as PLAIN does, without a length prefix."""
-    number = value.as_py()
     match column.physical:
         case Physical.BYTE_ARRAY:
             return value.cast(pa.binary()).as_py()  # type: ignore[no-any-return]  # a binary scalar gives bytes
@@ -95,8 +94,9 @@ def plain_encoding(column: LeafColumn, value: pa.Scalar) -> bytes:
             width = 4 if column.physical is Physical.INT32 else 8
             if pa.types.is_decimal(value.type):
                 number = _unscaled(value)
-            elif pa.types.is_date(value.type):
-                number = value.cast(pa.int32()).as_py()
+            else:
+                # A date beyond year 9999 is none to Python, but it is a number of days.
+                number = (value.cast(pa.int32()) if pa.types.is_date(value.type) else value).as_py()
             return (int(number) % (1 << 8 * width)).to_bytes(width, "little")
     raise TypeError(f"no bloom filter hashes a {column.physical.name}")
 

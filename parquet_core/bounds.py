@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+# 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
+GREGORIAN_START = -141427
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +57,35 @@ def make_bounds(
 ) -> Bounds:
     """Decode PLAIN-encoded bounds and drop what contradicts itself.
 
-    A bound of a wrong width, a lower bound above its upper one, a null count outside of 0 to the row
-    count or on a required column: each becomes unknown.
+    Unknown become: both bounds when one is of a wrong width or the lower is above the upper, a null count
+    outside of 0 to the row count, and all three when bounds stand beside a count that leaves no value.
     """
     rows = np.asarray(row_counts, dtype=np.int64)
     low, high = decode_plain(column, lower), decode_plain(column, upper)
-    reversed_ = pc.fill_null(pc.greater(low, high), fill_value=False)
-    nothing = pa.scalar(None, low.type)
+    counts = _credible_counts(null_counts, rows)
+    only_nulls = pc.and_(_certain(pc.equal(counts, pa.array(rows))), pa.array(rows > 0))
+    lying = pc.and_(only_nulls, pc.or_(pc.is_valid(low), pc.is_valid(high)))
+    garbled = pc.or_(_is_garbled(lower, low), _is_garbled(upper, high))
+    unusable = pc.or_(pc.or_(lying, garbled), _certain(pc.greater(low, high)))
     return Bounds(
-        lower=pc.if_else(reversed_, nothing, low),
-        upper=pc.if_else(reversed_, nothing, high),
-        null_count=_null_counts(column, null_counts, rows),
+        lower=_without(low, unusable),
+        upper=_without(high, unusable),
+        null_count=_without(counts, lying),
         row_count=rows,
     )
+
+
+def _is_garbled(written: Sequence[bytes | None], decoded: pa.Array) -> pa.Array:
+    given = pa.array(np.fromiter((value is not None for value in written), np.bool_, len(written)))
+    return pc.and_(given, pc.is_null(decoded))
+
+
+def _certain(answer: pa.Array) -> pa.Array:
+    return pc.fill_null(answer, fill_value=False)
+
+
+def _without(values: pa.Array, flags: pa.Array) -> pa.Array:
+    return pc.if_else(flags, pa.scalar(None, values.type), values)
 
 
 def unknown_bounds(column: LeafColumn, row_counts: Sequence[int]) -> Bounds:
@@ -76,13 +95,23 @@ def unknown_bounds(column: LeafColumn, row_counts: Sequence[int]) -> Bounds:
     return Bounds(nothing, nothing, counts, np.asarray(row_counts, dtype=np.int64))
 
 
-def _null_counts(column: LeafColumn, counts: Sequence[int | None], rows: NDArray[np.int64]) -> pa.Array:
-    if column.max_definition_level == 0:
-        # A required column has no definition levels to mark a null with, whatever the count claims.
-        return pa.array(np.zeros(len(rows), dtype=np.int64))
+def without_dates_before_gregorian(bounds: Bounds) -> Bounds:
+    """Forget date bounds before 1582-10-15: a session may read them in another calendar.
+
+    A later bound stands: what Spark rebases stays before that day.
+    """
+    day = pa.scalar(GREGORIAN_START, pa.int32()).cast(pa.date32())
+    return replace(
+        bounds,
+        lower=_without(bounds.lower, _certain(pc.less(bounds.lower, day))),
+        upper=_without(bounds.upper, _certain(pc.less(bounds.upper, day))),
+    )
+
+
+def _credible_counts(counts: Sequence[int | None], rows: NDArray[np.int64]) -> pa.Array:
     array = pa.array(counts, pa.int64())
     credible = pc.and_(pc.greater_equal(array, 0), pc.less_equal(array, pa.array(rows)))
-    return pc.if_else(pc.fill_null(credible, fill_value=False), array, pa.scalar(None, pa.int64()))
+    return _without(array, pc.invert(_certain(credible)))
 
 
 def decode_plain(column: LeafColumn, values: Sequence[bytes | None]) -> pa.Array:

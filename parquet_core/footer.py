@@ -21,6 +21,9 @@ MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
 SIZE_HINT = 64 << 10
 
+# Row numbers stay exact as floating point, which sums of them pass through.
+MAX_ROWS = (1 << 53) - 1
+
 TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
 
 _TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
@@ -51,6 +54,7 @@ _COLUMN_META_DATA = struct(
     {
         1: INTEGER,  # type
         2: list_of(INTEGER),  # encodings
+        3: list_of(BINARY),  # path_in_schema
         5: INTEGER,  # num_values
         7: INTEGER,  # total_compressed_size
         9: INTEGER,  # data_page_offset
@@ -84,6 +88,7 @@ _FILE_META_DATA = struct(
         7: list_of(member({TYPE_ORDER: EMPTY})),  # column_orders
     }
 )
+_SCHEMA_ONLY = struct({2: list_of(_SCHEMA_ELEMENT), 5: list_of(struct({1: BINARY, 2: BINARY}))})
 
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
 
@@ -151,6 +156,10 @@ def read_footer(file: DataFile, *, traffic: Traffic, size_hint: int = SIZE_HINT)
 
     Raises MalformedFile for what is not a whole Parquet file, UnsupportedFeature for an encrypted footer.
     """
+    return parse_footer(_read_footer_bytes(file, traffic, size_hint), file)
+
+
+def _read_footer_bytes(file: DataFile, traffic: Traffic, size_hint: int) -> bytes:
     if file.size < 12:
         raise MalformedFile(
             f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
@@ -165,10 +174,22 @@ def read_footer(file: DataFile, *, traffic: Traffic, size_hint: int = SIZE_HINT)
     if length + 12 > file.size:
         raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
     if length + 8 <= tail_length:
-        data = tail[tail_length - 8 - length : tail_length - 8]
-    else:
-        data = read_range(file, file.size - 8 - length, length, purpose="footer", traffic=traffic)
-    return parse_footer(data, file)
+        return tail[tail_length - 8 - length : tail_length - 8]
+    return read_range(file, file.size - 8 - length, length, purpose="footer", traffic=traffic)
+
+
+def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
+    """Read the columns alone: of a summary file, whose row groups lie in other files."""
+    slots, _ = decode(_read_footer_bytes(file, traffic, SIZE_HINT), _SCHEMA_ONLY, place=f"{file.path}: footer")
+    elements, key_values = slots
+    if elements is None:
+        raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
+    return _columns(elements, _key_values(key_values), file)
+
+
+def _columns(elements: list[Slots], key_values: dict[str, str], file: DataFile) -> tuple[LeafColumn, ...]:
+    columns = leaf_columns([_schema_element(slots) for slots in elements], place=file.path)
+    return without_spark_comparisons(columns, key_values)
 
 
 def parse_footer(data: bytes, file: DataFile) -> Footer:
@@ -178,13 +199,12 @@ def parse_footer(data: bytes, file: DataFile) -> Footer:
     if elements is None or num_rows is None or groups is None:
         raise MalformedFile(f"{file.path}: the footer lacks schema, num_rows or row groups; it is damaged")
     metadata = _key_values(key_values)
-    columns = leaf_columns([_schema_element(slots) for slots in elements], place=file.path)
-    columns = without_spark_comparisons(columns, metadata)
+    columns = _columns(elements, metadata, file)
     return Footer(
         file=file,
         num_rows=num_rows,
         columns=columns,
-        row_groups=tuple(_row_group(slots, len(columns), i, file) for i, slots in enumerate(groups)),
+        row_groups=tuple(_row_group(slots, columns, i, file) for i, slots in enumerate(groups)),
         column_orders=tuple(0 if order is None else order[0] for order in orders or ()),
         key_values=metadata,
         created_by=_text(created_by),
@@ -206,31 +226,45 @@ def _schema_element(slots: Slots) -> SchemaElement:
     )
 
 
-def _row_group(slots: Slots, leaves: int, index: int, file: DataFile) -> RowGroup:
+def _row_group(slots: Slots, columns: tuple[LeafColumn, ...], index: int, file: DataFile) -> RowGroup:
     chunks, num_rows = slots
     place = f"{file.path}: row group {index}"
-    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != leaves:
-        raise MalformedFile(f"{place}: does not hold the {leaves} columns of the schema; the footer is damaged")
-    return RowGroup(num_rows, tuple(_column_chunk(chunk, f"{place}, column {i}") for i, chunk in enumerate(chunks)))
+    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != len(columns):
+        raise MalformedFile(f"{place}: does not hold the {len(columns)} columns of the schema; the footer is damaged")
+    if num_rows > MAX_ROWS:
+        raise MalformedFile(f"{place}: claims {num_rows} rows; the footer is damaged")
+    return RowGroup(
+        num_rows,
+        tuple(
+            _column_chunk(chunk, leaf, file, f"{place}, column {leaf.index}")
+            for chunk, leaf in zip(chunks, columns, strict=True)
+        ),
+    )
 
 
-def _column_chunk(slots: Slots, place: str) -> ColumnChunk:
+def _column_chunk(slots: Slots, leaf: LeafColumn, file: DataFile, place: str) -> ColumnChunk:
     path, meta, oi_offset, oi_length, ci_offset, ci_length, crypto = slots
     if path:
         raise UnsupportedFeature(f"{place}: lies in another file ({_text(path)}); such files are not read")
     if meta is None:
         # An encrypted column under a plaintext footer: everything about it is unknown.
         return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, encrypted=True)
-    _, encodings, num_values, size, data_offset, dictionary_offset, statistics, pages, bloom, bloom_length, sizes = meta
+    physical, encodings, names, num_values, size, data_offset, dictionary_offset, *rest = meta
+    statistics, pages, bloom, bloom_length, sizes = rest
     if num_values is None or size is None or data_offset is None or min(num_values, size, data_offset) < 0:
         raise MalformedFile(f"{place}: lacks num_values, size or offset; the footer is damaged")
+    if size > file.size or num_values > MAX_ROWS:
+        raise MalformedFile(f"{place}: claims {size} bytes and {num_values} values; the footer is damaged")
+    # Readers that go by the path and readers that go by the position must mean the same column.
+    if physical != leaf.physical or (len(leaf.path) == 1 and [_text(name) for name in names or ()] != list(leaf.path)):
+        raise MalformedFile(f"{place}: is not the column {leaf.path!r} that the schema has there; write the file again")
     starts_with_dictionary = dictionary_offset is not None and 0 < dictionary_offset < data_offset
     return ColumnChunk(
         num_values=num_values,
         compressed_bytes=size,
         first_page_offset=dictionary_offset if starts_with_dictionary else data_offset,
         encodings=tuple(encodings or ()),
-        data_pages=_data_pages(pages),
+        data_pages=_data_pages(pages, num_values),
         dictionary_only=_dictionary_only(pages),
         statistics=None if statistics is None else _statistics(statistics),
         column_index=_byte_range(ci_offset, ci_length),
@@ -256,9 +290,11 @@ def _data_page_stats(pages: list[Slots] | None) -> list[tuple[int, int]] | None:
     return [(encoding, count) for kind, encoding, count in pages if kind in {_DATA_PAGE, _DATA_PAGE_V2}]
 
 
-def _data_pages(pages: list[Slots] | None) -> int | None:
+def _data_pages(pages: list[Slots] | None, num_values: int) -> int | None:
     stats = _data_page_stats(pages)
-    return None if stats is None else sum(count for _, count in stats)
+    count = -1 if stats is None else sum(count for _, count in stats)
+    # A page holds a value at least, but for the one page of an empty chunk.
+    return count if 0 <= count <= max(num_values, 1) else None
 
 
 def _dictionary_only(pages: list[Slots] | None) -> bool | None:

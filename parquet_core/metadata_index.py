@@ -5,15 +5,17 @@ Footers are read at once; page indexes and bloom filters when they are asked for
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import groupby
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
-from parquet_core.bounds import Bounds, make_bounds
-from parquet_core.footer import read_footer
+from parquet_core.bounds import Bounds, make_bounds, without_dates_before_gregorian
+from parquet_core.errors import MalformedFile
+from parquet_core.footer import MAX_ROWS, read_footer, read_schema
 from parquet_core.page_index import (
     ColumnIndex,
     OffsetIndex,
@@ -23,8 +25,16 @@ from parquet_core.page_index import (
     parse_offset_index,
     unknown_page,
 )
-from parquet_core.statistics import leaf_in_file, order_is_defined, row_group_bounds
-from parquet_core.storage import Traffic, list_data_files, read_range, read_ranges
+from parquet_core.partitions import partition_columns, without_overridden
+from parquet_core.statistics import (
+    is_rebased,
+    leaf_in_file,
+    may_be_rebased,
+    null_counts,
+    order_is_defined,
+    row_group_bounds,
+)
+from parquet_core.storage import Traffic, list_data_files, read_range, read_ranges, summary_file
 
 if TYPE_CHECKING:
     import os
@@ -32,12 +42,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.footer import ColumnChunk, Footer
+    from parquet_core.footer import ByteRange, ColumnChunk, Footer
     from parquet_core.predicate import Path
     from parquet_core.schema import LeafColumn
     from parquet_core.storage import DataFile
 
     Positions = NDArray[np.int64]
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +69,14 @@ class MetadataIndex:
     """What the files of a dataset say about themselves.
 
     `file`, `ordinal` and `row_count` have one entry per row group: index of its file, its number in
-    the file, its rows. `columns` is the schema of the first file, which is the one that Spark takes.
+    the file, its rows. `columns` are those of the file that Spark takes the schema from; a column that a
+    directory name overrides is marked as not to be pruned on. `summary`: that file, if it holds no data.
     """
 
     footers: tuple[Footer, ...]
+    columns: tuple[LeafColumn, ...]
+    partitions: tuple[LeafColumn, ...]
+    summary: DataFile | None
     traffic: Traffic
     file: Positions
     ordinal: Positions
@@ -77,11 +93,6 @@ class MetadataIndex:
     def files(self) -> tuple[DataFile, ...]:
         """The data files, sorted by path."""
         return tuple(footer.file for footer in self.footers)
-
-    @property
-    def columns(self) -> tuple[LeafColumn, ...]:
-        """The leaf columns of the table."""
-        return self.footers[0].columns
 
     def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
         """Return a column's chunk in one row group; None when the file has no such column."""
@@ -121,25 +132,37 @@ class MetadataIndex:
         return [[self._indexes[int(p), column.path] for column in columns] for p in positions]
 
     def _fetch_indexes(self, footer: Footer, wanted: list[tuple[int, LeafColumn]]) -> None:
-        places = [self.chunk(position, column) for position, column in wanted]
-        ranges = [
-            (where.offset, where.length)
-            for chunk in places
-            if chunk is not None
-            for where in (chunk.column_index, chunk.offset_index)
-            if where is not None and where.length is not None
-        ]
-        blocks = iter(read_ranges(footer.file, ranges, purpose="index", traffic=self.traffic))
-        for (position, column), chunk in zip(wanted, places, strict=True):
-            column_index: ColumnIndex | str = "the file holds none for this column"
-            offset_index: OffsetIndex | str = "the file holds none for this column"
-            where = f"{footer.file.path}: row group {self.ordinal[position]}, column {column.name}"
-            if chunk is not None and chunk.column_index is not None:
-                column_index = parse_column_index(next(blocks), place=where)
-            if chunk is not None and chunk.offset_index is not None:
-                rows = int(self.row_count[position])
-                offset_index = parse_offset_index(next(blocks), num_rows=rows, place=where)
-            self._indexes[position, column.path] = column_index, offset_index
+        ranges: dict[tuple[int, Path, str], tuple[int, int]] = {}
+        for position, column in wanted:
+            chunk = self.chunk(position, column)
+            for kind, where in (
+                ("column", None if chunk is None or chunk.encrypted else chunk.column_index),
+                ("offset", None if chunk is None or chunk.encrypted else chunk.offset_index),
+            ):
+                if where is not None and where.length is not None:
+                    ranges[position, column.path, kind] = where.offset, where.length
+        blocks = self._read_disjoint(footer.file, ranges, "index")
+        for position, column in wanted:
+            place = self._place(footer, position, column)
+            data, locations = (blocks.get((position, column.path, kind), _ABSENT) for kind in ("column", "offset"))
+            rows = int(self.row_count[position])
+            self._indexes[position, column.path] = (
+                data if isinstance(data, str) else parse_column_index(data, place=place),
+                locations if isinstance(locations, str) else parse_offset_index(locations, num_rows=rows, place=place),
+            )
+
+    def _read_disjoint(
+        self, file: DataFile, ranges: dict[Key, tuple[int, int]], purpose: str
+    ) -> dict[Key, bytes | str]:
+        """Read ranges that share no byte; where some do, the file lies and none of them is believed."""
+        ordered = sorted(ranges.values())
+        if any(start + length > after for (start, length), (after, _) in pairwise(ordered)):
+            return dict.fromkeys(ranges, f"the footer puts several {purpose} structures into the same bytes")
+        blocks = read_ranges(file, list(ranges.values()), purpose=purpose, traffic=self.traffic)
+        return dict(zip(ranges, blocks, strict=True))
+
+    def _place(self, footer: Footer, position: int, column: LeafColumn) -> str:
+        return f"{footer.file.path}: row group {self.ordinal[position]}, column {column.name!r}"
 
     def pages(self, column: LeafColumn, positions: Positions) -> PageBatch:
         """Return what the page indexes of the chosen row groups say of a column.
@@ -148,12 +171,17 @@ class MetadataIndex:
         """
         values: list[PageValues] = []
         first_rows: list[Positions] = []
+        rebased: list[bool] = []
         indexes = self.page_indexes([column], positions)
         for position, ((column_index, offset_index),) in zip(positions, indexes, strict=True):
             entry = self._page_values(column, int(position), column_index, offset_index)
-            known = not isinstance(entry, str) and not isinstance(offset_index, str)
-            values.append(entry if not isinstance(entry, str) else unknown_page(int(self.row_count[position])))
-            first_rows.append(offset_index.first_row if known and not isinstance(offset_index, str) else _ZERO)
+            if isinstance(entry, str) or isinstance(offset_index, str):
+                values.append(unknown_page(int(self.row_count[position])))
+                first_rows.append(_ZERO)
+            else:
+                values.append(entry)
+                first_rows.append(offset_index.first_row)
+            rebased.append(may_be_rebased(column, self.footers[int(self.file[position])]))
         bounds = make_bounds(
             column,
             [value for entry in values for value in entry.min_values],
@@ -161,6 +189,7 @@ class MetadataIndex:
             [count for entry in values for count in entry.null_counts],
             [count for entry in values for count in entry.row_counts],
         )
+        bounds = without_dates_before_gregorian(bounds) if any(rebased) else bounds
         pages = [len(entry.row_counts) for entry in values]
         return PageBatch(bounds, np.repeat(np.arange(len(positions)), pages), np.concatenate(first_rows))
 
@@ -172,11 +201,12 @@ class MetadataIndex:
         if isinstance(offsets, str):
             return offsets
         file = int(self.file[position])
-        leaf = self._leaf(file, column)
-        if leaf is None or leaf.unsupported:
+        footer, leaf = self.footers[file], self._leaf(file, column)
+        if leaf is None or leaf.unsupported or column.unsupported:
             return "the column is not pruned on"
-        ordered = order_is_defined(leaf, self.footers[file])
-        return page_values(index, offsets, num_rows=int(self.row_count[position]), ordered=ordered)
+        ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
+        found = page_values(index, offsets, num_rows=int(self.row_count[position]), ordered=ordered)
+        return found if isinstance(found, str) else replace(found, null_counts=null_counts(leaf, found.null_counts))
 
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[NDArray[np.uint32] | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
@@ -189,34 +219,34 @@ class MetadataIndex:
         ranges: dict[int, tuple[int, int]] = {}
         for position in positions:
             chunk = self.chunk(position, column)
-            where = f"{footer.file.path}: row group {self.ordinal[position]}, column {column.name}"
-            if chunk is None or chunk.bloom_filter is None:
-                self._filters[position, column.path] = "the file holds none for this column"
-            elif chunk.bloom_filter.length is not None:
-                ranges[position] = chunk.bloom_filter.offset, chunk.bloom_filter.length
-            else:
-                length = self._filter_length(footer.file, chunk.bloom_filter.offset, where)
-                if isinstance(length, str):
-                    self._filters[position, column.path] = length
-                else:
+            length: int | str = _ABSENT
+            if is_rebased(column, footer):
+                length = "the file stores dates of another calendar"
+            elif chunk is not None and not chunk.encrypted and chunk.bloom_filter is not None:
+                length = self._filter_length(footer, chunk.bloom_filter, self._place(footer, position, column))
+                if not isinstance(length, str):
                     ranges[position] = chunk.bloom_filter.offset, length
-        blocks = read_ranges(footer.file, list(ranges.values()), purpose="bloom", traffic=self.traffic)
-        for position, data in zip(ranges, blocks, strict=True):
-            where = f"{footer.file.path}: row group {self.ordinal[position]}, column {column.name}"
-            self._filters[position, column.path] = parse_filter(data, place=where)
+            if isinstance(length, str):
+                self._filters[position, column.path] = length
+        for position, data in self._read_disjoint(footer.file, ranges, "bloom").items():
+            place = self._place(footer, position, column)
+            self._filters[position, column.path] = data if isinstance(data, str) else parse_filter(data, place=place)
 
-    def _filter_length(self, file: DataFile, offset: int, place: str) -> int | str:
-        guess = max(0, min(HEADER_BYTES, file.size - offset))
-        header = parse_header(read_range(file, offset, guess, purpose="bloom", traffic=self.traffic), place=place)
+    def _filter_length(self, footer: Footer, where: ByteRange, place: str) -> int | str:
+        """Return how many bytes a filter takes; read off its header when the footer does not say."""
+        if where.length is not None:
+            return where.length
+        guess = max(0, min(HEADER_BYTES, footer.file.size - where.offset))
+        data = read_range(footer.file, where.offset, guess, purpose="bloom", traffic=self.traffic)
+        header = parse_header(data, place=place)
         return header if isinstance(header, str) else header.header_bytes + header.bitset_bytes
 
 
+_ABSENT = "the file holds none for this column"
 _ZERO = np.zeros(1, dtype=np.int64)
 
 
 def _join(parts: list[Bounds]) -> Bounds:
-    import pyarrow as pa
-
     return Bounds(
         pa.concat_arrays([part.lower for part in parts]),
         pa.concat_arrays([part.upper for part in parts]),
@@ -231,13 +261,22 @@ def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
     traffic = Traffic()
-    files = list_data_files(table)  # type: ignore[arg-type]
+    files = list_data_files(table)
     footers = tuple(read_footer(file, traffic=traffic) for file in files)
     groups = [len(footer.row_groups) for footer in footers]
+    rows = [group.num_rows for footer in footers for group in footer.row_groups]
+    if sum(rows) > MAX_ROWS:
+        raise MalformedFile(f"{table}: its footers claim {sum(rows)} rows in all; one of them is damaged")
+    summary = summary_file(table)
+    columns = footers[0].columns if summary is None else read_schema(summary, traffic=traffic)
+    partitions = partition_columns(file.path for file in files)
     return MetadataIndex(
         footers=footers,
+        columns=without_overridden(columns, partitions),
+        partitions=partitions,
+        summary=summary,
         traffic=traffic,
         file=np.repeat(np.arange(len(footers)), groups),
         ordinal=np.concatenate([np.arange(count) for count in groups]).astype(np.int64),
-        row_count=np.array([group.num_rows for footer in footers for group in footer.row_groups], dtype=np.int64),
+        row_count=np.array(rows, dtype=np.int64),
     )

@@ -82,7 +82,9 @@ def parse_offset_index(data: bytes, *, num_rows: int, place: str) -> OffsetIndex
         return "the offset index holds numbers beyond 64 bits"
     offset, size, first_row = table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
     increasing = bool(np.all(np.diff(first_row) > 0))
-    if first_row[0] != 0 or not increasing or first_row[-1] >= max(num_rows, 1) or size.min() < 0 or offset.min() < 0:
+    if first_row[0] != 0 or not increasing or first_row[-1] >= max(num_rows, 1) or offset.min() < 0:
+        return "the offset index holds row or byte positions that cannot be"
+    if size.min() < 0 or size.max() >= 1 << 31:
         return "the offset index holds row or byte positions that cannot be"
     return OffsetIndex(offset, size, first_row)
 
@@ -99,6 +101,8 @@ def parse_column_index(data: bytes, *, place: str) -> ColumnIndex | str:
         is_null and count <= 0 for is_null, count in zip(null_pages, null_counts, strict=True)
     ):
         return "the column index marks a page as all null that it counts no null in"
+    if any(is_null and (a or b) for is_null, a, b in zip(null_pages, low, high, strict=True)):
+        return "the column index gives bounds to a page that it marks as all null"
     return ColumnIndex(
         null_pages=tuple(null_pages),
         # A null page holds empty strings as placeholders; they are no bounds.
@@ -129,7 +133,7 @@ def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, orde
     rows = offsets.row_counts(num_rows)
     counts = _null_counts(index, rows)
     if counts is None:
-        return "the column index counts more nulls in a page than it has rows, or fewer in a null page"
+        return "the column index counts more nulls in a page than it has rows, or others than its null pages"
     if not ordered:
         nothing = [None] * len(index)
         return PageValues(nothing, nothing, counts, rows.tolist())
@@ -146,7 +150,7 @@ def _null_counts(index: ColumnIndex, rows: NDArray[np.int64]) -> list[int | None
         return [int(n) if is_null else None for is_null, n in zip(index.null_pages, rows, strict=True)]
     counts = np.array(index.null_counts, dtype=object)
     null_pages = np.array(index.null_pages, dtype=np.bool_)
-    if np.any(counts < 0) or np.any(counts > rows) or np.any(counts[null_pages] != rows[null_pages]):
+    if np.any(counts < 0) or np.any(counts > rows) or np.any((counts == rows) != null_pages):
         return None
     return [int(count) for count in counts]
 

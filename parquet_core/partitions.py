@@ -5,6 +5,7 @@ Their names are known in this version, their values are not asked yet: predicate
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -21,9 +22,18 @@ def partition_columns(paths: Iterable[str]) -> tuple[LeafColumn, ...]:
     [('day',), ('hour',)]
     """
     names: dict[str, None] = {}
-    for directory in {path.rpartition("/")[0] for path in paths}:
+    for directory in sorted({path.rpartition("/")[0] for path in paths}):
         names.update({unquote(part.partition("=")[0]): None for part in directory.split("/") if "=" in part})
     return tuple(_column(name) for name in names)
+
+
+def without_overridden(columns: Iterable[LeafColumn], partitions: Iterable[LeafColumn]) -> tuple[LeafColumn, ...]:
+    """Mark the columns whose values Spark takes from the directory instead of from the file."""
+    names = {column.path[0].casefold() for column in partitions}
+    reason = "a directory name gives this column its value, whatever the file holds"
+    return tuple(
+        replace(column, unsupported=reason) if column.path[0].casefold() in names else column for column in columns
+    )
 
 
 def _column(name: str) -> LeafColumn:

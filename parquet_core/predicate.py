@@ -81,11 +81,19 @@ class Unsupported:
     remedy: str = ""
 
 
+def _check_arity(children: tuple[Predicate, ...]) -> None:
+    if len(children) < 2:
+        raise ValueError(f"a connective of {len(children)} operands")
+
+
 @dataclass(frozen=True, slots=True)
 class And:
     """All of at least two children."""
 
     children: tuple[Predicate, ...]
+
+    def __post_init__(self) -> None:
+        _check_arity(self.children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,9 @@ class Or:
     """Any of at least two children."""
 
     children: tuple[Predicate, ...]
+
+    def __post_init__(self) -> None:
+        _check_arity(self.children)
 
 
 @dataclass(frozen=True, slots=True)

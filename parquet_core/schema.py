@@ -114,6 +114,7 @@ _INTEGERS = {
     (32, False): pa.uint32(),
     (64, False): pa.uint64(),
 }
+_INTEGER_BYTES = {Physical.INT32: 4, Physical.INT64: 8}
 _INTEGER_BITS = {Physical.INT32: (8, 16, 32), Physical.INT64: (64,)}
 
 
@@ -128,6 +129,8 @@ def leaf_columns(elements: Sequence[SchemaElement], *, place: str) -> tuple[Leaf
             groups.pop()
         if not groups or len(groups) > MAX_NESTING:
             raise MalformedFile(f"{place}: the schema tree does not add up at {element.name!r}; the footer is damaged")
+        if element.repetition is None or not 0 <= element.repetition <= Repetition.REPEATED:
+            raise MalformedFile(f"{place}: column {element.name!r} has no known repetition; the footer is damaged")
         groups[-1].remaining -= 1
         group = groups[-1].child(element, place)
         if element.physical is None:
@@ -159,6 +162,8 @@ class _Group:
 
 def _without_name_clashes(leaves: list[LeafColumn]) -> tuple[LeafColumn, ...]:
     # parquet-java keys bloom filters by the dotted path: of `a.b` and a struct's a -> b, one gets the other's.
+    if not any("." in part for leaf in leaves for part in leaf.path):
+        return tuple(leaves)
     counts = Counter(leaf.name for leaf in leaves)
     reason = "another column has the same dotted path, and writers mix such columns up"
     return tuple(leaf if counts[leaf.name] == 1 else replace(leaf, unsupported=reason) for leaf in leaves)
@@ -172,7 +177,7 @@ def _child_count(element: SchemaElement, place: str) -> int:
 
 
 def _leaf(element: SchemaElement, group: _Group, index: int, place: str) -> LeafColumn:
-    name = ".".join(group.path)
+    name = repr(element.name)
     if element.physical is None or not 0 <= element.physical <= Physical.FIXED_LEN_BYTE_ARRAY:
         raise MalformedFile(f"{place}: column {name} has unknown physical type {element.physical}")
     physical = Physical(element.physical)
@@ -256,8 +261,9 @@ def _decimal(
     if physical is Physical.BYTE_ARRAY:
         # Its encoding is not unique, and some writers cut its bounds like strings.
         return None, "a decimal stored as BYTE_ARRAY has no bounds that may be trusted"
-    if physical is Physical.FIXED_LEN_BYTE_ARRAY and not 1 <= (element.type_length or 0) <= 16:
-        return None, "a decimal of more than 16 bytes is not pruned on"
-    if physical in {Physical.INT32, Physical.INT64, Physical.FIXED_LEN_BYTE_ARRAY}:
-        return pa.decimal128(precision, scale), ""
-    return None, f"a decimal stored as {physical.name} is not pruned on"
+    length = element.type_length if physical is Physical.FIXED_LEN_BYTE_ARRAY else _INTEGER_BYTES.get(physical)
+    if length is None or not 1 <= length <= 16:
+        return None, f"a decimal stored as {physical.name} of {length} bytes is not pruned on"
+    if 10**precision > 1 << (8 * length - 1):
+        return None, f"{length} bytes cannot hold decimal({precision},{scale})"
+    return pa.decimal128(precision, scale), ""

@@ -7,9 +7,10 @@ Parquet, and bounds, dictionaries and filters know bytes only.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,32 +20,43 @@ if TYPE_CHECKING:
 _SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
+_UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
 def without_spark_comparisons(columns: Sequence[LeafColumn], key_values: Mapping[str, str]) -> tuple[LeafColumn, ...]:
-    """Mark the columns that Spark compares in its own way as not to be pruned on."""
-    reasons = _reasons(key_values.get(_SCHEMA_KEY))
-    return tuple(
-        replace(column, unsupported=reasons[column.path[0]]) if column.path[0] in reasons else column
-        for column in columns
-    )
+    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on."""
+    if _SCHEMA_KEY not in key_values:
+        return tuple(columns)
+    reasons = _reasons(key_values[_SCHEMA_KEY])
+    return tuple(_judge(column, reasons) for column in columns)
 
 
-def _reasons(schema: str | None) -> dict[str, str]:
-    if schema is None:
-        return {}
+def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
+    if column.type is None or not pa.types.is_string(column.type):
+        return column
+    reason = _UNREADABLE if reasons is None else reasons.get(column.path[0], "")
+    return replace(column, unsupported=reason) if reason else column
+
+
+def _reasons(schema: str) -> dict[str, str] | None:
+    """Return a reason by column; None when the schema as a whole cannot be read."""
     try:
-        fields = msgspec.json.decode(schema)["fields"]
-        return {field["name"]: reason for field in fields if (reason := _reason(field))}
-    except (msgspec.DecodeError, LookupError, TypeError):
-        # Not a schema that Spark wrote; the types of Parquet say all there is.
-        return {}
+        fields = msgspec.json.decode(schema, type=_Schema).fields
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return {str(field["name"]): _reason(field) for field in fields if isinstance(field, dict) and "name" in field}
 
 
-def _reason(field: Mapping[str, Any]) -> str:
+class _Schema(msgspec.Struct):
+    fields: list[object]
+
+
+def _reason(field: Mapping[str, object]) -> str:
     metadata = field.get("metadata", {})
+    if "type" not in field or not isinstance(metadata, dict):
+        return _UNREADABLE
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
         return "a CHAR column is compared with padding, its statistics are not"
-    if _COLLATION_KEY in metadata or " collate " in str(field["type"]):
+    if _COLLATION_KEY in metadata or " collate " in str(field["type"]).lower():
         return "a string with a collation is compared by it, its statistics by bytes"
     return ""

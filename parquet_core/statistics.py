@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.bounds import Bounds, make_bounds, unknown_bounds
+from parquet_core.bounds import Bounds, make_bounds, unknown_bounds, without_dates_before_gregorian
 from parquet_core.footer import TYPE_ORDER
 from parquet_core.schema import LeafColumn, SortOrder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parquet_core.footer import ChunkStatistics, ColumnChunk, Footer
 
 _LEGACY_DATES = "org.apache.spark.legacyDateTime"
@@ -22,34 +24,37 @@ _SPARK_VERSION = "org.apache.spark.version"
 def leaf_in_file(column: LeafColumn, footer: Footer) -> LeafColumn | None:
     """Find the table's column in one file; None when the file lacks it or stores it as another type."""
     index = column.index
-    if index < len(footer.columns) and footer.columns[index] == column:
-        return footer.columns[index]
-    for leaf in footer.columns:
-        if leaf.path == column.path:
-            return leaf if _same_values(leaf, column) else None
-    return None
+    if 0 <= index < len(footer.columns) and footer.columns[index].path == column.path:
+        return _if_alike(footer.columns[index], column)
+    return next((_if_alike(leaf, column) for leaf in footer.columns if leaf.path == column.path), None)
 
 
-def _same_values(leaf: LeafColumn, column: LeafColumn) -> bool:
-    return (leaf.physical, leaf.type, leaf.type_length, leaf.max_repetition_level, leaf.unsupported) == (
+def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
+    alike = (leaf.physical, leaf.type, leaf.type_length, leaf.max_repetition_level) == (
         column.physical,
         column.type,
         column.type_length,
         column.max_repetition_level,
-        column.unsupported,
     )
+    return leaf if alike else None
 
 
 def order_is_defined(leaf: LeafColumn, footer: Footer) -> bool:
     """Tell whether bounds of this column compare as its type does."""
     if leaf.order is SortOrder.UNDEFINED or leaf.index >= len(footer.column_orders):
         return False
-    if footer.column_orders[leaf.index] != TYPE_ORDER:
+    return footer.column_orders[leaf.index] == TYPE_ORDER
+
+
+def is_date(leaf: LeafColumn) -> bool:
+    """Tell whether the column holds dates."""
+    return str(leaf.type) == "date32[day]"
+
+
+def is_rebased(leaf: LeafColumn, footer: Footer) -> bool:
+    """Tell whether Spark reads other dates than the file stores: those of its hybrid calendar."""
+    if not is_date(leaf):
         return False
-    return str(leaf.type) != "date32[day]" or not _rebases_dates(footer)
-
-
-def _rebases_dates(footer: Footer) -> bool:
     version = footer.key_values.get(_SPARK_VERSION)
     if _LEGACY_DATES in footer.key_values:
         return True
@@ -57,21 +62,32 @@ def _rebases_dates(footer: Footer) -> bool:
     return major is not None and not (major.isdigit() and int(major) >= 3)
 
 
+def may_be_rebased(leaf: LeafColumn, footer: Footer) -> bool:
+    """Tell whether a session's setting decides in which calendar dates of this file are read."""
+    return is_date(leaf) and _SPARK_VERSION not in footer.key_values
+
+
 def row_group_bounds(column: LeafColumn, footer: Footer) -> Bounds:
     """Return the bounds of one column in each row group of one file."""
     rows = [group.num_rows for group in footer.row_groups]
     leaf = leaf_in_file(column, footer)
-    if leaf is None or leaf.unsupported:
+    if leaf is None or leaf.unsupported or column.unsupported:
         return unknown_bounds(column, rows)
     statistics = [_credible(group.columns[leaf.index], group.num_rows) for group in footer.row_groups]
-    ordered = order_is_defined(leaf, footer)
-    return make_bounds(
+    ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
+    bounds = make_bounds(
         leaf,
         [entry.min_value if entry is not None and ordered else None for entry in statistics],
         [entry.max_value if entry is not None and ordered else None for entry in statistics],
-        [None if entry is None else entry.null_count for entry in statistics],
+        null_counts(leaf, [None if entry is None else entry.null_count for entry in statistics]),
         rows,
     )
+    return without_dates_before_gregorian(bounds) if may_be_rebased(leaf, footer) else bounds
+
+
+def null_counts(leaf: LeafColumn, counts: Sequence[int | None]) -> Sequence[int | None]:
+    """Return the counts, or zeros: a required column has no levels to mark a null with, whatever it claims."""
+    return [0] * len(counts) if leaf.max_definition_level == 0 else counts
 
 
 def _credible(chunk: ColumnChunk, num_rows: int) -> ChunkStatistics | None:

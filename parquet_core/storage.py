@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Neighbouring ranges are fetched together when the hole between them is smaller than this.
 COALESCE_HOLE = 32 << 10
@@ -52,7 +52,7 @@ def local_path(table: str) -> str:
     return table
 
 
-def list_data_files(table: str | os.PathLike[str] | Sequence[str]) -> list[DataFile]:
+def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataFile]:
     """List the data files of a table as Spark does, sorted by path.
 
     `table` is a directory, a file, a glob, a `file:` URI or a list of files. In a directory, names
@@ -60,20 +60,34 @@ def list_data_files(table: str | os.PathLike[str] | Sequence[str]) -> list[DataF
     Raises TableNotFound when nothing is there.
     """
     if not isinstance(table, str | os.PathLike):
-        return [_stat(local_path(os.fspath(file))) for file in table]
+        return _by_path(_stat(local_path(os.fspath(file))) for file in table)
     path = local_path(os.fspath(table))
     if not os.path.exists(path) and glob.has_magic(path):
-        files = [file for match in sorted(glob.glob(path)) for file in _expand(match)]
+        files = _by_path(file for match in glob.glob(path) for file in _expand(match))
     else:
-        files = list(_expand(path))
+        files = _by_path(_expand(path))
     if not files:
         raise TableNotFound(f"{path}: no data file in it; name a directory that holds Parquet files")
     return files
 
 
+def _by_path(files: Iterable[DataFile]) -> list[DataFile]:
+    # The order in which Spark looks for the file that gives the schema.
+    return sorted(files, key=lambda file: file.path)
+
+
+def summary_file(table: str | os.PathLike[str] | Iterable[str]) -> DataFile | None:
+    """Return the file without data that Spark takes a directory's schema from, if there is one."""
+    if not isinstance(table, str | os.PathLike):
+        return None
+    directory = local_path(os.fspath(table))
+    paths = (os.path.join(directory, name) for name in ("_common_metadata", "_metadata"))
+    return next((_stat(path) for path in paths if os.path.isfile(path)), None)
+
+
 def _expand(path: str) -> Iterator[DataFile]:
     if os.path.isdir(path):
-        yield from sorted(_walk(path), key=lambda file: file.path)
+        yield from _walk(path)
     else:
         yield _stat(path)
 
@@ -159,15 +173,6 @@ def _coalesce(ranges: list[tuple[int, int, int]]) -> Iterator[list[tuple[int, in
         group.append(item)
     if group:
         yield group
-
-
-def unchanged(file: DataFile) -> bool:
-    """Tell whether the file still has the size and modification time it was listed with."""
-    try:
-        status = os.stat(file.path)
-    except OSError:
-        return False
-    return (status.st_size, status.st_mtime_ns) == (file.size, file.modified_ns)
 
 
 def name_of(file: DataFile) -> str:

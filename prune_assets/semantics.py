@@ -25,19 +25,22 @@ class SparkSemantics:
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
         """Read the settings of a running session."""
-
-        def is_true(key: str, *default: str) -> bool:
-            # With a default named, Spark passes over its own: only for settings that are off by default.
-            return str(session.conf.get(key, *default)).lower() == "true"
-
         return cls(
             time_zone=session.conf.get("spark.sql.session.timeZone"),
-            ansi=is_true("spark.sql.ansi.enabled"),
-            case_sensitive=is_true("spark.sql.caseSensitive"),
-            legacy_literals=is_true("spark.sql.parser.escapedStringLiterals", "false")
-            or is_true("spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
+            ansi=is_true(session, "spark.sql.ansi.enabled"),
+            case_sensitive=is_true(session, "spark.sql.caseSensitive"),
+            legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
+            or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:
         """Tell whether a predicate without times means the same under both."""
         return replace(self, time_zone=None) == replace(other, time_zone=None)
+
+
+def is_true(session: SparkSession, key: str, *default: str) -> bool:
+    """Tell whether a setting of a session is true.
+
+    With a default named, Spark passes over its own: only for settings that are off by default.
+    """
+    return str(session.conf.get(key, *default)).lower() == "true"

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from parquet_core.bloom import can_hash, hash_values, may_contain
+from parquet_core.bounds import GREGORIAN_START
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
 
@@ -40,10 +42,17 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
     answers = unknown(len(filters))
     values = probes(leaf)
     present = np.flatnonzero([blocks is not None for blocks in filters])
-    if values is None or not can_hash(column) or len(present) == 0:
+    if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
         return answers
     found = may_contain([blocks for blocks in filters if blocks is not None], hash_values(column, values))
     absent = present[~found.any(axis=1)]
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     answers[absent] &= np.uint8(Outcomes.UNKNOWN & ~never)
     return answers
+
+
+def _depends_on_calendar(values: pa.Array) -> bool:
+    """Tell whether a date is so old that a session may store it as another day than it means."""
+    if not pa.types.is_date32(values.type):
+        return False
+    return bool(pc.any(pc.less(values.cast(pa.int32()), GREGORIAN_START)).as_py())

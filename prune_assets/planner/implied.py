@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
 
 MAX_RANGES = 10
+# 0001-01-01 and 9999-12-31 in days since 1970-01-01.
+MIN_DAY, MAX_DAY = -719162, 2932896
 # Of a wide table, so many columns are tried beside those of the predicate.
 MAX_CANDIDATES = 64
 
@@ -109,7 +111,7 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers, base: Position
     """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
 
     def answer(leaf: Leaf) -> OutcomeArray:
-        if not isinstance(leaf, ColumnLeaf):
+        if not isinstance(leaf, ColumnLeaf) or leaf.column not in pages.pages:
             return unknown(len(pages.segments))
         batch = pages.pages[leaf.column]
         chosen = page_of_segment(pages.segments, base[batch.row_group] + batch.first_row)
@@ -211,7 +213,12 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 
 
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
-    """Return the bound in the column's type; None for a cut string that is no UTF-8 any more."""
+    """Return the bound in the column's type; None for what cannot be written down for Spark.
+
+    That is a cut string that is no UTF-8 any more, and a date that Python's calendar does not reach.
+    """
+    if pa.types.is_date32(bound.type) and not MIN_DAY <= bound.cast(pa.int32()).as_py() <= MAX_DAY:
+        return None
     try:
         return bound.cast(column.type)
     except pa.ArrowInvalid:

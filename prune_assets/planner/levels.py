@@ -90,6 +90,14 @@ class _Question:
     index: MetadataIndex
     columns: dict[Path, LeafColumn]
 
+    def column_of(self, leaf: Leaf) -> LeafColumn | None:
+        """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
+        return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
+
+    def asked(self) -> list[LeafColumn]:
+        """Return the columns of the predicate that evidence can be had of, each once."""
+        return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
+
     def fold(self, answers: Sequence[OutcomeArray]) -> OutcomeArray:
         """Combine the leaves' answers per row group; a row group without rows has no outcome."""
         folded = fold(self.predicate, answers)
@@ -98,7 +106,7 @@ class _Question:
 
 def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) -> Evaluation:
     """Ask every level about a predicate; `pages` False stops at row groups."""
-    by_path = {column.path: column for column in index.columns}
+    by_path = {column.path: column for column in index.columns if not column.unsupported}
     question = _Question(predicate, tuple(leaves(predicate)), index, by_path)
     statistics_answers = tuple(_from_statistics(leaf, question) for leaf in question.parts)
     statistics = _statistics_level(question, statistics_answers)
@@ -119,14 +127,15 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
 def _from_statistics(leaf: Leaf, question: _Question) -> OutcomeArray:
     if isinstance(leaf, Constant):
         return constant_answers(leaf, len(question.index))
-    if isinstance(leaf, ColumnLeaf):
-        return outcomes_from_bounds(leaf, question.index.bounds(question.columns[leaf.column]))
-    return unknown(len(question.index))
+    column = question.column_of(leaf)
+    if column is None or not isinstance(leaf, ColumnLeaf):
+        return unknown(len(question.index))
+    return outcomes_from_bounds(leaf, question.index.bounds(column))
 
 
 def _statistics_level(question: _Question, answers: Sequence[OutcomeArray]) -> LevelState:
     folded = question.fold(answers)
-    asked = [question.columns[path] for path in columns_of(question.predicate)]
+    asked = question.asked()
     if not asked:
         why = "no part of the predicate can be answered from metadata"
         return LevelState("row_group_statistics", folded, "not_applicable", why)
@@ -154,10 +163,10 @@ def _bloom_level(
     found, reasons = 0, dict[str, None]()
     for leaf, answer, lowest in zip(question.parts, answers, best, strict=True):
         asked = np.flatnonzero(helpful & (answer != lowest))
-        if not isinstance(leaf, ColumnLeaf) or len(asked) == 0:
+        column = question.column_of(leaf)
+        if column is None or len(asked) == 0:
             refined.append(answer)
             continue
-        column = question.columns[leaf.column]
         filters = question.index.bloom_filters(column, asked)
         found += sum(not isinstance(blocks, str) for blocks in filters)
         reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
@@ -181,7 +190,7 @@ def _page_level(
     question: _Question, answers: tuple[OutcomeArray, ...], before: LevelState, *, wanted: bool
 ) -> tuple[PageAnswers | None, LevelState]:
     index = question.index
-    columns = [question.columns[path] for path in columns_of(question.predicate)]
+    columns = question.asked()
     positions = np.flatnonzero(before.alive & ~must_match(before.answers))
     if not wanted or not columns or len(positions) == 0:
         why = "nothing is left that a page index could rule out" if wanted else "not asked for"
@@ -213,7 +222,7 @@ def _on_segments(
 ) -> OutcomeArray:
     # What holds for a row group holds for each part of it.
     inherited: OutcomeArray = by_group[segments.row_group]
-    if not isinstance(leaf, ColumnLeaf):
+    if not isinstance(leaf, ColumnLeaf) or leaf.column not in pages:
         return inherited
     by_page = outcomes_from_bounds(leaf, pages[leaf.column].bounds)
     return intersect(inherited, by_page[page_of_segment(segments, starts[leaf.column])])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from parquet_core.access_plan import Verdict
 from parquet_core.errors import WrongUse
 from parquet_core.metadata_index import read_dataset
-from parquet_core.partitions import partition_columns
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
@@ -102,8 +101,9 @@ def plan(
     started = time.perf_counter()
     semantics = _semantics(session)
     index = read_dataset(table)
-    named = {column.path for column in index.columns}
-    in_directories = [c for c in partition_columns(file.path for file in index.files) if c.path not in named]
+    # A column that stands in files and in directory names is one column: the files' spelling of it is enough.
+    named = {column.path[0].casefold() for column in index.columns}
+    in_directories = [column for column in index.partitions if column.path[0].casefold() not in named]
     lowered = lower(where, [*index.columns, *in_directories], semantics=semantics)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
     return Plan(

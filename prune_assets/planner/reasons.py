@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import ColumnLeaf, conjuncts_of, leaves
 from parquet_core.pruning import fold
@@ -11,8 +13,6 @@ from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pyarrow as pa
 
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.outcomes import OutcomeArray
@@ -27,6 +27,7 @@ class Reasons:
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
         self._index = index
+        self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._by_statistics = _fold_each(self._conjuncts, evaluation.statistics_answers)
         self._by_bloom = _fold_each(self._conjuncts, evaluation.leaf_answers)
@@ -52,11 +53,9 @@ class Reasons:
         return f"no row can satisfy all of: {'; '.join(map(render, self._conjuncts))}"
 
     def _bounds(self, predicate: Predicate, position: int) -> str:
-        by_path = {column.path: column for column in self._index.columns}
         asked = dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf))
         said = []
-        for path in asked:
-            column = by_path[path]
+        for column in (self._by_path[path] for path in asked if path in self._by_path):
             bounds = self._index.bounds(column)
             low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
             said.append(f"{column.name} in [{_show(low)}, {_show(high)}], {_show(nulls)} nulls")
@@ -73,8 +72,9 @@ def _fold_each(conjuncts: Sequence[Predicate], answers: Sequence[OutcomeArray]) 
 
 
 def _show(value: pa.Scalar) -> str:
-    plain = value.as_py()
-    if plain is None:
+    if not value.is_valid:
         return "unknown"
+    # A date beyond year 9999 has no Python value, only a text.
+    plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
     text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, WrongUse
-from parquet_core.partitions import partition_columns
-from parquet_core.storage import local_path, unchanged
+from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.plan import Plan
 from prune_assets.planner.plan import plan as make_plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
 
 if TYPE_CHECKING:
@@ -37,39 +37,49 @@ def read(
     """Return the rows of a table that a predicate selects, read from the files that may hold some.
 
     Same rows and schema as `spark.read.parquet(table).where(where)`. `plan`: one made before for the
-    same table and predicate; its files are compared with what is there now. Raises what `plan` raises,
-    and StaleTable when a planned file changed.
+    same table and predicate; the files it rests on are compared with what is there now. Raises what `plan`
+    raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
     """
+    if is_true(spark, "spark.sql.parquet.mergeSchema"):
+        raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:
         plan = make_plan(table, where=where, columns=columns, session=spark)
-    elif plan.lowered.sql != where:
-        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {where!r}; plan again")
-    elif not plan.semantics.reads_alike(SparkSemantics.of(spark)):
-        raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
-    stale = next((file for file in plan.surviving_files if not unchanged(file)), None)
-    if stale is not None:
-        raise StaleTable(f"{stale.path}: changed since it was planned; plan again")
+    else:
+        _check_plan(plan, table, where, SparkSemantics.of(spark))
     kept = _open(spark, table, plan).where(where)
     if plan.implied is not None:
         kept = kept.where(implied_filter(plan.implied))
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
 
 
+def _check_plan(plan: Plan, table: Table, where: str, semantics: SparkSemantics) -> None:
+    if plan.lowered.sql != where:
+        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {where!r}; plan again")
+    if not plan.semantics.reads_alike(semantics):
+        raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
+    now, planned = set(list_data_files(table)), set(plan.index.files)
+    if now != planned:
+        changed = min(file.path for file in now ^ planned)
+        raise StaleTable(f"{changed}: changed since it was planned; plan again")
+
+
 def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     """Open the surviving files with the schema that the whole table has."""
-    files = [file.path for file in plan.index.files]
-    survivors = [file.path for file in plan.surviving_files]
-    if partition_columns(files):
+    base = _base_path(table)
+    survivors = [escaped(file.path) for file in plan.surviving_files]
+    if plan.index.partitions and base is None:
+        # Of several directories each has partition columns of its own: only Spark sorts them out.
+        return spark.read.parquet(*_patterns(table))
+    if plan.index.partitions or plan.index.summary is not None:
         # The type of a partition column follows from the values in all directories.
         schema = spark.read.parquet(*_patterns(table)).schema
     else:
         # Spark takes the schema of the first file by path, and so does the plan.
-        schema = spark.read.parquet(escaped(files[0])).schema
+        schema = spark.read.parquet(escaped(plan.index.files[0].path)).schema
     if not survivors:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
-    base = _base_path(table)
-    return (reader if base is None else reader.option("basePath", base)).parquet(*map(escaped, survivors))
+    return (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
 
 
 def implied_filter(implied: ImpliedPredicate) -> Column:
@@ -88,13 +98,14 @@ def _literal(value: pa.Scalar) -> Column:
     import pyarrow as pa
     from pyspark.sql import functions as fn
 
+    if pa.types.is_uint64(value.type):
+        # Spark reads it as decimal(20,0), and Java's long does not reach its upper half.
+        return fn.lit(Decimal(value.as_py())).cast("decimal(20,0)")
     literal = fn.lit(value.as_py())
-    # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.
-    return (
-        literal.cast(f"decimal({value.type.precision},{value.type.scale})")
-        if pa.types.is_decimal(value.type)
-        else literal
-    )
+    if pa.types.is_decimal(value.type):
+        # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.
+        return literal.cast(f"decimal({value.type.precision},{value.type.scale})")
+    return literal
 
 
 def escaped(path: str) -> str:

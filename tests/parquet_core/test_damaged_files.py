@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import parse_filter
+from parquet_core.bounds import make_bounds
 from parquet_core.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
 from parquet_core.metadata_index import read_dataset
 from parquet_core.page_index import page_values, parse_column_index, parse_offset_index
+from parquet_core.schema import LeafColumn, Physical, SortOrder
+from parquet_core.spark_schema import without_spark_comparisons
 from parquet_core.storage import list_data_files
 
 
@@ -157,12 +161,16 @@ def test_indexes_that_contradict_themselves_are_left_out():
     assert page_values(good, offsets, num_rows=10, ordered=True).null_counts == [0, 5]
     assert page_values(good, offsets, num_rows=10, ordered=False).min_values == [None, None]
 
+    assert "bounds to a page" in column_index([False, True], [b"a", b"x"], [b"b", b""], [0, 5])
+    assert "others than its null pages" in page_values(
+        column_index([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0]), offsets, num_rows=10, ordered=True
+    )
     assert "differ in length" in column_index([False, True], [b"a"], [b"b", b""], [0, 5])
     assert "all null" in column_index([False, True], [b"a", b""], [b"b", b""], [0, 0])
     assert "more nulls" in page_values(
         column_index([False, True], [b"a", b""], [b"b", b""], [9, 5]), offsets, num_rows=10, ordered=True
     )
-    assert "fewer in a null page" in page_values(
+    assert "others than its null pages" in page_values(
         column_index([False, True], [b"a", b""], [b"b", b""], [0, 4]), offsets, num_rows=10, ordered=True
     )
     one_page = column_index([False], [b"a"], [b"b"], None)
@@ -181,3 +189,97 @@ def test_filters_that_would_deny_values_are_refused():
     assert "no number of 32-byte blocks" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")
     assert "unknown algorithm" in parse_filter(header.replace(b"\x1c\x1c", b"\x1c\x2c", 1) + bytes(32), place="here")
     assert "ends early" in parse_filter(header[:4], place="here")
+
+
+def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
+    """parquet-java goes by the path of a chunk, others by its position: a file where they differ has no meaning."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1], "b": [2]}), path, store_schema=False)
+    data = path.read_bytes()
+    a, b = (b"\x19\x18\x01" + name for name in (b"a", b"b"))
+    assert data.count(a) == data.count(b) == 1
+    path.write_bytes(data.replace(a, b"\x19\x18\x01?").replace(b, a).replace(b"\x19\x18\x01?", b))
+    with pytest.raises(MalformedFile, match="is not the column"):
+        read_dataset(str(path))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "nulls", "expected", "why"),
+    [
+        (1, 5, 0, (1, 5, 0), "honest"),
+        (5, 1, 0, (None, None, 0), "reversed"),
+        (1, 5, 10, (None, None, None), "bounds where every value is null"),
+        (1, None, 10, (None, None, None), "one bound where every value is null"),
+        (None, None, 10, (None, None, 10), "all null"),
+        (None, 5, 3, (None, 5, 3), "one-sided"),
+        (1, 5, 11, (1, 5, None), "more nulls than rows"),
+        (1, 5, -1, (1, 5, None), "fewer than none"),
+        (1, 5, None, (1, 5, None), "not counted"),
+        (-3, 200, 0, (None, None, 0), "200 is no int8"),
+    ],
+)
+def test_bounds_that_contradict_themselves_are_unknown(low, high, nulls, expected, why):
+    column = LeafColumn(("a",), 0, Physical.INT32, pa.int8(), SortOrder.SIGNED, max_definition_level=1)
+    encoded = [None if value is None else value.to_bytes(4, "little", signed=True) for value in (low, high)]
+    bounds = make_bounds(column, [encoded[0]], [encoded[1]], [nulls], [10])
+    found = tuple(array[0].as_py() for array in (bounds.lower, bounds.upper, bounds.null_count))
+    assert found == expected, why
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "not json",
+        "[" * 100_000,
+        '{"fields": 5}',
+        '{"fields": [5, "abc", {"name": "s"}]}',
+        '{"fields": [{"name": "s", "type": "string", "metadata": [1]}]}',
+        '{"fields": [{"name": "b"}, {"name": "s", "type": "string", "metadata": {"__COLLATIONS": {}}}]}',
+        '{"fields": [{"name": "s", "type": "string", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}}]}',
+    ],
+)
+def test_strings_that_spark_may_compare_in_its_own_way_are_left_alone(schema):
+    columns = [
+        LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED),
+        LeafColumn(("n",), 1, Physical.INT32, pa.int32(), SortOrder.SIGNED),
+    ]
+    found = without_spark_comparisons(columns, {"org.apache.spark.sql.parquet.row.metadata": schema})
+    assert [bool(column.unsupported) for column in found] == [True, False]
+
+
+def test_plain_strings_of_spark_are_pruned_on():
+    columns = [LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED)]
+    schema = '{"type": "struct", "fields": [{"name": "s", "type": "string", "nullable": true, "metadata": {}}]}'
+    assert not without_spark_comparisons(columns, {"org.apache.spark.sql.parquet.row.metadata": schema})[0].unsupported
+
+
+def test_structures_that_share_bytes_are_not_believed(file, monkeypatch):
+    index = read_dataset(str(file))
+    chunks = [group.columns[0] for group in index.footers[0].row_groups]
+    shared = [
+        chunk._replace(bloom_filter=chunks[0].bloom_filter, column_index=chunks[0].column_index) for chunk in chunks
+    ]
+    groups = tuple(
+        group._replace(columns=(chunk, *group.columns[1:]))
+        for group, chunk in zip(index.footers[0].row_groups, shared, strict=True)
+    )
+    index = replace(index, footers=(replace(index.footers[0], row_groups=groups),))
+    before = index.traffic.requests
+    positions = np.arange(len(index))
+    assert all("same bytes" in blocks for blocks in index.bloom_filters(index.columns[0], positions))
+    assert all("same bytes" in found for ((found, _),) in index.page_indexes(index.columns[:1], positions))
+    assert index.traffic.requests == before
+
+
+def test_encrypted_columns_have_no_indexes(file):
+    index = read_dataset(str(file))
+    groups = tuple(
+        group._replace(columns=tuple(chunk._replace(encrypted=True) for chunk in group.columns))
+        for group in index.footers[0].row_groups
+    )
+    index = replace(index, footers=(replace(index.footers[0], row_groups=groups),))
+    positions = np.arange(len(index))
+    column = index.columns[0]
+    assert index.bounds(column).lower.null_count == len(index)
+    assert {type(entry) for ((entry, _),) in index.page_indexes([column], positions)} == {str}
+    assert {type(entry) for entry in index.bloom_filters(column, positions)} == {str}

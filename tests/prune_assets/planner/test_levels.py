@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from parquet_core.metadata_index import read_dataset
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported
 from prune_assets.planner.implied import MAX_RANGES, implied_predicate
 from prune_assets.planner.levels import evaluate
+from prune_assets.planner.plan import plan
 
 
 def rows_of(index, ranges):
@@ -158,3 +160,56 @@ def test_a_row_group_without_rows_is_skipped(tmp_path):
     for predicate in (eq("a", 2), Unsupported("rand() < 1", "random"), Not(eq("a", 1))):
         evaluation = evaluate(predicate, index)
         assert (evaluation.access.verdict[index.row_count == 0] == Verdict.SKIP).all()
+
+
+def test_a_column_required_in_one_file_has_nulls_in_others(tmp_path):
+    """Required columns cannot hold nulls, but that is so file by file; a file may also lack the column."""
+    required = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())])
+    options = {"write_page_index": True, "max_rows_per_page": 5, "write_batch_size": 1}
+    (tmp_path / "t").mkdir()
+    numbers = list(range(10))
+    pq.write_table(pa.table({"a": numbers, "b": numbers}, schema=required), tmp_path / "t/0.parquet", **options)
+    pq.write_table(pa.table({"a": [None, 1] * 5, "b": numbers}), tmp_path / "t/1.parquet", **options)
+    pq.write_table(pa.table({"b": numbers}), tmp_path / "t/2.parquet", **options)
+    index = read_dataset(tmp_path / "t")
+    is_null = evaluate(IsNull(("a",)), index)
+    assert rows_of(index, is_null.access.ranges) == set(range(10, 30))
+    assert rows_of(index, evaluate(Not(IsNull(("a",))), index).access.matches) == set(range(10))
+
+
+def test_predicates_on_columns_that_are_not_pruned_on_keep_all(tmp_path):
+    table = pa.table({"f": [1.5, 2.5], "ok": [True, False], "i": [1, 2]})
+    pq.write_table(table, tmp_path / "t.parquet", write_page_index=True)
+    index = read_dataset(tmp_path / "t.parquet")
+    for leaf in (
+        Compare(("f",), Op.GT, pa.scalar(9.0)),
+        Compare(("ok",), Op.EQ, pa.scalar(1 > 0)),
+        eq("nowhere", 1),
+        IsNull(("f",)),
+    ):
+        assert evaluate(leaf, index).access.verdict.tolist() == [Verdict.SCAN]
+        assert evaluate(And((leaf, eq("i", 7))), index).access.verdict.tolist() == [Verdict.SKIP]
+
+
+def test_dates_beyond_pythons_calendar(tmp_path):
+    days = pa.array([-1_000_000, 0, 5, 10_000_000], pa.int32()).cast(pa.date32())
+    table = pa.table({"t": days, "x": [1, 5, 2, 6]})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=2, bloom_filter_options={"t": {"ndv": 10}})
+    index = read_dataset(tmp_path / "t.parquet")
+    late = evaluate(Compare(("t",), Op.EQ, pa.scalar(10_000_000, pa.int32()).cast(pa.date32())), index)
+    assert late.access.verdict.tolist() == [Verdict.SKIP, Verdict.SCAN]
+    made = plan(str(tmp_path / "t.parquet"), where="t > DATE '2020-01-01' AND x > 0")
+    assert "t in [1970-01-06, 29349-01-26]" in made.report.to_json()
+    assert implied_predicate(evaluate(eq("x", 6), index), index) is None
+
+
+def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):
+    """With datetimeRebaseModeInRead=LEGACY a session reads other days before 1582-10-15 than the file stores."""
+    for name, day in (("old", dt.date(1500, 1, 1)), ("new", dt.date(1600, 1, 1))):
+        table = pa.table({"t": pa.array([day], pa.date32())})
+        pq.write_table(
+            table, tmp_path / f"{name}.parquet", bloom_filter_options={"t": {"ndv": 9}}, write_page_index=True
+        )
+        other = pa.scalar(day - dt.timedelta(9), pa.date32())
+        evaluation = evaluate(Compare(("t",), Op.EQ, other), read_dataset(tmp_path / f"{name}.parquet"))
+        assert evaluation.access.verdict.tolist() == [Verdict.SCAN if name == "old" else Verdict.SKIP]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -122,12 +122,107 @@ def test_what_the_survivors_have_in_common_is_handed_over(spark, tmp_path):
 
 
 def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
-    table = random_table(random.Random(5))
-    pq.write_table(table, tmp_path / "t.parquet")
-    made = plan(str(tmp_path / "t.parquet"), where="key > 0")
-    Path(tmp_path / "t.parquet").write_bytes(b"other")
-    with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
-        pr.read(spark, str(tmp_path / "t.parquet"), where="key > 0", plan=made)
+    for i in range(2):
+        pq.write_table(pa.table({"a": [10 * i]}), tmp_path / f"{i}.parquet")
+    made = plan(tmp_path, where="a = 0", session=spark)
+    assert len(made.surviving_files) == 1
+    assert pr.read(spark, tmp_path, where="a = 0", plan=made).count() == 1
+    for spoil in (
+        lambda: pq.write_table(pa.table({"a": [0, 0]}), tmp_path / "1.parquet"),  # it was to be skipped
+        lambda: pq.write_table(pa.table({"a": [0]}), tmp_path / "2.parquet"),
+        (tmp_path / "0.parquet").unlink,
+    ):
+        made = plan(tmp_path, where="a = 0", session=spark)
+        spoil()
+        with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
+            pr.read(spark, tmp_path, where="a = 0", plan=made)
+
+
+def same_rows(spark, table, where):
+    """Read both ways; returns the rows, sorted."""
+    expected = spark.read.parquet(str(table)).where(where)
+    found = pr.read(spark, table, where=where)
+    assert found.schema == expected.schema
+    rows = sorted(map(repr, expected.collect()))
+    assert sorted(map(repr, found.collect())) == rows, where
+    return rows
+
+
+def test_a_directory_overrides_a_column_of_the_file(spark, tmp_path):
+    for day in (1, 2):
+        for spelling in ("day", "Day"):
+            directory = tmp_path / spelling / f"{spelling}={day}"
+            directory.mkdir(parents=True)
+            pq.write_table(pa.table({"id": [day, 7], "day": [99, 99]}), directory / "a.parquet")
+    for spelling in ("day", "Day"):
+        assert len(same_rows(spark, tmp_path / spelling, "day = 1")) == 2
+        assert len(same_rows(spark, tmp_path / spelling, "id = 2 AND day < 50")) == 1
+
+
+def test_directories_under_a_pattern_keep_their_values(spark, tmp_path):
+    for day, ids in ((1, [10, 11]), (2, [20, 11])):
+        directory = tmp_path / f"t1/day={day}"
+        directory.mkdir(parents=True)
+        pq.write_table(pa.table({"id": ids}), directory / "a.parquet")
+    assert len(same_rows(spark, f"{tmp_path}/t1*", "id = 10 AND day = 1")) == 1
+
+
+@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+def test_dates_of_the_old_calendar(spark, tmp_path, mode):
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", mode)
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", mode)
+    try:
+        rows = spark.range(200).selectExpr("id", "date_add(DATE '1500-01-01', cast(id AS int)) AS t")
+        options = {"parquet.bloom.filter.enabled#t": "true", "parquet.bloom.filter.expected.ndv#t": "200"}
+        options |= {"parquet.enable.dictionary#t": "false"}
+        rows.coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
+        assert len(same_rows(spark, tmp_path / "spark", "t IN (DATE '1500-01-01', DATE '1500-01-02')")) == 2
+        ancient = pa.table({"t": [dt.date(1500, 1, 1), dt.date(1500, 1, 2)]})
+        (tmp_path / "arrow").mkdir()
+        pq.write_table(ancient, tmp_path / "arrow/0.parquet", bloom_filter_options={"t": {"ndv": 9}})
+        day = "1499-12-23" if mode == "LEGACY" else "1500-01-01"
+        assert len(same_rows(spark, tmp_path / "arrow", f"t = DATE '{day}'")) == 1
+    finally:
+        spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
+        spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
+
+
+def test_the_schema_is_that_of_the_first_file_by_path_or_of_a_summary(spark, tmp_path):
+    spark.sql("SELECT 'abc' COLLATE utf8_lcase AS v").coalesce(1).write.parquet(str(tmp_path / "s"))
+    collated = next((tmp_path / "s").glob("part-*.parquet"))
+    table = tmp_path / "t"
+    table.mkdir()
+    (table / "a.parquet").write_bytes(collated.read_bytes())
+    pq.write_table(pa.table({"v": ["ABC", "ABC"]}), table / "b.parquet")
+    files = [str(table / "b.parquet"), str(table / "a.parquet")]
+    where = "v = 'abc'"
+    expected = sorted(map(repr, spark.read.parquet(*files).where(where).collect()))
+    assert len(expected) == 3
+    assert sorted(map(repr, pr.read(spark, files, where=where).collect())) == expected
+    (table / "a.parquet").unlink()
+    assert len(same_rows(spark, table, where)) == 0
+    (table / "_common_metadata").write_bytes(collated.read_bytes())
+    assert len(same_rows(spark, table, where)) == 2
+
+
+def test_unsigned_numbers_beyond_long_are_handed_over(spark, tmp_path):
+    for i in range(4):
+        high = [2**63 + 10 * i, 2**63 + 10 * i + 9]
+        options = {"bloom_filter_options": {"x": {"ndv": 9}}}
+        numbers = pa.table({"u": pa.array(high, pa.uint64()), "x": [i, 1000]})
+        pq.write_table(numbers, tmp_path / f"{i}.parquet", **options)
+    assert plan(tmp_path, where="x = 2 OR u = 0", session=spark).implied is not None
+    assert len(same_rows(spark, tmp_path, "x = 2 OR u = 0")) == 1
+
+
+def test_merged_schemas_are_refused(spark, tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
+    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
+    try:
+        with pytest.raises(pr.PruneError, match="mergeSchema"):
+            pr.read(spark, tmp_path, where="a = 1")
+    finally:
+        spark.conf.unset("spark.sql.parquet.mergeSchema")
 
 
 @pytest.mark.parametrize(
