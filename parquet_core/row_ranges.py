@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     RowRanges = NDArray[np.int64]
 
 
-def ranges_where(flags: NDArray[np.bool_], starts: NDArray[np.int64], stop: int) -> RowRanges:
-    """Join the segments that are flagged into ranges; segment i spans starts[i] to starts[i + 1] or `stop`.
-
-    >>> ranges_where(np.array([True, True, False, True]), np.array([0, 10, 20, 30]), 35).tolist()
-    [[0, 20], [30, 35]]
-    """
-    edges = np.append(starts, stop)
-    change = np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
-    return np.column_stack([edges[np.flatnonzero(change == 1)], edges[np.flatnonzero(change == -1)]]).astype(np.int64)
-
-
 def row_total(ranges: RowRanges) -> int:
     """Count the rows inside the ranges."""
     return int((ranges[:, 1] - ranges[:, 0]).sum())

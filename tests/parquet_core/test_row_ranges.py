@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquet_core.access_plan import Verdict, flagged_segments, join, make_access_plan, whole_groups
-from parquet_core.row_ranges import overlaps, ranges_where, row_total
+from parquet_core.row_ranges import overlaps, row_total
 from parquet_core.segments import merge_borders, page_of_segment
 
 
@@ -42,19 +42,6 @@ def test_segments_flagged_by_row_become_ranges_of_those_rows(groups, random):
         assert set(page.tolist()) == set(range(len(column)))
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=12))
-def test_ranges_cover_the_flagged_segments_and_nothing_else(flags):
-    starts = np.arange(len(flags)) * 3
-    ranges = ranges_where(np.array(flags), starts, 3 * len(flags))
-    covered = np.zeros(3 * len(flags), bool)
-    for start, stop in ranges:
-        assert not covered[start:stop].any()
-        covered[start:stop] = True
-    assert covered.tolist() == [flag for flag in flags for _ in range(3)]
-    assert row_total(ranges) == 3 * sum(flags)
-    assert (ranges[1:, 0] > ranges[:-1, 1]).all()
-
-
 @given(st.sets(st.integers(0, 30), max_size=8), st.lists(st.integers(1, 5), min_size=1, max_size=8))
 def test_overlap_is_sharing_a_row(points, widths):
     edges = np.array(sorted(points)[: len(points) // 2 * 2], np.int64).reshape(-1, 2)
@@ -63,6 +50,7 @@ def test_overlap_is_sharing_a_row(points, widths):
     rows = {row for a, b in edges for row in range(a, b)}
     expected = [any(row in rows for row in range(a, b)) for a, b in zip(starts, stops, strict=True)]
     assert overlaps(edges, starts, stops).tolist() == expected
+    assert row_total(edges) == len(rows)
 
 
 def test_verdicts_follow_from_the_rows_read():
