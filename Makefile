@@ -13,7 +13,7 @@ help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # PYTHON=... names the Python that the virtual environment is made of.
-$(READY): requirements.lock pyproject.toml .ci/make-venv .ci/uv
+$(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/compact.p*) .ci/make-venv .ci/uv
 	@PYTHON="$(PYTHON)" .ci/make-venv
 
 .PHONY: demo
@@ -43,6 +43,10 @@ types: $(READY)  ## check types
 format: $(READY)  ## rewrite the sources in the house format
 	@$(PY) -m ruff check --select I --fix --quiet
 	@$(PY) -m ruff format
+
+.PHONY: wheel
+wheel: $(READY)  ## build a wheel into dist/, its hot loop compiled where there is a compiler
+	@.ci/uv build --quiet --wheel --no-build-isolation --python $(PY)
 
 .PHONY: lock
 lock: $(READY)  ## resolve the versions of requirements.lock again (ARGS=--upgrade for newer ones)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from parquet_core.compact import is_compiled
 from parquet_core.errors import JavaFailure
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
@@ -44,7 +45,11 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was found. A library that is missing has the version None; `spark` is None unless one was started."""
+    """All that was found.
+
+    A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
+    code; `spark` is None unless one was started.
+    """
 
     schema: str = SCHEMA
     version: str
@@ -53,6 +58,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     java: Java | None
     candidates: tuple[JavaCandidate, ...]
     libraries: dict[str, str | None]
+    compiled: bool
     remote: bool
     cache: CacheDirectory
     spark: SparkStart | None
@@ -78,6 +84,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         java=java,
         candidates=looked_at,
         libraries=libraries,
+        compiled=is_compiled(),
         remote=remote,
         cache=cache,
         spark=spark,

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def clone(tmp_path):
-    for path in ("Makefile", "requirements.lock", "pyproject.toml"):
+    for path in ("Makefile", "requirements.lock", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / path, tmp_path)
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     return tmp_path

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from prune_assets.doctor import Examination
 
 
+_NOT_COMPILED = "plain Python, several times slower: install a C compiler, then prune-assets again"
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1.")
 @click.option("--start-spark", is_flag=True, help="Start a Spark session and tell how that went.")
@@ -62,6 +65,7 @@ def _lines(found: Examination) -> Iterator[tuple[str, str]]:
         yield f"  {candidate.source}", f"{verdict}; {home if candidate.usable else ''}{candidate.why}"
     for name, version in found.libraries.items():
         yield name, "not installed" if version is None else version
+    yield "metadata core", "compiled" if found.compiled else _NOT_COMPILED
     if found.spark is not None:
         yield "Spark session", found.spark.error or f"started, version {found.spark.version}"
     yield "cache", f"{found.cache.path}{'' if found.cache.writable else ' (cannot be written)'}"

@@ -6,6 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from parquet_core.compact import is_compiled
 from parquet_core.errors import JavaFailure
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
@@ -36,6 +37,8 @@ def test_a_machine_that_has_all_it_needs():
     result = prune_doctor()
     assert (result.exit_code, result.stderr) == (0, "")
     assert "nothing is missing" in result.stdout
+    assert ("metadata core  compiled" in result.stdout) == is_compiled()
+    assert ("plain Python, several times slower" in result.stdout) != is_compiled()
     assert "\x1b" not in result.stdout
 
 

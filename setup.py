@@ -1,0 +1,13 @@
+"""Compile the hot loop where Cython and a compiler are there; without them the same source runs as Python."""
+
+from setuptools import Extension, setup
+
+try:
+    from Cython.Build import cythonize
+except ImportError:
+    extensions = []
+else:
+    hot_loop = Extension("parquet_core.compact", ["parquet_core/compact.py"], optional=True)
+    extensions = cythonize([hot_loop], language_level=3, compiler_directives={"annotation_typing": False})
+
+setup(ext_modules=extensions)
