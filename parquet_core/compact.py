@@ -64,10 +64,13 @@ _BINARY_KIND: Final = 2
 _STRUCT_KIND: Final = 3
 _LIST_KIND: Final = 4
 _MEMBER_KIND: Final = 5
+_ENCODED_KIND: Final = 6
 
 INTEGER = Kind(_INTEGER_KIND, (_BYTE, 4, 5, _I64), {})
 BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
 BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
+# A struct or list that is passed over now and decoded when it is asked for; its value is its bytes.
+ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
 
 
 def struct(fields: dict[int, Kind]) -> Kind:
@@ -106,14 +109,28 @@ def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tup
     Returns the slots and the position after the struct. Raises MalformedFile, which names `place`
     and the byte offset inside `buffer`.
     """
-    where = f"{place}: " if place else ""
     slots: Slots = [None] * spec.size
     try:
         return slots, _struct(buffer, start, spec, slots, 0)
-    except _BadBytes as bad:
-        raise MalformedFile(f"{where}{bad} of {len(buffer)}; the file is damaged") from None
-    except IndexError:
-        raise MalformedFile(f"{where}metadata ends early, after {len(buffer)} bytes; the file is cut off") from None
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, buffer, place) from None
+
+
+def decode_list(buffer: bytes, of: Kind, *, place: str = "") -> list[Any]:
+    """Decode the bytes of one list; raises MalformedFile as `decode` does."""
+    values: list[Any] = []
+    try:
+        _list(buffer, 0, of, values, 0)
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, buffer, place) from None
+    return values
+
+
+def _malformed(bad: Exception, buffer: bytes, place: str) -> MalformedFile:
+    where = f"{place}: " if place else ""
+    if isinstance(bad, _BadBytes):
+        return MalformedFile(f"{where}{bad} of {len(buffer)}; the file is damaged")
+    return MalformedFile(f"{where}metadata ends early, after {len(buffer)} bytes; the file is cut off")
 
 
 # Every function below returns the position after what it read; values go into the list it is given.
@@ -203,6 +220,10 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
             position = _list(buffer, position, kind.of, values, depth + 1)
         elif code == _MEMBER_KIND:
             position = _member(buffer, position, kind, slots, slot, depth + 1)
+        elif code == _ENCODED_KIND:
+            stop = _skip(buffer, position, wire, depth)
+            slots[slot] = buffer[position:stop]
+            position = stop
         elif code == _BOOLEAN_KIND:
             slots[slot] = wire == _TRUE
         else:
@@ -257,6 +278,10 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
             inner: Slots = [None] * of.size
             values.append(inner)
             position = _struct(buffer, position, of, inner, depth + 1)
+        elif code == _ENCODED_KIND:
+            stop = _skip(buffer, position, wire, depth)
+            values.append(buffer[position:stop])
+            position = stop
         elif code == _BOOLEAN_KIND:
             # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
             values.append(buffer[position] == _TRUE)

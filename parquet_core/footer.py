@@ -5,13 +5,15 @@ Source: `parquet.thrift` of parquet-format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from parquet_core.compact import BINARY, BOOLEAN, EMPTY, INTEGER, decode, list_of, member, struct
+from parquet_core.column_chunk import MAX_ROWS, ColumnChunk, parse_column_chunk
+from parquet_core.compact import BINARY, BOOLEAN, EMPTY, ENCODED, INTEGER, decode, decode_list, list_of, member, struct
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
-from parquet_core.spark_schema import without_spark_comparisons
+from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.storage import DataFile, Traffic, read_range
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
 SIZE_HINT = 64 << 10
-
-# Row numbers stay exact as floating point, which sums of them pass through.
-MAX_ROWS = (1 << 53) - 1
 
 TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
 
@@ -49,38 +48,10 @@ _SCHEMA_ELEMENT = struct(
         10: _LOGICAL_TYPE,
     }
 )
-_STATISTICS = struct({3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN})
-_COLUMN_META_DATA = struct(
-    {
-        1: INTEGER,  # type
-        2: list_of(INTEGER),  # encodings
-        3: list_of(BINARY),  # path_in_schema
-        5: INTEGER,  # num_values
-        7: INTEGER,  # total_compressed_size
-        9: INTEGER,  # data_page_offset
-        11: INTEGER,  # dictionary_page_offset
-        12: _STATISTICS,
-        13: list_of(struct({1: INTEGER, 2: INTEGER, 3: INTEGER})),  # encoding_stats: page type, encoding, count
-        14: INTEGER,  # bloom_filter_offset
-        15: INTEGER,  # bloom_filter_length
-        16: struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
-    }
-)
-_COLUMN_CHUNK = struct(
-    {
-        1: BINARY,  # file_path
-        3: _COLUMN_META_DATA,
-        4: INTEGER,  # offset_index_offset
-        5: INTEGER,  # offset_index_length
-        6: INTEGER,  # column_index_offset
-        7: INTEGER,  # column_index_length
-        8: member({}),  # crypto_metadata
-    }
-)
-_ROW_GROUP = struct({1: list_of(_COLUMN_CHUNK), 3: INTEGER})
+_ROW_GROUP = struct({1: list_of(ENCODED), 3: INTEGER})
 _FILE_META_DATA = struct(
     {
-        2: list_of(_SCHEMA_ELEMENT),
+        2: ENCODED,  # schema
         3: INTEGER,  # num_rows
         4: list_of(_ROW_GROUP),
         5: list_of(struct({1: BINARY, 2: BINARY})),  # key_value_metadata
@@ -88,54 +59,27 @@ _FILE_META_DATA = struct(
         7: list_of(member({TYPE_ORDER: EMPTY})),  # column_orders
     }
 )
-_SCHEMA_ONLY = struct({2: list_of(_SCHEMA_ELEMENT), 5: list_of(struct({1: BINARY, 2: BINARY}))})
-
-_DATA_PAGE, _DATA_PAGE_V2 = 0, 3
+_SCHEMA_ONLY = struct({2: ENCODED, 5: list_of(struct({1: BINARY, 2: BINARY}))})
 
 
-class ByteRange(NamedTuple):
-    """Where a structure lies in the file; `length` None when the footer does not say."""
-
-    offset: int
-    length: int | None
-
-
-class ChunkStatistics(NamedTuple):
-    """Statistics of a column chunk as written; None where the writer left a field out."""
-
-    null_count: int | None
-    min_value: bytes | None
-    max_value: bytes | None
-    min_exact: bool | None
-    max_exact: bool | None
-
-
-class ColumnChunk(NamedTuple):
-    """One column of one row group.
-
-    `num_values` counts level entries, nulls included. `data_pages` comes from the encoding
-    statistics, None without them. `value_bytes` is the unencoded size of byte array values.
-    """
-
-    num_values: int
-    compressed_bytes: int
-    first_page_offset: int
-    encodings: tuple[int, ...]
-    data_pages: int | None
-    dictionary_only: bool | None
-    statistics: ChunkStatistics | None
-    column_index: ByteRange | None
-    offset_index: ByteRange | None
-    bloom_filter: ByteRange | None
-    value_bytes: int | None
-    encrypted: bool
-
-
-class RowGroup(NamedTuple):
-    """A row group: its rows and its column chunks in the order of the schema's leaves."""
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group: its rows, and its column chunks, each decoded when it is first asked for."""
 
     num_rows: int
-    columns: tuple[ColumnChunk, ...]
+    encoded_chunks: list[bytes]
+    file: DataFile
+    place: str
+    decoded: dict[int, ColumnChunk] = field(default_factory=dict)
+
+    def chunk(self, leaf: LeafColumn) -> ColumnChunk:
+        """Return the chunk of a leaf of this file; raises MalformedFile and UnsupportedFeature."""
+        found = self.decoded.get(leaf.index)
+        if found is None:
+            place = f"{self.place}, column {leaf.name!r}"
+            found = parse_column_chunk(self.encoded_chunks[leaf.index], leaf, self.file, place=place)
+            self.decoded[leaf.index] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,30 +125,40 @@ def _read_footer_bytes(file: DataFile, traffic: Traffic, size_hint: int) -> byte
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
     slots, _ = decode(_read_footer_bytes(file, traffic, SIZE_HINT), _SCHEMA_ONLY, place=f"{file.path}: footer")
-    elements, key_values = slots
-    if elements is None:
+    schema, key_values = slots
+    if schema is None:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    return _columns(elements, _key_values(key_values), file)
+    return _columns(schema, _key_values(key_values), file)
 
 
-def _columns(elements: list[Slots], key_values: dict[str, str], file: DataFile) -> tuple[LeafColumn, ...]:
-    columns = leaf_columns([_schema_element(slots) for slots in elements], place=file.path)
-    return without_spark_comparisons(columns, key_values)
+def _columns(schema: bytes, key_values: dict[str, str], file: DataFile) -> tuple[LeafColumn, ...]:
+    try:
+        return _parse_schema(schema, key_values.get(SPARK_SCHEMA_KEY))
+    except MalformedFile as error:
+        raise MalformedFile(f"{file.path}: {error}") from None
+
+
+# The files of a table carry the same schema, byte for byte.
+@lru_cache(maxsize=64)
+def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
+    elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
+    columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
+    return without_spark_comparisons(columns, spark_schema)
 
 
 def parse_footer(data: bytes, file: DataFile) -> Footer:
     """Decode the bytes of a FileMetaData and check what everything else relies on."""
     slots, _ = decode(data, _FILE_META_DATA, place=f"{file.path}: footer")
-    elements, num_rows, groups, key_values, created_by, orders = slots
-    if elements is None or num_rows is None or groups is None:
+    schema, num_rows, groups, key_values, created_by, orders = slots
+    if schema is None or num_rows is None or groups is None:
         raise MalformedFile(f"{file.path}: the footer lacks schema, num_rows or row groups; it is damaged")
     metadata = _key_values(key_values)
-    columns = _columns(elements, metadata, file)
+    columns = _columns(schema, metadata, file)
     return Footer(
         file=file,
         num_rows=num_rows,
         columns=columns,
-        row_groups=tuple(_row_group(slots, columns, i, file) for i, slots in enumerate(groups)),
+        row_groups=tuple(_row_group(slots, len(columns), i, file) for i, slots in enumerate(groups)),
         column_orders=tuple(0 if order is None else order[0] for order in orders or ()),
         key_values=metadata,
         created_by=_text(created_by),
@@ -226,80 +180,14 @@ def _schema_element(slots: Slots) -> SchemaElement:
     )
 
 
-def _row_group(slots: Slots, columns: tuple[LeafColumn, ...], index: int, file: DataFile) -> RowGroup:
+def _row_group(slots: Slots, leaves: int, index: int, file: DataFile) -> RowGroup:
     chunks, num_rows = slots
     place = f"{file.path}: row group {index}"
-    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != len(columns):
-        raise MalformedFile(f"{place}: does not hold the {len(columns)} columns of the schema; the footer is damaged")
+    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != leaves:
+        raise MalformedFile(f"{place}: does not hold the {leaves} columns of the schema; the footer is damaged")
     if num_rows > MAX_ROWS:
         raise MalformedFile(f"{place}: claims {num_rows} rows; the footer is damaged")
-    return RowGroup(
-        num_rows,
-        tuple(
-            _column_chunk(chunk, leaf, file, f"{place}, column {leaf.index}")
-            for chunk, leaf in zip(chunks, columns, strict=True)
-        ),
-    )
-
-
-def _column_chunk(slots: Slots, leaf: LeafColumn, file: DataFile, place: str) -> ColumnChunk:
-    path, meta, oi_offset, oi_length, ci_offset, ci_length, crypto = slots
-    if path:
-        raise UnsupportedFeature(f"{place}: lies in another file ({_text(path)}); such files are not read")
-    if meta is None:
-        # An encrypted column under a plaintext footer: everything about it is unknown.
-        return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, encrypted=True)
-    physical, encodings, names, num_values, size, data_offset, dictionary_offset, *rest = meta
-    statistics, pages, bloom, bloom_length, sizes = rest
-    if num_values is None or size is None or data_offset is None or min(num_values, size, data_offset) < 0:
-        raise MalformedFile(f"{place}: lacks num_values, size or offset; the footer is damaged")
-    if size > file.size or num_values > MAX_ROWS:
-        raise MalformedFile(f"{place}: claims {size} bytes and {num_values} values; the footer is damaged")
-    # Readers that go by the path and readers that go by the position must mean the same column.
-    if physical != leaf.physical or (len(leaf.path) == 1 and [_text(name) for name in names or ()] != list(leaf.path)):
-        raise MalformedFile(f"{place}: is not the column {leaf.path!r} that the schema has there; write the file again")
-    starts_with_dictionary = dictionary_offset is not None and 0 < dictionary_offset < data_offset
-    return ColumnChunk(
-        num_values=num_values,
-        compressed_bytes=size,
-        first_page_offset=dictionary_offset if starts_with_dictionary else data_offset,
-        encodings=tuple(encodings or ()),
-        data_pages=_data_pages(pages, num_values),
-        dictionary_only=_dictionary_only(pages),
-        statistics=None if statistics is None else _statistics(statistics),
-        column_index=_byte_range(ci_offset, ci_length),
-        offset_index=_byte_range(oi_offset, oi_length),
-        bloom_filter=None if bloom is None else ByteRange(bloom, bloom_length),
-        value_bytes=None if sizes is None else sizes[0],
-        encrypted=crypto is not None,
-    )
-
-
-def _statistics(slots: Slots) -> ChunkStatistics:
-    null_count, max_value, min_value, max_exact, min_exact = slots
-    return ChunkStatistics(null_count, min_value, max_value, min_exact, max_exact)
-
-
-def _byte_range(offset: int | None, length: int | None) -> ByteRange | None:
-    return None if offset is None or length is None or offset <= 0 or length <= 0 else ByteRange(offset, length)
-
-
-def _data_page_stats(pages: list[Slots] | None) -> list[tuple[int, int]] | None:
-    if pages is None or any(None in page for page in pages):
-        return None
-    return [(encoding, count) for kind, encoding, count in pages if kind in {_DATA_PAGE, _DATA_PAGE_V2}]
-
-
-def _data_pages(pages: list[Slots] | None, num_values: int) -> int | None:
-    stats = _data_page_stats(pages)
-    count = -1 if stats is None else sum(count for _, count in stats)
-    # A page holds a value at least, but for the one page of an empty chunk.
-    return count if 0 <= count <= max(num_values, 1) else None
-
-
-def _dictionary_only(pages: list[Slots] | None) -> bool | None:
-    stats = _data_page_stats(pages)
-    return None if not stats else all(encoding in {2, 8} for encoding, _ in stats)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+    return RowGroup(num_rows, chunks, file, place)
 
 
 def _key_values(pairs: list[Slots] | None) -> dict[str, str]:

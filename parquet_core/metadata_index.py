@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
 from parquet_core.bounds import Bounds, make_bounds, without_dates_before_gregorian
+from parquet_core.column_chunk import MAX_ROWS
 from parquet_core.errors import MalformedFile
-from parquet_core.footer import MAX_ROWS, read_footer, read_schema
+from parquet_core.footer import read_footer, read_schema
 from parquet_core.page_index import (
     ColumnIndex,
     OffsetIndex,
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.footer import ByteRange, ColumnChunk, Footer
+    from parquet_core.column_chunk import ByteRange, ColumnChunk
+    from parquet_core.footer import Footer
     from parquet_core.predicate import Path
     from parquet_core.schema import LeafColumn
     from parquet_core.storage import DataFile
@@ -99,8 +101,7 @@ class MetadataIndex:
         leaf = self._leaf(int(self.file[position]), column)
         if leaf is None:
             return None
-        group = self.footers[int(self.file[position])].row_groups[int(self.ordinal[position])]
-        return group.columns[leaf.index]
+        return self.footers[int(self.file[position])].row_groups[int(self.ordinal[position])].chunk(leaf)
 
     def chunks(self, column: LeafColumn) -> list[ColumnChunk | None]:
         """Return a column's chunk in every row group."""

@@ -17,17 +17,20 @@ if TYPE_CHECKING:
 
     from parquet_core.schema import LeafColumn
 
-_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
+SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
-def without_spark_comparisons(columns: Sequence[LeafColumn], key_values: Mapping[str, str]) -> tuple[LeafColumn, ...]:
-    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on."""
-    if _SCHEMA_KEY not in key_values:
+def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str | None) -> tuple[LeafColumn, ...]:
+    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on.
+
+    `spark_schema`: what stands under SPARK_SCHEMA_KEY in the footer, None in files that Spark did not write.
+    """
+    if spark_schema is None:
         return tuple(columns)
-    reasons = _reasons(key_values[_SCHEMA_KEY])
+    reasons = _reasons(spark_schema)
     return tuple(_judge(column, reasons) for column in columns)
 
 

@@ -15,7 +15,8 @@ from parquet_core.schema import LeafColumn, SortOrder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.footer import ChunkStatistics, ColumnChunk, Footer
+    from parquet_core.column_chunk import ChunkStatistics, ColumnChunk
+    from parquet_core.footer import Footer
 
 _LEGACY_DATES = "org.apache.spark.legacyDateTime"
 _SPARK_VERSION = "org.apache.spark.version"
@@ -73,7 +74,7 @@ def row_group_bounds(column: LeafColumn, footer: Footer) -> Bounds:
     leaf = leaf_in_file(column, footer)
     if leaf is None or leaf.unsupported or column.unsupported:
         return unknown_bounds(column, rows)
-    statistics = [_credible(group.columns[leaf.index], group.num_rows) for group in footer.row_groups]
+    statistics = [_credible(group.chunk(leaf), group.num_rows) for group in footer.row_groups]
     ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
     bounds = make_bounds(
         leaf,

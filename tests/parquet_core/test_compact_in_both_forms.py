@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core import bloom, compact, footer, page_index
+from parquet_core import bloom, column_chunk, compact, footer, page_index
 from parquet_core.errors import MalformedFile
 
 SOURCE = Path(__file__).parents[2] / "parquet_core/compact.py"
@@ -45,13 +45,16 @@ def structures(tmp_path_factory):
     length = int.from_bytes(data[-8:-4], "little")
     found = [(data[-8 - length : -8], footer._FILE_META_DATA)]
     (slots, _) = compact.decode(*found[0])
-    for chunk in slots[2][0][0]:
+    found.append((slots[2][0][0][0], column_chunk._COLUMN_CHUNK))
+    found.append((b"\x19" + slots[0] + b"\x00", compact.struct({1: compact.list_of(footer._SCHEMA_ELEMENT)})))
+    for encoded in slots[2][0][0]:
+        chunk, _ = compact.decode(encoded, column_chunk._COLUMN_CHUNK)
         _, meta, oi_offset, oi_length, ci_offset, ci_length, _ = chunk
         found.append((data[ci_offset : ci_offset + ci_length], page_index._COLUMN_INDEX))
         found.append((data[oi_offset : oi_offset + oi_length], page_index._OFFSET_INDEX))
         if meta[9] is not None:
             found.append((data[meta[9] : meta[9] + 64], bloom._HEADER))
-    assert len(found) == 6
+    assert len(found) == 8
     return found
 
 
