@@ -67,7 +67,7 @@ def write_by_pyarrow(chance, table, directory):
     cut = chance.randrange(1, table.num_rows)
     for i, part in enumerate((table.slice(0, cut), table.slice(cut))):
         pq.write_table(
-            part,
+            with_required_columns(chance, part),
             directory / f"part-{i}.parquet",
             row_group_size=chance.choice([50, 100, 400]),
             max_rows_per_page=chance.choice([7, 20, 50]),
@@ -78,6 +78,14 @@ def write_by_pyarrow(chance, table, directory):
             use_dictionary=chance.random() < 0.5,
             store_decimal_as_integer=chance.random() < 0.5,
         )
+
+
+def with_required_columns(chance, table):
+    """Declare some of the columns that hold no null here as required: another file may do otherwise."""
+    fields = [
+        field.with_nullable(table.column(field.name).null_count > 0 or chance.random() < 0.5) for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 def random_leaf(chance):
