@@ -29,6 +29,10 @@ dev: $(READY)  ## open Dagster's UI on the demo's tables and history
 test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@$(PY) -m pytest $(ARGS)
 
+.PHONY: bench
+bench: $(READY)  ## measure against peers, side by side
+	@$(PY) -m benchmarks
+
 .PHONY: lint
 lint: $(READY)  ## check style, format and that the lock holds no addresses
 	@$(PY) -m ruff check

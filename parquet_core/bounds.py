@@ -43,6 +43,33 @@ class Bounds:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedBounds:
+    """What a writer says of successive containers, PLAIN-encoded; None is unknown."""
+
+    min_values: Sequence[bytes | None]
+    max_values: Sequence[bytes | None]
+    null_counts: Sequence[int | None]
+    row_counts: Sequence[int]
+
+
+def unknown_containers(row_counts: Sequence[int]) -> EncodedBounds:
+    """Stand for containers of which nothing but their rows is known."""
+    nothing = [None] * len(row_counts)
+    return EncodedBounds(nothing, nothing, nothing, row_counts)
+
+
+def decode_bounds(column: LeafColumn, parts: Sequence[EncodedBounds]) -> Bounds:
+    """Decode successive parts into one batch; the values are those of the column's type."""
+    return make_bounds(
+        column,
+        [value for part in parts for value in part.min_values],
+        [value for part in parts for value in part.max_values],
+        [count for part in parts for count in part.null_counts],
+        [count for part in parts for count in part.row_counts],
+    )
+
+
 def bounds_type(column: LeafColumn) -> pa.DataType:
     """Return the Arrow type that bounds and literals of a column are compared in."""
     return pa.binary() if column.type is None or pa.types.is_string(column.type) else column.type
@@ -86,13 +113,6 @@ def _certain(answer: pa.Array) -> pa.Array:
 
 def _without(values: pa.Array, flags: pa.Array) -> pa.Array:
     return pc.if_else(flags, pa.scalar(None, values.type), values)
-
-
-def unknown_bounds(column: LeafColumn, row_counts: Sequence[int]) -> Bounds:
-    """Return bounds of which nothing but the row counts is known."""
-    nothing = pa.nulls(len(row_counts), bounds_type(column))
-    counts = pa.nulls(len(row_counts), pa.int64())
-    return Bounds(nothing, nothing, counts, np.asarray(row_counts, dtype=np.int64))
 
 
 def without_dates_before_gregorian(bounds: Bounds) -> Bounds:

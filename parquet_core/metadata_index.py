@@ -10,21 +10,18 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
-from parquet_core.bounds import Bounds, make_bounds, without_dates_before_gregorian
+from parquet_core.bounds import Bounds, EncodedBounds, decode_bounds, unknown_containers, without_dates_before_gregorian
 from parquet_core.column_chunk import MAX_ROWS
 from parquet_core.errors import MalformedFile
 from parquet_core.footer import read_footer, read_schema
 from parquet_core.page_index import (
     ColumnIndex,
     OffsetIndex,
-    PageValues,
     page_values,
     parse_column_index,
     parse_offset_index,
-    unknown_page,
 )
 from parquet_core.partitions import partition_columns, without_overridden
 from parquet_core.statistics import (
@@ -33,7 +30,7 @@ from parquet_core.statistics import (
     may_be_rebased,
     null_counts,
     order_is_defined,
-    row_group_bounds,
+    row_group_statistics,
 )
 from parquet_core.storage import Traffic, list_data_files, read_range, read_ranges, summary_file
 
@@ -116,8 +113,14 @@ class MetadataIndex:
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return what the statistics of every row group say of a column."""
         if column.path not in self._bounds:
-            self._bounds[column.path] = _join([row_group_bounds(column, footer) for footer in self.footers])
+            parts = [row_group_statistics(column, footer) for footer in self.footers]
+            self._bounds[column.path] = self._decode(column, parts, self.footers)
         return self._bounds[column.path]
+
+    def _decode(self, column: LeafColumn, parts: list[EncodedBounds], sources: Iterable[Footer]) -> Bounds:
+        bounds = decode_bounds(column, parts)
+        rebased = any(may_be_rebased(column, footer) for footer in sources)
+        return without_dates_before_gregorian(bounds) if rebased else bounds
 
     def page_indexes(
         self, columns: Sequence[LeafColumn], positions: Positions
@@ -170,33 +173,21 @@ class MetadataIndex:
 
         A row group without a usable index counts as one page of which nothing is known.
         """
-        values: list[PageValues] = []
+        parts: list[EncodedBounds] = []
         first_rows: list[Positions] = []
-        rebased: list[bool] = []
         indexes = self.page_indexes([column], positions)
         for position, ((column_index, offset_index),) in zip(positions, indexes, strict=True):
-            entry = self._page_values(column, int(position), column_index, offset_index)
-            if isinstance(entry, str) or isinstance(offset_index, str):
-                values.append(unknown_page(int(self.row_count[position])))
-                first_rows.append(_ZERO)
-            else:
-                values.append(entry)
-                first_rows.append(offset_index.first_row)
-            rebased.append(may_be_rebased(column, self.footers[int(self.file[position])]))
-        bounds = make_bounds(
-            column,
-            [value for entry in values for value in entry.min_values],
-            [value for entry in values for value in entry.max_values],
-            [count for entry in values for count in entry.null_counts],
-            [count for entry in values for count in entry.row_counts],
-        )
-        bounds = without_dates_before_gregorian(bounds) if any(rebased) else bounds
-        pages = [len(entry.row_counts) for entry in values]
+            part = self._page_values(column, int(position), column_index, offset_index)
+            usable = not isinstance(part, str) and not isinstance(offset_index, str)
+            parts.append(part if not isinstance(part, str) else unknown_containers([int(self.row_count[position])]))
+            first_rows.append(offset_index.first_row if usable and not isinstance(offset_index, str) else _ZERO)
+        bounds = self._decode(column, parts, (self.footers[file] for file in np.unique(self.file[positions])))
+        pages = [len(part.row_counts) for part in parts]
         return PageBatch(bounds, np.repeat(np.arange(len(positions)), pages), np.concatenate(first_rows))
 
     def _page_values(
         self, column: LeafColumn, position: int, index: ColumnIndex | str, offsets: OffsetIndex | str
-    ) -> PageValues | str:
+    ) -> EncodedBounds | str:
         if isinstance(index, str):
             return index
         if isinstance(offsets, str):
@@ -245,15 +236,6 @@ class MetadataIndex:
 
 _ABSENT = "the file holds none for this column"
 _ZERO = np.zeros(1, dtype=np.int64)
-
-
-def _join(parts: list[Bounds]) -> Bounds:
-    return Bounds(
-        pa.concat_arrays([part.lower for part in parts]),
-        pa.concat_arrays([part.upper for part in parts]),
-        pa.concat_arrays([part.null_count for part in parts]),
-        np.concatenate([part.row_count for part in parts]),
-    )
 
 
 def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex:

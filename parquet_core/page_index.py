@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from parquet_core.bounds import EncodedBounds
 from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, list_of, struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -113,17 +113,7 @@ def parse_column_index(data: bytes, *, place: str) -> ColumnIndex | str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PageValues:
-    """What the index says of each page of a chunk, still encoded; None is unknown."""
-
-    min_values: Sequence[bytes | None]
-    max_values: Sequence[bytes | None]
-    null_counts: Sequence[int | None]
-    row_counts: Sequence[int]
-
-
-def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, ordered: bool) -> PageValues | str:
+def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, ordered: bool) -> EncodedBounds | str:
     """Join a chunk's two indexes; returns the reason instead when they do not fit each other.
 
     `ordered` says that bounds of this column compare as its type does; without it they are unknown.
@@ -136,13 +126,8 @@ def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, orde
         return "the column index counts more nulls in a page than it has rows, or others than its null pages"
     if not ordered:
         nothing = [None] * len(index)
-        return PageValues(nothing, nothing, counts, rows.tolist())
-    return PageValues(index.min_values, index.max_values, counts, rows.tolist())
-
-
-def unknown_page(num_rows: int) -> PageValues:
-    """Stand in for a chunk without a usable index: one page of all rows, of which nothing is known."""
-    return PageValues([None], [None], [None], [num_rows])
+        return EncodedBounds(nothing, nothing, counts, rows.tolist())
+    return EncodedBounds(index.min_values, index.max_values, counts, rows.tolist())
 
 
 def _null_counts(index: ColumnIndex, rows: NDArray[np.int64]) -> list[int | None] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.bounds import Bounds, make_bounds, unknown_bounds, without_dates_before_gregorian
+from parquet_core.bounds import EncodedBounds, unknown_containers
 from parquet_core.footer import TYPE_ORDER
 from parquet_core.schema import LeafColumn, SortOrder
 
@@ -68,22 +68,20 @@ def may_be_rebased(leaf: LeafColumn, footer: Footer) -> bool:
     return is_date(leaf) and _SPARK_VERSION not in footer.key_values
 
 
-def row_group_bounds(column: LeafColumn, footer: Footer) -> Bounds:
-    """Return the bounds of one column in each row group of one file."""
+def row_group_statistics(column: LeafColumn, footer: Footer) -> EncodedBounds:
+    """Return what may be trusted of one column's statistics in each row group of one file."""
     rows = [group.num_rows for group in footer.row_groups]
     leaf = leaf_in_file(column, footer)
     if leaf is None or leaf.unsupported or column.unsupported:
-        return unknown_bounds(column, rows)
+        return unknown_containers(rows)
     statistics = [_credible(group.chunk(leaf), group.num_rows) for group in footer.row_groups]
     ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
-    bounds = make_bounds(
-        leaf,
+    return EncodedBounds(
         [entry.min_value if entry is not None and ordered else None for entry in statistics],
         [entry.max_value if entry is not None and ordered else None for entry in statistics],
         null_counts(leaf, [None if entry is None else entry.null_count for entry in statistics]),
         rows,
     )
-    return without_dates_before_gregorian(bounds) if may_be_rebased(leaf, footer) else bounds
 
 
 def null_counts(leaf: LeafColumn, counts: Sequence[int | None]) -> Sequence[int | None]:

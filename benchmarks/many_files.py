@@ -1,0 +1,39 @@
+"""TPC-H lineitem in 1,000 files of one row group and about 31 pages a column, written by Spark."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+FILES = 1_000
+SCALE = "0.1"
+DIRECTORY = Path(".bench")
+
+
+def many_files() -> Path:
+    """Return the directory of the files, which are made once."""
+    files = DIRECTORY / "lineitem_1000"
+    if not (files / "_SUCCESS").is_file():
+        shutil.rmtree(files, ignore_errors=True)
+        _write(_generated(), files)
+    return files
+
+
+def _generated() -> Path:
+    raw = DIRECTORY / "raw"
+    program = Path(sys.executable).with_name("tpchgen-cli")
+    command = [program, "parquet", "-s", SCALE, "--tables=lineitem", f"--output-dir={raw}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return raw / "lineitem.parquet"
+
+
+def _write(source: Path, target: Path) -> None:
+    from prune_assets.spark.session import spark_session
+
+    # About 600 rows a file, so 20 rows a page.
+    options = {"parquet.page.row.count.limit": "20", "parquet.page.size.row.check.min": "10"}
+    rows = spark_session(master="local[2]").read.parquet(str(source))
+    ranged = rows.repartitionByRange(FILES, "l_shipdate", "l_orderkey").sortWithinPartitions("l_shipdate")
+    ranged.write.options(**options).parquet(str(target))
