@@ -6,7 +6,7 @@ SHELL := /bin/sh
 PY := .venv/bin/python
 READY := .venv/.ready
 PRUNE_DEMO_DIR ?= .demo
-DEMO := $(abspath $(PRUNE_DEMO_DIR))
+DEMO := $(abspath $(or $(PRUNE_DEMO_DIR),.demo))
 
 .PHONY: help
 help:  ## print this list

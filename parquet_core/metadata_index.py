@@ -183,7 +183,7 @@ class MetadataIndex:
             first_rows.append(offset_index.first_row if usable and not isinstance(offset_index, str) else _ZERO)
         bounds = self._decode(column, parts, (self.footers[file] for file in np.unique(self.file[positions])))
         pages = [len(part.row_counts) for part in parts]
-        return PageBatch(bounds, np.repeat(np.arange(len(positions)), pages), np.concatenate(first_rows))
+        return PageBatch(bounds, np.repeat(np.arange(len(positions)), pages), np.concatenate([_NO_ROWS, *first_rows]))
 
     def _page_values(
         self, column: LeafColumn, position: int, index: ColumnIndex | str, offsets: OffsetIndex | str
@@ -236,6 +236,7 @@ class MetadataIndex:
 
 _ABSENT = "the file holds none for this column"
 _ZERO = np.zeros(1, dtype=np.int64)
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex:

@@ -17,7 +17,6 @@ from parquet_core.bounds import EncodedBounds
 from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, list_of, struct
 
 if TYPE_CHECKING:
-
     import pyarrow as pa
     from numpy.typing import NDArray
 

@@ -62,6 +62,8 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     if not isinstance(table, str | os.PathLike):
         return _by_path(_stat(local_path(os.fspath(file))) for file in table)
     path = local_path(os.fspath(table))
+    if not path:
+        raise TableNotFound("the path of the table is empty; name a directory or a file")
     if not os.path.exists(path) and glob.has_magic(path):
         files = _by_path(file for match in glob.glob(path) for file in _expand(match))
     else:
@@ -93,15 +95,18 @@ def _expand(path: str) -> Iterator[DataFile]:
 
 
 def _walk(directory: str) -> Iterator[DataFile]:
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if is_hidden(entry.name):
-                continue
-            if entry.is_dir():
-                yield from _walk(entry.path)
-            elif (file := _stat(entry.path)).size:
-                # Spark reads no empty file, so an empty one is no damage either.
-                yield file
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        raise StorageFailure(f"{directory}: {error.strerror}; check who may read it") from None
+    for entry in entries:
+        if is_hidden(entry.name):
+            continue
+        if entry.is_dir():
+            yield from _walk(entry.path)
+        elif (file := _stat(entry.path)).size:
+            # Spark reads no empty file, so an empty one is no damage either.
+            yield file
 
 
 def is_hidden(name: str) -> bool:
@@ -121,7 +126,7 @@ def _stat(path: str) -> DataFile:
     except FileNotFoundError:
         raise TableNotFound(f"{path}: no such file or directory; check the path") from None
     except OSError as error:
-        raise StorageFailure(f"{path}: {error.strerror}") from None
+        raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
     return DataFile(path, status.st_size, status.st_mtime_ns)
 
 
@@ -139,7 +144,7 @@ def read_range(file: DataFile, start: int, length: int, *, purpose: str, traffic
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise StorageFailure(f"{file.path}: {error.strerror}") from None
+        raise StorageFailure(f"{file.path}: {error.strerror}; check who may read it") from None
     if len(data) != length:
         raise StorageFailure(
             f"{file.path}: {len(data)} of {length} bytes at {start}; the file changed while it was read"

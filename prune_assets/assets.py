@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -12,7 +13,6 @@ from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -33,13 +33,14 @@ class Choice:
 
 
 def build_table_asset(
-    key: dg.AssetKey,
+    key: dg.AssetKey | str | Sequence[str],
     *,
-    table: Path,
+    table: Path | str,
     layout: LayoutSpec,
     source: Callable[[SparkSession], DataFrame],
     deps: Sequence[dg.AssetKey] = (),
     description: str = "",
+    group_name: str | None = None,
     written_as: LayoutSpec | None = None,
     options: Mapping[str, str] | None = None,
 ) -> dg.AssetsDefinition:
@@ -49,11 +50,12 @@ def build_table_asset(
     to Spark's writer. The asset needs a resource `spark` (SparkSessionResource).
     """
     asked = layout if written_as is None else written_as
+    key, table = dg.AssetKey.from_coercible(key), Path(table)
 
     @dg.asset(
         key=key,
         deps=deps,
-        group_name=key.path[0],
+        group_name=group_name,
         kinds=KINDS,
         description=description,
         metadata=layout_metadata(layout, table),
@@ -71,24 +73,25 @@ def build_table_asset(
 
 def build_skip_report_asset(
     name: str,
-    table_asset: dg.AssetKey,
+    table_asset: dg.AssetKey | str | Sequence[str],
     where: str | Callable[[], Choice],
     *,
-    table: Path,
+    table: Path | str,
     sum_column: str,
-    reports: Path,
+    reports: Path | str,
     description: str = "",
+    key_prefix: str | Sequence[str] = "skip_reports",
 ) -> dg.AssetsDefinition:
     """Build an asset that plans a predicate, reads it with and without the plan and reports both.
 
-    The report goes to `reports` as `<name>.json` and `<name>.html`. `where` may be a function, for a
-    predicate that depends on the data. The asset fails when the two readings differ in their rows.
-    It needs a resource `spark` (SparkSessionResource).
+    The asset is `<key_prefix>/<name>`; the report goes to `reports` as `<name>.json` and `<name>.html`.
+    `where` may be a function, for a predicate that depends on the data. The asset fails when the two
+    readings differ in their rows. It needs a resource `spark` (SparkSessionResource).
     """
 
     @dg.asset(
-        key=dg.AssetKey(["skip_reports", name]),
-        deps=[table_asset],
+        key=dg.AssetKey(name).with_prefix(key_prefix),
+        deps=[dg.AssetKey.from_coercible(table_asset)],
         group_name="skip_reports",
         kinds=KINDS,
         description=description,
@@ -100,7 +103,7 @@ def build_skip_report_asset(
         choice = Choice(where) if isinstance(where, str) else where()
         planned = plan(str(table), where=choice.where, session=spark.session)
         compared = compare(spark.session, planned, table=str(table), where=choice.where, sum_column=sum_column)
-        paths = _save(planned.report, reports, name)
+        paths = _save(planned.report, Path(reports), name)
         if not compared.equal:
             raise dg.Failure(
                 f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",

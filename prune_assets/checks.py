@@ -29,7 +29,7 @@ MAX_SHOWN = 100
 
 
 def build_layout_checks(
-    asset_key: dg.AssetKey,
+    asset_key: "dg.AssetKey | str | Sequence[str]",
     table: "str | Path",
     layout: "LayoutSpec",
     *,
@@ -41,6 +41,7 @@ def build_layout_checks(
     A finding of severity error fails its check with `severity`, a warning fails it with WARN, which
     never blocks. A table that cannot be read fails every check and says why. Starts no Spark.
     """
+    asset_key = dg.AssetKey.from_coercible(asset_key)
 
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_layout",

@@ -82,6 +82,8 @@ def _line(error: Exception) -> str:
     said = printable(" ".join(str(error).split("\n")))
     if isinstance(error, PruneError):
         return said
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{printable(str(error.filename))}: {error.strerror}; check the place and who may use it"
     return f"{type(error).__name__}: {said}; run with {DEBUG_VARIABLE}=1 for the traceback"
 
 

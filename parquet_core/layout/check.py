@@ -11,13 +11,14 @@ from parquet_core.layout.column_indexes import check_column_indexes
 from parquet_core.layout.order import check_order
 from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.sizes import check_sizes
+from parquet_core.layout.spec import LayoutSpec
 from parquet_core.metadata_index import read_dataset
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.schema import LeafColumn
 
@@ -29,8 +30,10 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     cannot. What holds is reported too, as severity `info`. Raises LayoutError for a column that the
     table lacks, TableNotFound, MalformedFile and StorageFailure.
     """
+    if not isinstance(layout, LayoutSpec):
+        raise LayoutError(f"layout = {layout!r}: give a LayoutSpec; `prune check` reads one from a file")
     index = read_dataset(table)
-    sort_key = [find_column(name, index, "sort_by") for name in layout.sort_by]
+    sort_key = [_sort_column(name, index) for name in layout.sort_by]
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
     return [
         *check_column_indexes(index, read_values=rows),
@@ -39,6 +42,13 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
         *check_order(index, sort_key, read_rows=rows),
         *check_sizes(index, layout),
     ]
+
+
+def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
+    column = find_column(name, index, "sort_by")
+    if len(column.path) > 1:
+        raise LayoutError(f"sort_by: {name} lies inside of {column.path[0]}; a table is sorted by top-level columns")
+    return column
 
 
 def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
@@ -50,6 +60,10 @@ def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
     found = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
     if len(found) == 1:
         return found[0]
+    if any(column.name.casefold() == name.casefold() for column in index.partitions):
+        raise LayoutError(f"{place}: {name} is a partition column: its values stand in directory names, not in files")
+    if any(column.path[0].casefold() == name.casefold() for column in index.columns):
+        raise LayoutError(f"{place}: {name} is a struct, list or map; name a column of values")
     names = [column.name for column in index.columns]
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(names[:10])}"

@@ -79,7 +79,8 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
         order = boundary_order(pages.lower, pages.upper)
         if order is not BoundaryOrder.ASCENDING or _falls(pages).any():
             where = row_group_place(index, int(positions[i]), column)
-            message = f"strength pages: its {stop - start} pages are {order.name} or overlap"
+            how = "overlap" if order is BoundaryOrder.ASCENDING else f"are {order.name}"
+            message = f"strength pages: its {stop - start} pages {how}"
             return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
         single += stop - start < 2
         proven += stop - start >= 2

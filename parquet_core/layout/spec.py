@@ -38,7 +38,10 @@ class LayoutSpec:
     `sort_by`: top-level columns, ascending, nulls first. `bloom`: column to false-positive
     probability. `row_group_rows` and `page_rows` are upper limits in rows, `row_group_bytes` and
     `page_bytes` in buffered bytes; whichever is reached first ends the row group or page.
-    `files`: how many files to aim for, None to leave it to Spark.
+    `files`: how many files to aim for, None to choose by the size of the data.
+
+    A check proves order, bloom filters, column indexes and the limits in rows; the limits in bytes,
+    `files` and `compression` guide the writer and are not proven.
     """
 
     sort_by: tuple[str, ...] = ()
@@ -51,13 +54,19 @@ class LayoutSpec:
     compression: str = "zstd"
 
     def __post_init__(self) -> None:
+        sort_by: object = self.sort_by
+        if not isinstance(sort_by, list | tuple) or not all(isinstance(name, str) for name in sort_by):
+            raise LayoutError(f"sort_by = {sort_by!r}: give a list of column names, e.g. ['l_shipdate']")
         object.__setattr__(self, "sort_by", tuple(self.sort_by))
+        if not isinstance(self.bloom, dict):
+            raise LayoutError(f"bloom = {self.bloom!r}: give each column its false-positive probability, e.g. 0.01")
         for column, probability in self.bloom.items():
-            if not 0 < probability < 1:
+            if not isinstance(probability, float) or not 0 < probability < 1:
                 raise LayoutError(
-                    f"bloom[{column!r}] = {probability}: a false-positive probability lies between 0 and 1, e.g. 0.01"
+                    f"bloom[{column!r}] = {probability!r}: a false-positive probability lies between 0 and 1, e.g. 0.01"
                 )
         for name in ("page_rows", "page_bytes", "row_group_rows", "row_group_bytes", "files"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise LayoutError(f"{name} = {value}: must be at least 1")
+            optional = name in {"row_group_rows", "files"}
+            if not (value is None and optional) and (not isinstance(value, int) or value < 1):
+                raise LayoutError(f"{name} = {value!r}: must be a whole number of at least 1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ def main() -> int:
     """Run the demo; return 0 when all rows are equal, else 1; 2 for wrong use, 3 when the machine failed."""
     errors = Console(stderr=True)
     started = time.monotonic()
+    # A run that is told to end ends its Dagster run too, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         settings = DemoSettings.of()
         workspace = find_workspace()

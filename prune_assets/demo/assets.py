@@ -67,6 +67,7 @@ def _sorted_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
     return [
         build_table_asset(
             LINEITEM,
+            group_name=LINEITEM.path[0],
             table=settings.table("lineitem"),
             layout=lineitem_layout(settings.scale),
             source=lambda spark: _raw(spark, settings, "lineitem"),
@@ -75,6 +76,7 @@ def _sorted_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
         ),
         build_table_asset(
             ORDERS,
+            group_name=ORDERS.path[0],
             table=settings.table("orders"),
             layout=orders_layout(settings.scale),
             source=lambda spark: _raw(spark, settings, "orders"),
@@ -89,6 +91,7 @@ def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
     return [
         build_table_asset(
             UNSORTED,
+            group_name=UNSORTED.path[0],
             table=settings.table("lineitem_unsorted"),
             layout=layout,
             written_as=replace(layout, sort_by=()),
@@ -98,6 +101,7 @@ def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
         ),
         build_table_asset(
             LONG_STRINGS,
+            group_name=LONG_STRINGS.path[0],
             table=settings.table("long_strings"),
             layout=long_strings_layout(),
             source=lambda spark: _long_strings(spark, settings),

@@ -35,7 +35,9 @@ class DemoSettings:
             raise WrongUse(
                 f"{SCALE_VARIABLE}={text}: the scale is a number from 0.001 to 1000, e.g. {SCALE_VARIABLE}=1"
             )
-        return cls(Path(environment.get(DIRECTORY_VARIABLE, ".demo")).absolute(), scale)
+        # Set but empty means the default: the current directory is no place for tables and histories.
+        directory = environment.get(DIRECTORY_VARIABLE, "").strip()
+        return cls(Path(directory or ".demo").absolute(), scale)
 
     @property
     def generated(self) -> Path:

@@ -72,8 +72,16 @@ def print_summary(console: Console, results: list[Result], failed_checks: list[t
         console.print(f"[bold]{result.name}[/]: {escape(result.report['predicate'])}", highlight=False, soft_wrap=True)
     for line in _lookup_lines(results):
         console.print(line, highlight=False, soft_wrap=True)
+    console.print(_WHAT_TO_SEE, highlight=False, soft_wrap=True)
     for where, why in failed_checks:
-        console.print(f"check failed: [bold]{where}[/]: {escape(why)}", highlight=False, soft_wrap=True)
+        meant = " (as it should: the table is broken on purpose)" if where.startswith("broken/") else ""
+        console.print(f"check failed{meant}: [bold]{where}[/]: {escape(why)}", highlight=False, soft_wrap=True)
+
+
+_WHAT_TO_SEE = (
+    "Where the rows that Spark scanned are the same with and without the plan, Spark skips by itself what the layout "
+    "lets it, and the plan says so beforehand. An OR across columns is where Spark alone skips nothing."
+)
 
 
 def _cells(result: Result) -> Iterator[str]:

@@ -39,8 +39,9 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     uncounted = np.zeros(len(index), np.bool_)
     for column in columns:
         chunks = index.chunks(column)
-        size += [0 if chunk is None else chunk.compressed_bytes for chunk in chunks]
-        pages += [0 if chunk is None or chunk.data_pages is None else chunk.data_pages for chunk in chunks]
+        size += np.array([0 if chunk is None else chunk.compressed_bytes for chunk in chunks], np.int64)
+        counts = [0 if chunk is None or chunk.data_pages is None else chunk.data_pages for chunk in chunks]
+        pages += np.array(counts, np.int64)
         uncounted |= np.array([chunk is not None and chunk.data_pages is None for chunk in chunks], np.bool_)
     pages[uncounted] = -1
     return Sizes(size, pages)

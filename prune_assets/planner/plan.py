@@ -98,6 +98,8 @@ def plan(
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
+    if not isinstance(where, str):
+        raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL")
     started = time.perf_counter()
     semantics = _semantics(session)
     index = read_dataset(table)

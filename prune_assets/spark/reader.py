@@ -64,9 +64,12 @@ def _check_plan(plan: Plan, table: Table, where: str, semantics: SparkSemantics)
 
 
 def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
-    """Open the surviving files with the schema that the whole table has."""
+    """Open the surviving files with the schema that the whole table has.
+
+    Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
+    """
     base = _base_path(table)
-    survivors = [escaped(file.path) for file in plan.surviving_files]
+    survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
     if plan.index.partitions and base is None:
         # Of several directories each has partition columns of its own: only Spark sorts them out.
         return spark.read.parquet(*_patterns(table))
@@ -75,7 +78,7 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
         schema = spark.read.parquet(*_patterns(table)).schema
     else:
         # Spark takes the schema of the first file by path, and so does the plan.
-        schema = spark.read.parquet(escaped(plan.index.files[0].path)).schema
+        schema = spark.read.parquet(escaped(os.path.abspath(plan.index.files[0].path))).schema
     if not survivors:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
@@ -119,14 +122,14 @@ def escaped(path: str) -> str:
 
 def _patterns(table: Table) -> list[str]:
     if isinstance(table, str | os.PathLike):
-        path = local_path(os.fspath(table))
-        return [escaped(path) if os.path.exists(path) else path]  # noqa: PTH110 - a URI later
-    return [escaped(local_path(os.fspath(file))) for file in table]
+        path = os.path.abspath(local_path(os.fspath(table)))
+        return [escaped(path) if os.path.exists(path) else path]
+    return [escaped(os.path.abspath(local_path(os.fspath(file)))) for file in table]
 
 
 def _base_path(table: Table) -> str | None:
     """Return the directory whose `column=value` parts make partition columns; None when files were named."""
     if not isinstance(table, str | os.PathLike):
         return None
-    path = local_path(os.fspath(table))
-    return path if os.path.isdir(path) else None  # noqa: PTH112 - a URI later
+    path = os.path.abspath(local_path(os.fspath(table)))
+    return path if os.path.isdir(path) else None

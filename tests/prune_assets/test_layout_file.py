@@ -52,7 +52,7 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
         ("page_rows: 1.5", "page_rows = 1.5: expected int, got float"),
         ("page_rows: true", "page_rows = True: expected int, got bool"),
         ("page_rows: null", "page_rows = None: expected int, got null"),
-        ("page_rows: 0", "page_rows = 0: must be at least 1"),
+        ("page_rows: 0", "page_rows = 0: must be a whole number of at least 1"),
         ("page_rows: '20000'", "YAML takes this for text: write it in full, without quotes"),
         ("sort_by: day", "sort_by = 'day': expected array, got str"),
         ("sort_by: [a, 1]", "sort_by = ['a', 1]: expected str, got int - at sort_by[1]"),

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import LayoutError
+from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted
 from parquet_core.layout.overlap import overlap_depth
@@ -212,3 +212,40 @@ def test_overlap_depth_counts_the_intervals_at_an_average_begin():
 
     assert overlap_depth(np.array([0, 0, 0]), np.array([9, 9, 9])) == 3
     assert overlap_depth(np.array([0, 3, 6]), np.array([3, 6, 9])) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sort_by": "id"}, "give a list of column names"),
+        ({"sort_by": [1]}, "give a list of column names"),
+        ({"bloom": ["id"]}, "give each column its false-positive probability"),
+        ({"bloom": {"id": 1.5}}, "lies between 0 and 1"),
+        ({"bloom": {"id": "0.1"}}, "lies between 0 and 1"),
+        ({"page_rows": "5"}, "a whole number of at least 1"),
+        ({"page_rows": None}, "a whole number of at least 1"),
+        ({"files": 0}, "a whole number of at least 1"),
+    ],
+)
+def test_a_layout_of_wrong_types_is_refused(arguments, message):
+    with pytest.raises(LayoutError, match=message):
+        LayoutSpec(**arguments)
+
+
+def test_columns_that_a_table_cannot_be_sorted_by_are_named(table):
+    (table / "p=1").mkdir()
+    pq.write_table(pa.table({"st": [{"a": 1}], "id": [1]}), table / "p=1/0.parquet")
+    for name, message in (("st", "is a struct"), ("st.a", "lies inside of st"), ("p", "is a partition column")):
+        with pytest.raises(LayoutError, match=message):
+            check(table, layout=LayoutSpec(sort_by=[name]))
+    with pytest.raises(LayoutError, match="give a LayoutSpec"):
+        check(table, layout={"sort_by": ["id"]})
+
+
+def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("parquet_core.storage.os.scandir", refuse)
+    with pytest.raises(StorageFailure, match=r"/t: Permission denied; check who may read it"):
+        check(table, layout=LayoutSpec())

@@ -215,6 +215,17 @@ def test_unsigned_numbers_beyond_long_are_handed_over(spark, tmp_path):
     assert len(same_rows(spark, tmp_path, "x = 2 OR u = 0")) == 1
 
 
+def test_a_table_without_rows(spark, tmp_path):
+    layout = pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01})
+    pr.write(spark.range(5).limit(0), tmp_path / "t", layout=layout)
+    assert len(same_rows(spark, tmp_path / "t", "id = 3 OR id < 2")) == 0
+    report = plan(tmp_path / "t", where="id = 3").report
+    assert (report.total.files, report.total.rows, report.kept.bytes) == (0, 0, 0)
+    assert report.to_html()
+    assert str(report)
+    assert {finding.severity for finding in pr.check(tmp_path / "t", layout=layout)} == {pr.Severity.INFO}
+
+
 def test_merged_schemas_are_refused(spark, tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")

@@ -1,0 +1,49 @@
+"""What the README shows, run as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import dagster as dg
+import msgspec
+import pytest
+import yaml
+
+from parquet_core.layout.spec import LayoutSpec
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_definitions_for_tables_of_your_own_load():
+    (source,) = [block for block in blocks("python") if "dg.Definitions" in block]
+    names = {}
+    exec(compile(source, "README.md", "exec"), names)
+    keys = {key.to_user_string() for key in names["defs"].resolve_all_asset_keys()}
+    assert keys == {"events", "skip_reports/one_day"}
+    dg.Definitions.validate_loadable(names["defs"])
+
+
+def test_the_layout_is_one():
+    (text,) = blocks("yaml")
+    assert msgspec.convert(yaml.safe_load(text), LayoutSpec).sort_by == ("l_shipdate",)
+
+
+@pytest.mark.spark
+def test_the_python_example_runs(spark, tmp_path, monkeypatch):
+    (source,) = [block for block in blocks("python") if "pr.plan" in block]
+    generated = tmp_path / ".demo/generated/sf0.1/lineitem.parquet"
+    rows = spark.sql(
+        "SELECT id AS l_orderkey, date_add(DATE '1993-12-01', cast(id % 60 AS int)) AS l_shipdate FROM range(600)"
+    )
+    rows.coalesce(1).write.parquet(str(generated))
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    # Java's current directory stays where it was started.
+    exec(compile(source.replace('".demo/', f'"{tmp_path}/.demo/'), "README.md", "exec"), names)
+    assert names["df"].count() == 30
+    assert names["plan"].report.kept.rows <= names["plan"].report.total.rows
