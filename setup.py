@@ -1,11 +1,6 @@
 """Compile the hot loop where Cython and a compiler are there; without them the same source runs as Python."""
 
-from __future__ import annotations
-
-import sys
-
 from setuptools import Extension, setup
-from setuptools.command.build_ext import build_ext
 
 try:
     from Cython.Build import cythonize
@@ -17,16 +12,4 @@ else:
     for extension in extensions:
         extension.optional = True  # cythonize does not hand it on
 
-
-class BuildWherePossible(build_ext):
-    """Go on without machine code when the compiler is missing or fails, whatever it raises."""
-
-    def build_extension(self, ext: Extension) -> None:
-        """Compile one extension, or say that it stays Python."""
-        try:
-            super().build_extension(ext)
-        except Exception as error:  # noqa: BLE001 - `optional` alone lets a missing compiler's OSError through
-            print(f"{ext.name} stays Python: {error}", file=sys.stderr)  # noqa: T201 - a build has no other voice
-
-
-setup(ext_modules=extensions, cmdclass={"build_ext": BuildWherePossible})
+setup(ext_modules=extensions)
