@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -187,4 +188,10 @@ def _decimals(
 ) -> pa.Array:
     words = np.ascontiguousarray(np.column_stack([low, high]).astype("<i8"))
     validity = pa.array(valid).buffers()[1]
-    return pa.Array.from_buffers(target, len(valid), [validity, pa.py_buffer(words.tobytes())])
+    stored = pa.Array.from_buffers(target, len(valid), [validity, pa.py_buffer(words.tobytes())])
+    # Predicates count on the declared precision; a value beyond it, which Spark may read, must not look bounded.
+    largest = Decimal((0, (9,) * target.precision, -target.scale))
+    beyond = pc.or_(
+        pc.greater(stored, pa.scalar(largest, target)), pc.less(stored, pa.scalar(largest.copy_negate(), target))
+    )
+    return _without(stored, _certain(beyond))

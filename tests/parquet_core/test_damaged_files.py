@@ -226,6 +226,23 @@ def test_bounds_that_contradict_themselves_are_unknown(low, high, nulls, expecte
     assert found == expected, why
 
 
+@pytest.mark.parametrize("physical", [Physical.INT32, Physical.INT64, Physical.FIXED_LEN_BYTE_ARRAY])
+def test_decimals_beyond_their_precision_are_unknown(physical):
+    """`x > 1000` on decimal(5,2) is taken to hold for no value, so a larger one must not be bounded away."""
+    width, order = {Physical.INT32: (4, "little"), Physical.INT64: (8, "little")}.get(physical, (9, "big"))
+    column = LeafColumn(("a",), 0, physical, pa.decimal128(5, 2), SortOrder.SIGNED, type_length=width)
+    for unscaled, known in ((99_999, True), (-99_999, True), (100_000, False), (-100_000, False)):
+        encoded = unscaled.to_bytes(width, order, signed=True)
+        bounds = make_bounds(column, [encoded], [encoded], [0], [10])
+        assert bounds.lower.is_valid().to_pylist() == bounds.upper.is_valid().to_pylist() == [known]
+    widest = LeafColumn(
+        ("a",), 0, Physical.FIXED_LEN_BYTE_ARRAY, pa.decimal128(38, 37), SortOrder.SIGNED, type_length=16
+    )
+    for unscaled, known in ((10**38 - 1, True), (-(10**38) + 1, True), (10**38, False)):
+        encoded = unscaled.to_bytes(16, "big", signed=True)
+        assert make_bounds(widest, [encoded], [encoded], [0], [1]).lower.is_valid().to_pylist() == [known]
+
+
 @pytest.mark.parametrize(
     "schema",
     [
