@@ -24,6 +24,7 @@ _COLUMN_META_DATA = struct(
         1: INTEGER,  # type
         2: list_of(INTEGER),  # encodings
         3: list_of(BINARY),  # path_in_schema
+        4: INTEGER,  # codec
         5: INTEGER,  # num_values
         7: INTEGER,  # total_compressed_size
         9: INTEGER,  # data_page_offset
@@ -69,7 +70,8 @@ class ChunkStatistics(NamedTuple):
 class ColumnChunk(NamedTuple):
     """One column of one row group.
 
-    `num_values` counts level entries, nulls included. `data_pages` comes from the encoding
+    `num_values` counts level entries, nulls included. `codec` numbers the compression as parquet.thrift
+    does. `data_pages` comes from the encoding
     statistics, None without them. `value_bytes` is the unencoded size of byte array values.
     """
 
@@ -77,6 +79,7 @@ class ColumnChunk(NamedTuple):
     compressed_bytes: int
     first_page_offset: int
     encodings: tuple[int, ...]
+    codec: int | None
     data_pages: int | None
     dictionary_only: bool | None
     statistics: ChunkStatistics | None
@@ -100,8 +103,8 @@ def parse_column_chunk(data: bytes, leaf: LeafColumn, file: DataFile, *, place: 
         )
     if meta is None:
         # An encrypted column under a plaintext footer: everything about it is unknown.
-        return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, encrypted=True)
-    physical, encodings, names, num_values, size, data_offset, dictionary_offset, *rest = meta
+        return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, None, encrypted=True)
+    physical, encodings, names, codec, num_values, size, data_offset, dictionary_offset, *rest = meta
     statistics, pages, bloom, bloom_length, sizes = rest
     if num_values is None or size is None or data_offset is None or min(num_values, size, data_offset) < 0:
         raise MalformedFile(f"{place}: lacks num_values, size or offset; the footer is damaged")
@@ -116,6 +119,7 @@ def parse_column_chunk(data: bytes, leaf: LeafColumn, file: DataFile, *, place: 
         compressed_bytes=size,
         first_page_offset=dictionary_offset if starts_with_dictionary else data_offset,
         encodings=tuple(encodings or ()),
+        codec=codec,
         data_pages=_data_pages(pages, num_values),
         dictionary_only=_dictionary_only(pages),
         statistics=None if statistics is None else _statistics(statistics),

@@ -52,8 +52,8 @@ def structures(tmp_path_factory):
         _, meta, oi_offset, oi_length, ci_offset, ci_length, _ = chunk
         found.append((data[ci_offset : ci_offset + ci_length], page_index._COLUMN_INDEX))
         found.append((data[oi_offset : oi_offset + oi_length], page_index._OFFSET_INDEX))
-        if meta[9] is not None:
-            found.append((data[meta[9] : meta[9] + 64], bloom._HEADER))
+        if meta[10] is not None:
+            found.append((data[meta[10] : meta[10] + 64], bloom._HEADER))
     assert len(found) == 8
     return found
 
