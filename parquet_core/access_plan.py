@@ -38,6 +38,10 @@ class RangeList:
         first, last = np.searchsorted(self.row_group, [position, position + 1])
         return np.column_stack([self.start[first:last], self.stop[first:last]])
 
+    def as_dataset_rows(self, base: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the ranges, shape (n, 2), counted over the dataset; `base` is the first row of each row group."""
+        return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])
+
     def row_totals(self, count: int) -> NDArray[np.int64]:
         """Return the rows inside the ranges of each of `count` row groups."""
         totals = np.bincount(self.row_group, weights=self.stop - self.start, minlength=count)

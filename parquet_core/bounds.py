@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,10 @@ class Bounds:
     def take(self, indices: NDArray[np.int64]) -> Bounds:
         """Return the bounds of the containers at these indices."""
         return Bounds(
-            self.lower.take(indices), self.upper.take(indices), self.null_count.take(indices), self.row_count[indices]
+            self.lower.take(indices),
+            self.upper.take(indices),
+            self.null_count.take(indices),
+            self.row_count[np.asarray(pc.fill_null(indices, 0)) if isinstance(indices, pa.Array) else indices],
         )
 
 
@@ -195,3 +198,31 @@ def _decimals(
         pc.greater(stored, pa.scalar(largest, target)), pc.less(stored, pa.scalar(largest.copy_negate(), target))
     )
     return _without(stored, _certain(beyond))
+
+
+def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
+    """Stand for containers of which nothing but their rows is known."""
+    nothing = pa.nulls(len(row_count), bounds_type(column))
+    return Bounds(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
+
+
+def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
+    """Put bounds at the containers `at`; of the others nothing but their rows is known."""
+    if len(at) == len(row_count):
+        return bounds
+    source = np.full(len(row_count), -1, np.int64)
+    source[at] = np.arange(len(at))
+    return replace(bounds.take(pa.array(source, mask=source < 0)), row_count=row_count)
+
+
+def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """Join the bounds of successive containers."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Bounds)}
+    return Bounds(
+        **{
+            name: np.concatenate(found) if name == "row_count" else pa.concat_arrays(found)
+            for name, found in arrays.items()
+        }
+    )

@@ -1,24 +1,54 @@
-"""A column chunk: what the footer says of one column in one row group.
+"""Column chunks: what the footer says of one column in successive row groups.
 
 Source: `parquet.thrift` of parquet-format.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, list_of, member, struct
+import numpy as np
+
+from parquet_core.compact import (
+    BINARY,
+    BOOLEAN,
+    ENCODED,
+    INTEGER,
+    MISSING,
+    decode_lists,
+    decode_table,
+    list_of,
+    struct,
+)
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.plain import PlainValues
+from parquet_core.statistics import WrittenStatistics
 
 if TYPE_CHECKING:
-    from parquet_core.compact import Slots
-    from parquet_core.schema import LeafColumn
-    from parquet_core.storage import DataFile
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.compact import Table
+
+    Numbers = NDArray[np.int64]
 
 # Row numbers stay exact as floating point, which sums of them pass through.
 MAX_ROWS = (1 << 53) - 1
 
-_STATISTICS = struct({3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN})
+_STATISTICS = struct(
+    {
+        1: BINARY,  # max, deprecated
+        2: BINARY,  # min, deprecated
+        3: INTEGER,  # null_count
+        5: BINARY,  # max_value
+        6: BINARY,  # min_value
+        7: BOOLEAN,  # is_max_value_exact
+        8: BOOLEAN,  # is_min_value_exact
+        9: INTEGER,  # nan_count
+    }
+)
 _COLUMN_META_DATA = struct(
     {
         1: INTEGER,  # type
@@ -30,7 +60,7 @@ _COLUMN_META_DATA = struct(
         9: INTEGER,  # data_page_offset
         11: INTEGER,  # dictionary_page_offset
         12: _STATISTICS,
-        13: list_of(struct({1: INTEGER, 2: INTEGER, 3: INTEGER})),  # encoding_stats: page type, encoding, count
+        13: ENCODED,  # encoding_stats
         14: INTEGER,  # bloom_filter_offset
         15: INTEGER,  # bloom_filter_length
         16: struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
@@ -44,10 +74,12 @@ _COLUMN_CHUNK = struct(
         5: INTEGER,  # offset_index_length
         6: INTEGER,  # column_index_offset
         7: INTEGER,  # column_index_length
-        8: member({}),  # crypto_metadata
+        8: ENCODED,  # crypto_metadata
     }
 )
+_ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # page type, encoding, count
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
+_DICTIONARY_ENCODINGS = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 
 
 class ByteRange(NamedTuple):
@@ -57,32 +89,23 @@ class ByteRange(NamedTuple):
     length: int | None
 
 
-class ChunkStatistics(NamedTuple):
-    """Statistics of a column chunk as written; None where the writer left a field out."""
-
-    null_count: int | None
-    min_value: bytes | None
-    max_value: bytes | None
-    min_exact: bool | None
-    max_exact: bool | None
-
-
 class ColumnChunk(NamedTuple):
     """One column of one row group.
 
     `num_values` counts level entries, nulls included. `codec` numbers the compression as parquet.thrift
-    does. `data_pages` comes from the encoding
-    statistics, None without them. `value_bytes` is the unencoded size of byte array values.
+    does. `data_pages` comes from the encoding statistics, None without them. `value_bytes` is the
+    unencoded size of byte array values.
     """
 
     num_values: int
     compressed_bytes: int
     first_page_offset: int
+    data_page_offset: int
     encodings: tuple[int, ...]
     codec: int | None
     data_pages: int | None
     dictionary_only: bool | None
-    statistics: ChunkStatistics | None
+    has_bounds: bool
     column_index: ByteRange | None
     offset_index: ByteRange | None
     bloom_filter: ByteRange | None
@@ -90,69 +113,286 @@ class ColumnChunk(NamedTuple):
     encrypted: bool
 
 
-def parse_column_chunk(data: bytes, leaf: LeafColumn, file: DataFile, *, place: str) -> ColumnChunk:
-    """Decode the bytes of a ColumnChunk of this leaf.
+@dataclass(frozen=True, slots=True)
+class ColumnChunks:
+    """One column in successive row groups, an array for each fact; negative is unknown or absent.
 
-    Raises MalformedFile for one that cannot be, UnsupportedFeature for one that lies in another file.
+    `present`: the footer describes such a chunk; it does not where the column is encrypted. `encodings` has
+    bit e for encoding e. The ranges have shape (chunks, 2): offset and length in bytes.
     """
-    slots, _ = decode(data, _COLUMN_CHUNK, place=place)
-    path, meta, oi_offset, oi_length, ci_offset, ci_length, crypto = slots
-    if path:
-        raise UnsupportedFeature(
-            f"{place}: lies in another file ({path.decode(errors='replace')!r}); such files are not read"
+
+    present: NDArray[np.bool_]
+    encrypted: NDArray[np.bool_]
+    num_values: Numbers
+    compressed_bytes: Numbers
+    first_page_offset: Numbers
+    data_page_offset: Numbers
+    codec: Numbers
+    encodings: Numbers
+    data_pages: Numbers
+    dictionary_only: NDArray[np.int8]
+    has_bounds: NDArray[np.bool_]
+    column_index: Numbers
+    offset_index: Numbers
+    bloom_filter: Numbers
+    value_bytes: Numbers
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    def scattered(self, at: Numbers, count: int) -> ColumnChunks:
+        """Return `count` chunks of which these are the ones at `at`, and the others are absent."""
+        if len(at) == count:
+            return self
+        whole = absent_chunks(count)
+        return ColumnChunks(*(_put(getattr(whole, f.name), at, getattr(self, f.name)) for f in fields(self)))
+
+    def chunk(self, i: int) -> ColumnChunk | None:
+        """Return one of them; None where there is none."""
+        if not (self.present[i] or self.encrypted[i]):
+            return None
+        return ColumnChunk(
+            num_values=int(self.num_values[i]),
+            compressed_bytes=int(self.compressed_bytes[i]),
+            first_page_offset=int(self.first_page_offset[i]),
+            data_page_offset=int(self.data_page_offset[i]),
+            encodings=tuple(bit for bit in range(63) if int(self.encodings[i]) >> bit & 1),
+            codec=_known(self.codec[i]),
+            data_pages=_known(self.data_pages[i]),
+            dictionary_only=None if self.dictionary_only[i] < 0 else bool(self.dictionary_only[i]),
+            has_bounds=bool(self.has_bounds[i]),
+            column_index=_byte_range(self.column_index[i]),
+            offset_index=_byte_range(self.offset_index[i]),
+            bloom_filter=_byte_range(self.bloom_filter[i]),
+            value_bytes=_known(self.value_bytes[i]),
+            encrypted=bool(self.encrypted[i]),
         )
-    if meta is None:
-        # An encrypted column under a plaintext footer: everything about it is unknown.
-        return ColumnChunk(0, 0, 0, (), None, None, None, None, None, None, None, None, encrypted=True)
-    physical, encodings, names, codec, num_values, size, data_offset, dictionary_offset, *rest = meta
-    statistics, pages, bloom, bloom_length, sizes = rest
-    if num_values is None or size is None or data_offset is None or min(num_values, size, data_offset) < 0:
-        raise MalformedFile(f"{place}: lacks num_values, size or offset; the footer is damaged")
-    if size > file.size or num_values > MAX_ROWS:
-        raise MalformedFile(f"{place}: claims {size} bytes and {num_values} values; the footer is damaged")
-    # Readers that go by the path and readers that go by the position must mean the same column.
-    if physical != leaf.physical or (len(leaf.path) == 1 and names != [leaf.path[0].encode()]):
-        raise MalformedFile(f"{place}: is not the column {leaf.path!r} that the schema has there; write the file again")
-    starts_with_dictionary = dictionary_offset is not None and 0 < dictionary_offset < data_offset
-    return ColumnChunk(
-        num_values=num_values,
-        compressed_bytes=size,
-        first_page_offset=dictionary_offset if starts_with_dictionary else data_offset,
-        encodings=tuple(encodings or ()),
-        codec=codec,
-        data_pages=_data_pages(pages, num_values),
-        dictionary_only=_dictionary_only(pages),
-        statistics=None if statistics is None else _statistics(statistics),
-        column_index=_byte_range(ci_offset, ci_length),
-        offset_index=_byte_range(oi_offset, oi_length),
-        bloom_filter=None if bloom is None else ByteRange(bloom, bloom_length),
-        value_bytes=None if sizes is None else sizes[0],
-        encrypted=crypto is not None,
+
+
+def _put(into: NDArray[Any], at: Numbers, values: NDArray[Any]) -> NDArray[Any]:
+    copy = into.copy()
+    copy[at] = values
+    return copy
+
+
+def concat_chunks(parts: Sequence[ColumnChunks]) -> ColumnChunks:
+    """Join the chunks of successive batches of files."""
+    return ColumnChunks(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ColumnChunks)))
+
+
+def _known(number: np.int64) -> int | None:
+    return None if number < 0 else int(number)
+
+
+def _byte_range(pair: Numbers) -> ByteRange | None:
+    return None if pair[0] <= 0 else ByteRange(int(pair[0]), _known(pair[1]))
+
+
+def absent_chunks(count: int) -> ColumnChunks:
+    """Stand for chunks of a column that the files lack."""
+    no, nothing = np.zeros(count, np.bool_), np.full(count, -1, np.int64)
+    nowhere = np.full((count, 2), -1, np.int64)
+    zero = np.zeros(count, np.int64)
+    return ColumnChunks(
+        present=no,
+        encrypted=no,
+        num_values=zero,
+        compressed_bytes=zero,
+        first_page_offset=nothing,
+        data_page_offset=nothing,
+        codec=nothing,
+        encodings=zero,
+        data_pages=zero,
+        dictionary_only=nothing.astype(np.int8),
+        has_bounds=no,
+        column_index=nowhere,
+        offset_index=nowhere,
+        bloom_filter=nowhere,
+        value_bytes=nothing,
     )
 
 
-def _statistics(slots: Slots) -> ChunkStatistics:
-    null_count, max_value, min_value, max_exact, min_exact = slots
-    return ChunkStatistics(null_count, min_value, max_value, min_exact, max_exact)
+@dataclass(frozen=True, slots=True)
+class ChunkRanges:
+    """Where the footers of successive row groups describe one column, and what must be true of it.
+
+    `start` and `stop` are bytes of `buffer`; `physical` the type by the schema; `file_size` in bytes.
+    `path`: the column's. `place` names a chunk by its number, for messages.
+    """
+
+    buffer: bytes
+    start: Numbers
+    stop: Numbers
+    physical: Numbers
+    row_count: Numbers
+    file_size: Numbers
+    path: tuple[str, ...]
+    place: Callable[[int], str]
 
 
-def _byte_range(offset: int | None, length: int | None) -> ByteRange | None:
-    return None if offset is None or length is None or offset <= 0 or length <= 0 else ByteRange(offset, length)
+def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStatistics]:
+    """Decode the chunks of one column, and their statistics as written.
+
+    Raises MalformedFile for one that cannot be, UnsupportedFeature for one that lies in another file.
+    """
+    table = _as_rows(
+        decode_table(ranges.buffer, ranges.start, ranges.stop, _COLUMN_CHUNK, place=ranges.place), _COLUMN_CHUNK.width
+    )
+    described = _field(table, 3) != MISSING
+    _refuse_other_files(ranges, table)
+    _refuse_impossible(ranges, table, described)
+    encrypted = (_field(table, 8) != MISSING) | ~described
+    chunks = _chunks(ranges, table, described, encrypted)
+    return chunks, _statistics(ranges, table, chunks)
 
 
-def _data_page_stats(pages: list[Slots] | None) -> list[tuple[int, int]] | None:
-    if pages is None or any(None in page for page in pages):
-        return None
-    return [(encoding, count) for kind, encoding, count in pages if kind in {_DATA_PAGE, _DATA_PAGE_V2}]
+def _as_rows(table: Table, width: int) -> Numbers:
+    return np.frombuffer(table, np.int64).reshape(-1, width)
 
 
-def _data_pages(pages: list[Slots] | None, num_values: int) -> int | None:
-    stats = _data_page_stats(pages)
-    count = -1 if stats is None else sum(count for _, count in stats)
+def _field(table: Numbers, *path: int) -> Numbers:
+    return table[:, _COLUMN_CHUNK.offset(*path)]
+
+
+def _bytes(ranges: ChunkRanges, table: Numbers, *path: int) -> PlainValues:
+    at = _COLUMN_CHUNK.offset(*path)
+    # Copies: the table would be kept alive by its columns.
+    return PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at].copy(), table[:, at + 1].copy())
+
+
+def _refuse_other_files(ranges: ChunkRanges, table: Numbers) -> None:
+    elsewhere = np.flatnonzero(table[:, _COLUMN_CHUNK.offset(1) + 1] > 0)
+    if len(elsewhere):
+        first = int(elsewhere[0])
+        start, length = table[first, _COLUMN_CHUNK.offset(1) :][:2]
+        path = ranges.buffer[start : start + length].decode(errors="replace")
+        raise UnsupportedFeature(f"{ranges.place(first)}: lies in another file ({path!r}); such files are not read")
+
+
+def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[np.bool_]) -> None:
+    num_values, size, offset = (_field(table, 3, field) for field in (5, 7, 9))
+    for wrong, message in (
+        ((num_values < 0) | (size < 0) | (offset < 0), "lacks num_values, size or offset; the footer is damaged"),
+        (
+            (size > ranges.file_size) | (num_values > MAX_ROWS),
+            "claims more bytes than the file has, or too many values; the footer is damaged",
+        ),
+        # Readers that go by the path and readers that go by the position must mean the same column.
+        (
+            (_field(table, 3, 1) != ranges.physical) | ~_path_agrees(ranges, table),
+            f"is not the column {ranges.path!r} that the schema has there; write the file again",
+        ),
+    ):
+        found = np.flatnonzero(wrong & described)
+        if len(found):
+            raise MalformedFile(f"{ranges.place(int(found[0]))}: {message}")
+
+
+def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
+    """Tell which chunks name the path of the column, by the bytes that such a list of strings has."""
+    at = _COLUMN_CHUNK.offset(3, 3)
+    written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at], table[:, at + 1])
+    if len(ranges.path) > 1:
+        return written.valid  # writers spell the inner levels of lists and maps in several ways
+    name = ranges.path[0].encode()
+    expected = b"\x18" + _varint(len(name)) + name
+    values, valid = written.fixed(len(expected))
+    agrees: NDArray[np.bool_] = valid & np.all(values == np.frombuffer(expected, np.uint8), axis=1)
+    return agrees
+
+
+def _varint(number: int) -> bytes:
+    parts = []
+    while number >= 0x80:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*parts, number])
+
+
+def _chunks(
+    ranges: ChunkRanges, table: Numbers, described: NDArray[np.bool_], encrypted: NDArray[np.bool_]
+) -> ColumnChunks:
+    def or_zero(*path: int) -> Numbers:
+        return np.where(described, _field(table, *path), 0)
+
+    data_offset, dictionary_offset = or_zero(3, 9), or_zero(3, 11)
+    has_dictionary = (dictionary_offset > 0) & (dictionary_offset < data_offset)
+    data_pages, dictionary_only = _encoding_stats(ranges, table)
+    filters = np.stack([_field(table, 3, 14), _field(table, 3, 15)], axis=1)
+    return ColumnChunks(
+        present=described & ~encrypted,
+        encrypted=encrypted,
+        num_values=or_zero(3, 5),
+        compressed_bytes=or_zero(3, 7),
+        first_page_offset=np.where(has_dictionary, dictionary_offset, data_offset),
+        data_page_offset=data_offset,
+        codec=_field(table, 3, 4).copy(),
+        encodings=_encodings(ranges, table),
+        data_pages=data_pages,
+        dictionary_only=dictionary_only,
+        has_bounds=(_field(table, 3, 12, 5) >= 0) & (_field(table, 3, 12, 6) >= 0),
+        column_index=_range(table, 6, 7, encrypted),
+        offset_index=_range(table, 4, 5, encrypted),
+        bloom_filter=np.where(encrypted[:, None] | (filters[:, :1] <= 0), -1, filters),
+        value_bytes=_field(table, 3, 16, 1).copy(),
+    )
+
+
+def _range(table: Numbers, offset: int, length: int, encrypted: NDArray[np.bool_]) -> Numbers:
+    pairs = np.stack([_field(table, offset), _field(table, length)], axis=1)
+    return np.where(encrypted[:, None] | np.any(pairs <= 0, axis=1)[:, None], -1, pairs)
+
+
+def _lists(ranges: ChunkRanges, table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
+    at = _COLUMN_CHUNK.offset(*path)
+    start, length = table[:, at], table[:, at + 1]
+    return start, np.where(length < 0, -1, start + length)
+
+
+def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
+    counts, values = decode_lists(ranges.buffer, *_lists(ranges, table, 3, 2), INTEGER, place=ranges.place)
+    found = np.zeros(len(table), np.int64)
+    owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
+    encoding = np.frombuffer(values, np.int64)
+    # An encoding beyond those of today counts as bit 62: something that is not understood.
+    bit = np.left_shift(1, np.where((encoding >= 0) & (encoding < 62), encoding, 62))
+    np.bitwise_or.at(found, owner, bit)
+    return found
+
+
+def _encoding_stats(ranges: ChunkRanges, table: Numbers) -> tuple[Numbers, NDArray[np.int8]]:
+    """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
+    counts, rows = decode_lists(ranges.buffer, *_lists(ranges, table, 3, 13), _ENCODING_STATS, place=ranges.place)
+    size = len(table)
+    owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
+    _, kind, encoding, count = _as_rows(rows, _ENCODING_STATS.width).T
+    whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
+    damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
+    is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
+    pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size).astype(np.int64)
+    other = np.bincount(owner[is_data & ~np.isin(encoding, _DICTIONARY_ENCODINGS)], minlength=size) > 0
+    described = (np.frombuffer(counts, np.int64) >= 0) & ~damaged
     # A page holds a value at least, but for the one page of an empty chunk.
-    return count if 0 <= count <= max(num_values, 1) else None
+    credible = described & (pages <= np.maximum(_field(table, 3, 5), 1))
+    says = described & (np.bincount(owner[is_data], minlength=size) > 0)
+    return np.where(credible, pages, -1), np.where(says, ~other, -1).astype(np.int8)
 
 
-def _dictionary_only(pages: list[Slots] | None) -> bool | None:
-    stats = _data_page_stats(pages)
-    return None if not stats else all(encoding in {2, 8} for encoding, _ in stats)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+def _statistics(ranges: ChunkRanges, table: Numbers, chunks: ColumnChunks) -> WrittenStatistics:
+    def flags(field: int) -> NDArray[np.int8]:
+        return np.maximum(_field(table, 3, 12, field), -1).astype(np.int8)
+
+    return WrittenStatistics(
+        min_value=_bytes(ranges, table, 3, 12, 6),
+        max_value=_bytes(ranges, table, 3, 12, 5),
+        deprecated_min=_bytes(ranges, table, 3, 12, 2),
+        deprecated_max=_bytes(ranges, table, 3, 12, 1),
+        null_count=_field(table, 3, 12, 3).copy(),
+        nan_count=_field(table, 3, 12, 9).copy(),
+        min_exact=flags(8),
+        max_exact=flags(7),
+        # What is encrypted is not believed, whatever a plaintext footer still says: it has no value then.
+        num_values=np.where(chunks.present, chunks.num_values, 0),
+        row_count=ranges.row_count,
+        all_null=None,
+    )

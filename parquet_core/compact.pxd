@@ -1,43 +1,72 @@
 # Types for the compiler; without one, Python runs compact.py as it is.
 import cython
 
+cdef int _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID
+cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND
+
 cdef class Kind:
     cdef readonly int code
     cdef readonly int wires
     cdef readonly list kinds
     cdef readonly list slots
+    cdef readonly list offsets
     cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t width
     cdef readonly Kind of
 
-cdef Py_ssize_t _after(bytes buffer, Py_ssize_t position) except -1
+@cython.locals(i=Py_ssize_t)
+cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at) except -1
+
+@cython.locals(i=Py_ssize_t, count=cython.longlong, total=cython.longlong)
+cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at) except -1
+
+@cython.locals(i=Py_ssize_t, cell=Py_ssize_t)
+cdef int _fill_lists(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at) except -1
+
+cdef int _inside(bytes buffer, Py_ssize_t start, Py_ssize_t stop) except -1
+
+cdef Py_ssize_t _after(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
 
 @cython.locals(result=cython.ulonglong, part=cython.ulonglong, shift=cython.int)
-cdef cython.ulonglong _varint(bytes buffer, Py_ssize_t position, Py_ssize_t stop) except? 1
+cdef cython.ulonglong _varint(const unsigned char* data, Py_ssize_t position, Py_ssize_t stop) except? 1
 
 cdef cython.longlong _zigzag(cython.ulonglong number) noexcept
 
-@cython.locals(left=Py_ssize_t)
-cdef Py_ssize_t _end(bytes buffer, Py_ssize_t position, cython.ulonglong length) except -1
+cdef Py_ssize_t _end(Py_ssize_t position, Py_ssize_t size, cython.ulonglong length) except -1
 
-@cython.locals(kinds=list, known=Py_ssize_t, kind=Kind, slot=Py_ssize_t, field=cython.longlong, header=cython.int, wire=cython.int, code=cython.int, number=cython.ulonglong, signed=cython.longlong, stop=Py_ssize_t, inner=list, values=list, byte=cython.int)
+@cython.locals(data="const unsigned char*", size=Py_ssize_t, kinds=list, known=Py_ssize_t, kind=Kind, slot=Py_ssize_t, field=cython.longlong, header=cython.int, wire=cython.int, code=cython.int, signed=cython.longlong, stop=Py_ssize_t, inner=list, values=list, byte=cython.int)
 cdef Py_ssize_t _struct(bytes buffer, Py_ssize_t position, Kind spec, list slots, int depth) except -1
 
-@cython.locals(found=Kind, field=cython.longlong, header=cython.int, stop=Py_ssize_t, inner=list)
+@cython.locals(data="const unsigned char*", size=Py_ssize_t, found=Kind, field=cython.longlong, header=cython.int, stop=Py_ssize_t, inner=list)
 cdef Py_ssize_t _member(bytes buffer, Py_ssize_t position, Kind kind, list slots, Py_ssize_t slot, int depth) except -1
 
-@cython.locals(count=cython.ulonglong)
-cdef cython.ulonglong _count(bytes buffer, Py_ssize_t position, Py_ssize_t stop) except? 1
+cdef Py_ssize_t _list_header(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
 
-@cython.locals(count=cython.ulonglong, wire=cython.int, code=cython.int, number=cython.ulonglong, signed=cython.longlong, stop=Py_ssize_t, inner=list, nested=list, byte=cython.int)
+@cython.locals(count=cython.ulonglong, stop=Py_ssize_t)
+cdef cython.longlong _count(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
+
+cdef int _expect(Kind of, int wire, cython.longlong count, Py_ssize_t position) except -1
+
+@cython.locals(data="const unsigned char*", size=Py_ssize_t, count=cython.longlong, wire=cython.int, code=cython.int, signed=cython.longlong, stop=Py_ssize_t, inner=list, nested=list, byte=cython.int)
 cdef Py_ssize_t _list(bytes buffer, Py_ssize_t position, Kind of, list values, int depth) except -1
 
-cdef Py_ssize_t _skip(bytes buffer, Py_ssize_t position, int wire, int depth) except -1
+@cython.locals(kinds=list, offsets=list, known=Py_ssize_t, kind=Kind, field=cython.longlong, header=cython.int, wire=cython.int, stop=Py_ssize_t, cell=Py_ssize_t)
+cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind spec, cython.longlong[::1] table, Py_ssize_t base, int depth) except -1
 
-@cython.locals(header=cython.int)
-cdef Py_ssize_t _skip_struct(bytes buffer, Py_ssize_t position, int depth) except -1
+@cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
+cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth) except -1
 
-@cython.locals(count=cython.ulonglong, wire=cython.int, stop=Py_ssize_t)
-cdef Py_ssize_t _skip_list(bytes buffer, Py_ssize_t position, int depth) except -1
+@cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)
+cdef Py_ssize_t _rows(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind of, cython.longlong[::1] table, Py_ssize_t cell) except -1
+
+@cython.locals(stop=Py_ssize_t)
+cdef Py_ssize_t _skip(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, int wire, int depth) except -1
+
+@cython.locals(header=cython.int, wire=cython.int)
+cdef Py_ssize_t _skip_struct(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, int depth) except -1
+
+@cython.locals(count=cython.longlong, wire=cython.int)
+cdef Py_ssize_t _skip_list(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, int depth) except -1
 
 @cython.locals(count=cython.ulonglong, wire=cython.int, stop=Py_ssize_t, types=cython.int)
-cdef Py_ssize_t _skip_map(bytes buffer, Py_ssize_t position, int depth) except -1
+cdef Py_ssize_t _skip_map(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, int depth) except -1

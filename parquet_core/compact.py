@@ -1,26 +1,42 @@
 """Thrift's compact protocol, read by specification: only the named fields are kept, the rest is skipped.
 
-A `Struct` says which field ids are wanted and what they hold; `decode` returns one list with a slot
-per wanted field, None where the writer left the field out. The bytes are not trusted: a length or a
-count is believed only when that many bytes are left, and nesting is bounded.
+A `Kind` says which field ids are wanted and what they hold. `decode` returns one list with a slot per wanted
+field, None where the writer left the field out. `decode_table` and `decode_lists` read many structs or
+lists at once into one flat array of numbers, in which a value of bytes is where it lies.
 
-This is the hot loop of reading metadata: `compact.pxd` gives it the types by which Cython compiles it. As
-Python too, positions travel in local variables and a number of one byte is decoded in place.
+The bytes are not trusted: a length or a count is believed only when that many bytes are left, and
+nesting is bounded. This is the hot loop of reading metadata: `compact.pxd` gives it the types by which
+Cython compiles it, `data` being a bare pointer then: it may be read up to and including its byte at `size`, the
+zero that ends every `bytes`, so each number is checked once, after it was read. As Python the same
+read raises IndexError.
 Source: Thrift's `thrift-compact-protocol.md`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from array import array
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from parquet_core.errors import MalformedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 
+# Stands in a table where the writer left a number out; in the length of a value it is negative too.
+MISSING: Final = -(1 << 63)
+
 Slots: TypeAlias = list[Any]
+Table: TypeAlias = "array[int]"
+
+
+class Numbers(Protocol):
+    """64-bit numbers, as an array of numpy or of Python holds them."""
+
+    def tobytes(self) -> bytes:
+        """Return their bytes."""
 
 
 class Kind:
@@ -28,10 +44,12 @@ class Kind:
 
     `code` names the form; `wires` has a bit for each wire type it may arrive in. A struct or union has
     `kinds` by field id, None for a field that is passed over, and the slot each goes into; `size` is the
-    number of its slots. `of` is the kind of a list's elements.
+    number of its slots. `of` is the kind of a list's elements. In a table it takes `width` numbers: one for
+    a number or bool; where it begins and its length for everything else but a struct; for a struct where it
+    ends, then its fields, each at its `offsets`.
     """
 
-    __slots__ = ("code", "kinds", "of", "size", "slots", "wires")
+    __slots__ = ("code", "kinds", "of", "offsets", "size", "slots", "width", "wires")
 
     def __init__(self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None) -> None:
         last = max(fields, default=-1)
@@ -42,6 +60,18 @@ class Kind:
         self.slots: list[int] = [numbers.get(field, 0) for field in range(last + 1)]
         self.size: int = len(fields)
         self.of: Kind | None = of
+        ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
+        self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
+        self.width: int = {_INTEGER_KIND: 1, _BOOLEAN_KIND: 1, _STRUCT_KIND: ends[-1]}.get(code, 2)
+
+    def offset(self, *path: int) -> int:
+        """Return at which number of a struct's row a field stands; `path`: field ids, outermost first."""
+        kind, place = self, 0
+        for step in path:
+            place += kind.offsets[step]
+            inner = kind.kinds[step]
+            kind = self if inner is None else inner
+        return place
 
 
 # Wire types.
@@ -92,10 +122,12 @@ EMPTY = struct({})
 
 
 class _BadBytes(Exception):
-    """What is wrong and where; `decode` adds the place."""
+    """What is wrong and where; the caller adds the place."""
 
     def __init__(self, what: str, position: int) -> None:
-        super().__init__(f"{what} at byte {position}")
+        super().__init__(what)
+        self.what = what
+        self.position = position
 
 
 def is_compiled() -> bool:
@@ -113,7 +145,7 @@ def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tup
     try:
         return slots, _struct(buffer, start, spec, slots, 0)
     except (_BadBytes, IndexError) as bad:
-        raise _malformed(bad, buffer, place) from None
+        raise _malformed(bad, 0, len(buffer), place) from None
 
 
 def decode_list(buffer: bytes, of: Kind, *, place: str = "") -> list[Any]:
@@ -122,35 +154,103 @@ def decode_list(buffer: bytes, of: Kind, *, place: str = "") -> list[Any]:
     try:
         _list(buffer, 0, of, values, 0)
     except (_BadBytes, IndexError) as bad:
-        raise _malformed(bad, buffer, place) from None
+        raise _malformed(bad, 0, len(buffer), place) from None
     return values
 
 
-def _malformed(bad: Exception, buffer: bytes, place: str) -> MalformedFile:
+def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, place: Callable[[int], str]) -> Table:
+    """Decode the struct in each of many byte ranges; returns `spec.width` numbers for each, MISSING where none is.
+
+    Raises MalformedFile for the first that is damaged or goes beyond its range; `place` names it by its number.
+    """
+    first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
+    table = array("q", [MISSING]) * (spec.width * len(first))
+    try:
+        _fill_rows(buffer, first, last, spec, table, at)
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
+    return table
+
+
+def decode_lists(
+    buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
+) -> tuple[Table, Table]:
+    """Decode the list in each of many byte ranges; returns the elements of each, and `of.width` numbers for an element.
+
+    A negative stop stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
+    """
+    first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
+    counts = array("q", [MISSING]) * len(first)
+    try:
+        total = _fill_counts(buffer, first, last, counts, at)
+        table = array("q", [MISSING]) * (of.width * total)
+        _fill_lists(buffer, first, last, of, table, at)
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
+    return counts, table
+
+
+def _fill_rows(buffer: bytes, starts: Table, stops: Table, spec: Kind, table: Table, at: Table) -> None:
+    for i in range(len(starts)):
+        at[0] = i
+        _inside(buffer, starts[i], stops[i])
+        _row(buffer, starts[i], stops[i], spec, table, i * spec.width, 0)
+
+
+def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table) -> int:
+    total = 0
+    for i in range(len(starts)):
+        at[0] = i
+        if stops[i] >= 0:
+            _inside(buffer, starts[i], stops[i])
+            count = _count(buffer, starts[i], stops[i])
+            counts[i] = count
+            total += count
+    return total
+
+
+def _fill_lists(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Table, at: Table) -> None:
+    cell = 0
+    for i in range(len(starts)):
+        at[0] = i
+        if stops[i] >= 0:
+            _rows(buffer, starts[i], stops[i], of, table, cell)
+            cell += of.width * _count(buffer, starts[i], stops[i])
+
+
+def _inside(buffer: bytes, start: int, stop: int) -> None:
+    # A bare pointer is about to be read there.
+    if not 0 <= start <= stop <= len(buffer):
+        raise ValueError(f"range {start} to {stop} of {len(buffer)} bytes")
+
+
+def _malformed(bad: Exception, start: int, stop: int, place: str) -> MalformedFile:
     where = f"{place}: " if place else ""
     if isinstance(bad, _BadBytes):
-        return MalformedFile(f"{where}{bad} of {len(buffer)}; the file is damaged")
-    return MalformedFile(f"{where}metadata ends early, after {len(buffer)} bytes; the file is cut off")
+        return MalformedFile(f"{where}{bad.what} at byte {bad.position - start} of {stop - start}; the file is damaged")
+    return MalformedFile(f"{where}metadata ends early, after {stop - start} bytes; the file is cut off")
 
 
-# Every function below returns the position after what it read; values go into the list it is given.
+# Every function below that takes a position returns the one after what it read.
 
 
-def _after(buffer: bytes, position: int) -> int:
+def _after(data: bytes, position: int, size: int) -> int:
     """Return the position after a varint."""
-    while buffer[position] >= 0x80:
+    while data[position] >= 0x80:
         position += 1
+    if position >= size:
+        raise IndexError
     return position + 1
 
 
-def _varint(buffer: bytes, position: int, stop: int) -> int:
+def _varint(data: bytes, position: int, stop: int) -> int:
     """Return the varint that stands from `position` to `stop`."""
-    if stop - position >= 10 and (stop - position > 10 or buffer[stop - 1] > 1):
+    if stop - position >= 10 and (stop - position > 10 or data[stop - 1] > 1):
         raise _BadBytes("a number of more than 64 bits", stop)
     result = 0
     shift = 0
     while position < stop:
-        part = buffer[position] & 0x7F
+        part = data[position] & 0x7F
         result |= part << shift
         shift += 7
         position += 1
@@ -161,54 +261,50 @@ def _zigzag(number: int) -> int:
     return (number >> 1) ^ -(number & 1)
 
 
-def _end(buffer: bytes, position: int, length: int) -> int:
-    """Return where a value of `length` bytes ends, which must be inside of the buffer."""
-    if length > len(buffer) - position:
-        raise _BadBytes(f"a value of {length} bytes where {len(buffer) - position} are left", position)
+def _end(position: int, size: int, length: int) -> int:
+    """Return where a value of `length` bytes ends, which must be inside."""
+    if length > size - position:
+        raise _BadBytes(f"a value of {length} bytes where {size - position} are left", position)
     return position + length
 
 
 def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) -> int:
     if depth > MAX_DEPTH:
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
+    data = buffer
+    size = len(buffer)
     kinds = spec.kinds
     known = len(kinds)
     field = 0
     while True:
-        header = buffer[position]
+        if position >= size:
+            raise IndexError
+        header = data[position]
         position += 1
         if header == 0:
             return position
         if header >= 0x10:
             field += header >> 4
         else:
-            stop = _after(buffer, position)
-            field = _zigzag(_varint(buffer, position, stop))
+            stop = _after(data, position, size)
+            field = _zigzag(_varint(data, position, stop))
             position = stop
         wire = header & 0x0F
         kind = kinds[field] if 0 <= field < known else None
         # A field of another type than the specification's is passed over, as Thrift's own readers do.
         if kind is None or not kind.wires >> wire & 1:
-            position = _skip(buffer, position, wire, depth)
+            position = _skip(data, position, size, wire, depth)
             continue
         slot = spec.slots[field]
         code = kind.code
         if code == _INTEGER_KIND and wire != _BYTE:
-            number = buffer[position]
-            stop = position + 1
-            if number >= 0x80:
-                stop = _after(buffer, position)
-                number = _varint(buffer, position, stop)
-            signed = (number >> 1) ^ -(number & 1)
+            stop = _after(data, position, size)
+            signed = _zigzag(_varint(data, position, stop))
             slots[slot] = signed
             position = stop
         elif code == _BINARY_KIND:
-            number = buffer[position]
-            stop = position + 1
-            if number >= 0x80:
-                stop = _after(buffer, position)
-                number = _varint(buffer, position, stop)
-            position = _end(buffer, stop, number)
+            stop = _after(data, position, size)
+            position = _end(stop, size, _varint(data, position, stop))
             slots[slot] = buffer[stop:position]
         elif code == _STRUCT_KIND:
             inner: Slots = [None] * kind.size
@@ -221,57 +317,77 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
         elif code == _MEMBER_KIND:
             position = _member(buffer, position, kind, slots, slot, depth + 1)
         elif code == _ENCODED_KIND:
-            stop = _skip(buffer, position, wire, depth)
+            stop = _skip(data, position, size, wire, depth)
             slots[slot] = buffer[position:stop]
             position = stop
         elif code == _BOOLEAN_KIND:
             slots[slot] = wire == _TRUE
         else:
-            byte = buffer[position]
+            stop = _end(position, size, 1)
+            byte = data[position]
             slots[slot] = byte - 256 if byte >= 0x80 else byte
-            position += 1
+            position = stop
 
 
 def _member(buffer: bytes, position: int, kind: Kind, slots: Slots, slot: int, depth: int) -> int:
+    data = buffer
+    size = len(buffer)
     field = 0
     while True:
-        header = buffer[position]
+        if position >= size:
+            raise IndexError
+        header = data[position]
         position += 1
         if header == 0:
             return position
         if header >= 0x10:
             field += header >> 4
         else:
-            stop = _after(buffer, position)
-            field = _zigzag(_varint(buffer, position, stop))
+            stop = _after(data, position, size)
+            field = _zigzag(_varint(data, position, stop))
             position = stop
         found = kind.kinds[field] if 0 <= field < len(kind.kinds) else None
         inner: Slots = [] if found is None else [None] * found.size
         slots[slot] = (field, inner)
         if found is None or header & 0x0F != _STRUCT:
-            position = _skip(buffer, position, header & 0x0F, depth)
+            position = _skip(data, position, size, header & 0x0F, depth)
         else:
             position = _struct(buffer, position, found, inner, depth + 1)
 
 
-def _count(buffer: bytes, position: int, stop: int) -> int:
-    """Return the number of elements that a list's header, from `position` to `stop`, claims."""
-    count = buffer[position] >> 4
+def _list_header(data: bytes, position: int, size: int) -> int:
+    """Return the position of a list's first element."""
+    if position >= size:
+        raise IndexError
+    return _after(data, position + 1, size) if data[position] >= 0xF0 else position + 1
+
+
+def _count(data: bytes, position: int, size: int) -> int:
+    """Return the number of elements that the header of the list at `position` claims."""
+    stop = _list_header(data, position, size)
+    count = data[position] >> 4
     if count == 15:
-        count = _varint(buffer, position + 1, stop)
-    if count > len(buffer) - stop:
+        count = _varint(data, position + 1, stop)
+    if count > size - stop:
         # Every element takes a byte at least.
-        raise _BadBytes(f"a list of {count} elements where {len(buffer) - stop} bytes are left", stop)
+        raise _BadBytes(f"a list of {count} elements where {size - stop} bytes are left", stop)
     return count
 
 
-def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], depth: int) -> int:
-    wire = buffer[position] & 0x0F
-    stop = _after(buffer, position + 1) if buffer[position] >= 0xF0 else position + 1
-    count = _count(buffer, position, stop)
-    position = stop
+def _expect(of: Kind | None, wire: int, count: int, position: int) -> None:
     if of is None or (count and not of.wires >> wire & 1):
         raise _BadBytes(f"a list of wire type {wire} where another is expected", position)
+
+
+def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], depth: int) -> int:
+    data = buffer
+    size = len(buffer)
+    count = _count(data, position, size)
+    wire = data[position] & 0x0F
+    position = _list_header(data, position, size)
+    _expect(of, wire, count, position)
+    if of is None:
+        return position
     code = of.code
     for _ in range(count):
         if code == _STRUCT_KIND:
@@ -279,95 +395,193 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
             values.append(inner)
             position = _struct(buffer, position, of, inner, depth + 1)
         elif code == _ENCODED_KIND:
-            stop = _skip(buffer, position, wire, depth)
+            stop = _skip(data, position, size, wire, depth)
             values.append(buffer[position:stop])
             position = stop
         elif code == _BOOLEAN_KIND:
             # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
-            values.append(buffer[position] == _TRUE)
-            position += 1
+            stop = _end(position, size, 1)
+            values.append(data[position] == _TRUE)
+            position = stop
         elif code == _MEMBER_KIND:
             values.append(None)
             position = _member(buffer, position, of, values, len(values) - 1, depth + 1)
         elif code == _INTEGER_KIND and wire == _BYTE:
-            byte = buffer[position]
+            stop = _end(position, size, 1)
+            byte = data[position]
             values.append(byte - 256 if byte >= 0x80 else byte)
-            position += 1
+            position = stop
         elif code == _LIST_KIND:
             nested: list[Any] = []
             values.append(nested)
             position = _list(buffer, position, of.of, nested, depth + 1)
         else:
-            number = buffer[position]
-            stop = position + 1
-            if number >= 0x80:
-                stop = _after(buffer, position)
-                number = _varint(buffer, position, stop)
+            stop = _after(data, position, size)
             if code == _BINARY_KIND:
-                position = _end(buffer, stop, number)
+                position = _end(stop, size, _varint(data, position, stop))
                 values.append(buffer[stop:position])
             else:
-                signed = (number >> 1) ^ -(number & 1)
+                signed = _zigzag(_varint(data, position, stop))
                 values.append(signed)
                 position = stop
     return position
 
 
-def _skip(buffer: bytes, position: int, wire: int, depth: int) -> int:
-    """Pass over a value that nobody asked for."""
+# Structs and lists as rows of a table.
+
+
+def _row(data: bytes, position: int, size: int, spec: Kind, table: Table, base: int, depth: int) -> int:
+    if depth > MAX_DEPTH:
+        raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
+    kinds = spec.kinds
+    offsets = spec.offsets
+    known = len(kinds)
+    field = 0
+    while True:
+        if position >= size:
+            raise IndexError
+        header = data[position]
+        position += 1
+        if header == 0:
+            table[base] = position
+            return position
+        if header >= 0x10:
+            field += header >> 4
+        else:
+            stop = _after(data, position, size)
+            field = _zigzag(_varint(data, position, stop))
+            position = stop
+        wire = header & 0x0F
+        kind = kinds[field] if 0 <= field < known else None
+        if kind is None or not kind.wires >> wire & 1:
+            position = _skip(data, position, size, wire, depth)
+            continue
+        cell = offsets[field]
+        cell += base
+        if kind.code == _BOOLEAN_KIND:
+            table[cell] = wire == _TRUE
+        else:
+            position = _cell(data, position, size, kind, wire, table, cell, depth)
+
+
+def _cell(data: bytes, position: int, size: int, kind: Kind, wire: int, table: Table, cell: int, depth: int) -> int:
+    code = kind.code
+    if code == _INTEGER_KIND and wire != _BYTE:
+        stop = _after(data, position, size)
+        table[cell] = _zigzag(_varint(data, position, stop))
+        return stop
+    if code == _BINARY_KIND:
+        stop = _after(data, position, size)
+        position = _end(stop, size, _varint(data, position, stop))
+        table[cell] = stop
+        table[cell + 1] = position - stop
+        return position
+    if code == _STRUCT_KIND:
+        # A field that is given twice counts as given last, with nothing left of what came before.
+        for column in range(kind.width):
+            table[cell + column] = MISSING
+        return _row(data, position, size, kind, table, cell, depth + 1)
+    if code == _INTEGER_KIND:
+        stop = _end(position, size, 1)
+        byte = data[position]
+        table[cell] = byte - 256 if byte >= 0x80 else byte
+        return stop
+    stop = _skip(data, position, size, wire, depth)
+    table[cell] = position
+    table[cell + 1] = stop - position
+    return stop
+
+
+def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: int) -> int:
+    count = _count(data, position, size)
+    wire = data[position] & 0x0F
+    position = _list_header(data, position, size)
+    _expect(of, wire, count, position)
+    width = of.width
+    for _ in range(count):
+        if of.code == _STRUCT_KIND:
+            position = _row(data, position, size, of, table, cell, 0)
+        elif of.code == _BOOLEAN_KIND:
+            stop = _end(position, size, 1)
+            table[cell] = data[position] == _TRUE
+            position = stop
+        else:
+            position = _cell(data, position, size, of, wire, table, cell, 0)
+        cell += width
+    return position
+
+
+# What nobody asked for.
+
+
+def _skip(data: bytes, position: int, size: int, wire: int, depth: int) -> int:
     if 4 <= wire <= _I64:
-        return _after(buffer, position)
+        return _after(data, position, size)
     if wire == _BINARY:
-        stop = _after(buffer, position)
-        return _end(buffer, stop, _varint(buffer, position, stop))
+        stop = _after(data, position, size)
+        return _end(stop, size, _varint(data, position, stop))
     if wire in {_TRUE, _FALSE}:
         return position
     if depth > MAX_DEPTH:
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
     if wire == _STRUCT:
-        return _skip_struct(buffer, position, depth + 1)
+        return _skip_struct(data, position, size, depth + 1)
     if wire in {_LIST, _SET}:
-        return _skip_list(buffer, position, depth + 1)
+        return _skip_list(data, position, size, depth + 1)
     if wire == _MAP:
-        return _skip_map(buffer, position, depth + 1)
+        return _skip_map(data, position, size, depth + 1)
     if wire in {_BYTE, _DOUBLE, _UUID}:
-        return _end(buffer, position, {_BYTE: 1, _DOUBLE: 8, _UUID: 16}[wire])
+        return _end(position, size, 1 if wire == _BYTE else 8 if wire == _DOUBLE else 16)
     raise _BadBytes(f"unknown wire type {wire}", position)
 
 
-def _skip_struct(buffer: bytes, position: int, depth: int) -> int:
+def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
     while True:
-        header = buffer[position]
+        if position >= size:
+            raise IndexError
+        header = data[position]
         position += 1
         if header == 0:
             return position
         if header < 0x10:
-            position = _after(buffer, position)
-        position = _skip(buffer, position, header & 0x0F, depth)
+            position = _after(data, position, size)
+        wire = header & 0x0F
+        # The two forms that most fields have are passed over in place.
+        if 4 <= wire <= _I64:
+            while data[position] >= 0x80:
+                position += 1
+            position += 1
+        elif wire == _BINARY and data[position] < 0x80:
+            position += 1 + data[position]
+            if position > size:
+                raise IndexError
+        else:
+            position = _skip(data, position, size, wire, depth)
 
 
-def _skip_list(buffer: bytes, position: int, depth: int) -> int:
-    wire = buffer[position] & 0x0F
-    stop = _after(buffer, position + 1) if buffer[position] >= 0xF0 else position + 1
-    count = _count(buffer, position, stop)
+def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
+    count = _count(data, position, size)
+    wire = data[position] & 0x0F
+    position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:
-        return _end(buffer, stop, count)
+        return _end(position, size, count)
     for _ in range(count):
-        stop = _skip(buffer, stop, wire, depth)
-    return stop
+        position = _skip(data, position, size, wire, depth)
+    return position
 
 
-def _skip_map(buffer: bytes, position: int, depth: int) -> int:
-    stop = _after(buffer, position)
-    count = _varint(buffer, position, stop)
-    if count > len(buffer) - stop:
-        raise _BadBytes(f"a map of {count} entries where {len(buffer) - stop} bytes are left", stop)
+def _skip_map(data: bytes, position: int, size: int, depth: int) -> int:
+    stop = _after(data, position, size)
+    count = _varint(data, position, stop)
+    if count > size - stop:
+        raise _BadBytes(f"a map of {count} entries where {size - stop} bytes are left", stop)
     if count == 0:
         return stop
-    types = buffer[stop]
-    position = stop + 1
+    stop = _end(stop, size, 1)
+    types = data[stop - 1]
+    position = stop
     for _ in range(count):
         for wire in (types >> 4, types & 0x0F):
             # Inside a map a bool is a byte of its own.
-            position = position + 1 if wire in {_TRUE, _FALSE} else _skip(buffer, position, wire, depth)
+            position = _end(position, size, 1) if wire in {_TRUE, _FALSE} else _skip(data, position, size, wire, depth)
     return position

@@ -1,4 +1,4 @@
-"""FileMetaData: what stands in a file's footer, as far as pruning and layout checks need it.
+"""Footers: what stands in the FileMetaData of many files, as far as pruning and layout checks need it.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -9,19 +9,51 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from parquet_core.column_chunk import MAX_ROWS, ColumnChunk, parse_column_chunk
-from parquet_core.compact import BINARY, BOOLEAN, EMPTY, ENCODED, INTEGER, decode, decode_list, list_of, member, struct
+import numpy as np
+
+from parquet_core.column_chunk import (
+    MAX_ROWS,
+    ChunkRanges,
+    ColumnChunks,
+    absent_chunks,
+    decode_column_chunks,
+)
+from parquet_core.compact import (
+    BINARY,
+    BOOLEAN,
+    EMPTY,
+    ENCODED,
+    INTEGER,
+    decode_list,
+    decode_lists,
+    decode_table,
+    list_of,
+    member,
+    struct,
+)
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.gather import gather
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
-from parquet_core.storage import DataFile, Traffic, read_range
+from parquet_core.statistics import Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
-    from parquet_core.compact import Slots
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.compact import Kind, Slots, Table
+    from parquet_core.predicate import Path
+    from parquet_core.storage import DataFile, Traffic
+
+    Numbers = NDArray[np.int64]
 
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
 SIZE_HINT = 64 << 10
+_LARGEST_HINT = 16 << 20
+# Footers are decoded together up to this many bytes of them.
+_BATCH_BYTES = 32 << 20
 
 TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
 
@@ -48,94 +80,263 @@ _SCHEMA_ELEMENT = struct(
         10: _LOGICAL_TYPE,
     }
 )
-_ROW_GROUP = struct({1: list_of(ENCODED), 3: INTEGER})
+_KEY_VALUE = struct({1: BINARY, 2: BINARY})
+_COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
+_SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN})
+_ROW_GROUP = struct({1: list_of(ENCODED), 3: INTEGER, 4: ENCODED})
 _FILE_META_DATA = struct(
     {
         2: ENCODED,  # schema
         3: INTEGER,  # num_rows
         4: list_of(_ROW_GROUP),
-        5: list_of(struct({1: BINARY, 2: BINARY})),  # key_value_metadata
+        5: ENCODED,  # key_value_metadata
         6: BINARY,  # created_by
-        7: list_of(member({TYPE_ORDER: EMPTY})),  # column_orders
+        7: ENCODED,  # column_orders
     }
 )
-_SCHEMA_ONLY = struct({2: ENCODED, 5: list_of(struct({1: BINARY, 2: BINARY}))})
+_WIDTH = _FILE_META_DATA.width
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """A row group: its rows, and its column chunks, each decoded when it is first asked for."""
+@dataclass(slots=True)
+class Footers:
+    """The footers of successive files.
 
-    num_rows: int
-    encoded_chunks: list[bytes]
-    file: DataFile
-    place: str
-    decoded: dict[int, ColumnChunk] = field(default_factory=dict)
-
-    def chunk(self, leaf: LeafColumn) -> ColumnChunk:
-        """Return the chunk of a leaf of this file; raises MalformedFile and UnsupportedFeature."""
-        found = self.decoded.get(leaf.index)
-        if found is None:
-            place = f"{self.place}, column {leaf.name!r}"
-            found = parse_column_chunk(self.encoded_chunks[leaf.index], leaf, self.file, place=place)
-            self.decoded[leaf.index] = found
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """A file's footer. `column_orders` holds a union member per leaf, empty when the writer gave none."""
-
-    file: DataFile
-    num_rows: int
-    columns: tuple[LeafColumn, ...]
-    row_groups: tuple[RowGroup, ...]
-    column_orders: tuple[int, ...]
-    key_values: dict[str, str]
-    created_by: str
-
-
-def read_footer(file: DataFile, *, traffic: Traffic, size_hint: int = SIZE_HINT) -> Footer:
-    """Read a file's footer: one request when `size_hint` bytes from the end cover it, otherwise two.
-
-    Raises MalformedFile for what is not a whole Parquet file, UnsupportedFeature for an encrypted footer.
+    `kind` is the index in `kinds` of what a file says about its schema, writer and orders. Per row group:
+    `file` and `ordinal` (counted from 0 here), `row_count`, and where in `encoded` its chunks begin.
     """
-    return parse_footer(_read_footer_bytes(file, traffic, size_hint), file)
 
+    files: tuple[DataFile, ...]
+    kinds: tuple[Provenance, ...]
+    kind: Numbers
+    num_rows: Numbers
+    footer_bytes: Numbers
+    file: Numbers
+    ordinal: Numbers
+    row_count: Numbers
+    sorting_columns: Numbers  # start and length of the list, by row group
+    first_chunk: Numbers
+    chunk_start: Numbers
+    chunk_stop: Numbers
+    encoded: bytes = field(repr=False)
 
-def _read_footer_bytes(file: DataFile, traffic: Traffic, size_hint: int) -> bytes:
-    if file.size < 12:
-        raise MalformedFile(
-            f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
+    def __len__(self) -> int:
+        return len(self.row_count)
+
+    @property
+    def kind_of_group(self) -> Numbers:
+        """The kind of the file of each row group."""
+        return self.kind[self.file]
+
+    def place(self, position: int, name: str = "") -> str:
+        """Name a row group, or a column of it, in messages."""
+        column = f", column {name!r}" if name else ""
+        return f"{self.files[self.file[position]].path}: row group {self.ordinal[position]}{column}"
+
+    def chunks(self, path: Path) -> tuple[ColumnChunks, WrittenStatistics | None, Numbers]:
+        """Decode one column: its chunks, the statistics of those that are there, and which these are.
+
+        Raises MalformedFile and UnsupportedFeature, naming file, row group and column.
+        """
+        leaves = [leaf_at(path, kind.columns) for kind in self.kinds]
+        leaf_index = np.array([-1 if leaf is None else leaf.index for leaf in leaves], np.int64)[self.kind_of_group]
+        physical = np.array([-1 if leaf is None else leaf.physical for leaf in leaves], np.int64)[self.kind_of_group]
+        there = np.flatnonzero(leaf_index >= 0)
+        if len(there) == 0:
+            return absent_chunks(len(self)), None, there
+        chunk = self.first_chunk[there] + leaf_index[there]
+        sizes = np.array([file.size for file in self.files], np.int64)
+        name = ".".join(path)
+        found, statistics = decode_column_chunks(
+            ChunkRanges(
+                buffer=self.encoded,
+                start=self.chunk_start[chunk],
+                stop=self.chunk_stop[chunk],
+                physical=physical[there],
+                row_count=self.row_count[there],
+                file_size=sizes[self.file[there]],
+                path=path,
+                place=lambda i: self.place(int(there[i]), name),
+            )
         )
-    tail_length = min(file.size, size_hint)
-    tail = read_range(file, file.size - tail_length, tail_length, purpose="footer", traffic=traffic)
-    if tail[-4:] == ENCRYPTED_MAGIC:
-        raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
-    if tail[-4:] != MAGIC:
-        raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
-    length = int.from_bytes(tail[-8:-4], "little")
-    if length + 12 > file.size:
-        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
-    if length + 8 <= tail_length:
-        return tail[tail_length - 8 - length : tail_length - 8]
-    return read_range(file, file.size - 8 - length, length, purpose="footer", traffic=traffic)
+        return found.scattered(there, len(self)), statistics, there
+
+    def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
+        """Return the sorting columns that a row group claims: leaf index, descending, nulls first."""
+        start, length = self.sorting_columns[position]
+        if length < 0:
+            return []
+        slots = decode_list(self.encoded[start : start + length], _SORTING_COLUMN, place=self.place(position))
+        return [(index, descending is True, first is True) for index, descending, first in slots if index is not None]
+
+
+def leaf_at(path: Path, columns: Sequence[LeafColumn]) -> LeafColumn | None:
+    """Return the leaf of this path; None when there is none."""
+    return next((leaf for leaf in columns if leaf.path == path), None)
+
+
+def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footers]:
+    """Read the footers of files, in batches: one request a file where the size hint covers it, otherwise two.
+
+    The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
+    Parquet file, UnsupportedFeature for an encrypted footer.
+    """
+    first, hint = 0, SIZE_HINT
+    while first < len(files):
+        # The first file alone shows how long the footers of this dataset are.
+        count = 1 if first == 0 else max(1, _BATCH_BYTES // hint)
+        batch = files[first : first + count]
+        encoded, starts, stops = _read_encoded(batch, hint, traffic)
+        yield parse_footers(encoded, starts, stops, batch)
+        longest = int((stops - starts).max())
+        hint = min(_LARGEST_HINT, max(4096, 1 << (longest + longest // 4 + 8).bit_length()))
+        first += count
+
+
+def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
+    """Read the footer of one file."""
+    return next(read_footers([file], traffic=traffic))
 
 
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
-    slots, _ = decode(_read_footer_bytes(file, traffic, SIZE_HINT), _SCHEMA_ONLY, place=f"{file.path}: footer")
-    schema, key_values = slots
-    if schema is None:
+    encoded, start, stop = _read_encoded([file], SIZE_HINT, traffic)
+    table = _rows(decode_table(encoded, start, stop, _FILE_META_DATA, place=lambda _: f"{file.path}: footer"), _WIDTH)
+    if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    return _columns(schema, _key_values(key_values), file)
+    kinds, _ = _provenances(encoded, table, [file])
+    return kinds[0].columns
 
 
-def _columns(schema: bytes, key_values: dict[str, str], file: DataFile) -> tuple[LeafColumn, ...]:
+def _read_encoded(files: Sequence[DataFile], hint: int, traffic: Traffic) -> tuple[bytes, Numbers, Numbers]:
+    """Return bytes that hold the FileMetaData of every file, and where each begins and ends."""
+    sizes = np.array([file.size for file in files], np.int64)
+    for file in files:
+        if file.size < 12:
+            raise MalformedFile(
+                f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
+            )
+    length = np.minimum(sizes, hint)
+    tails, start = gather(files, np.arange(len(files)), sizes - length, length, purpose="footer", traffic=traffic)
+    stop = start + length - 8
+    claimed = np.array(
+        [_footer_bytes(tails[at : at + 8], file) for at, file in zip(stop.tolist(), files, strict=True)], np.int64
+    )
+    short = np.flatnonzero(claimed > length - 8)
+    if len(short) == 0:
+        return tails, stop - claimed, stop
+    whole = sizes[short] - 8 - claimed[short]
+    more, at = gather(files, short, whole, claimed[short], purpose="footer", traffic=traffic)
+    start = stop - claimed
+    start[short] = at + len(tails)
+    stop[short] = start[short] + claimed[short]
+    return tails + more, start, stop
+
+
+def _footer_bytes(end: bytes, file: DataFile) -> int:
+    if end[4:] == ENCRYPTED_MAGIC:
+        raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
+    if end[4:] != MAGIC:
+        raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
+    length = int.from_bytes(end[:4], "little")
+    if length + 12 > file.size:
+        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
+    return length
+
+
+def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
+    """Decode the FileMetaData in each byte range and check what everything else relies on."""
+
+    def file_place(i: int) -> str:
+        return f"{files[i].path}: footer"
+
+    table = _rows(decode_table(encoded, starts, stops, _FILE_META_DATA, place=file_place), _WIDTH)
+    at = _FILE_META_DATA.offset
+    incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
+    for i in np.flatnonzero(incomplete):
+        raise MalformedFile(f"{files[i].path}: the footer lacks schema, num_rows or row groups; it is damaged")
+    kinds, kind = _provenances(encoded, table, files)
+    first, stop = table[:, at(4)], table[:, at(4)] + table[:, at(4) + 1]
+    counts, groups = _decoded_lists(encoded, first, stop, _ROW_GROUP, file_place)
+    file = np.repeat(np.arange(len(files)), counts)
+    ordinal = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
+    leaves = np.array([len(provenance.columns) for provenance in kinds], np.int64)[kind[file]]
+
+    def group_place(i: int) -> str:
+        return f"{files[file[i]].path}: row group {ordinal[i]}"
+
+    at = _ROW_GROUP.offset
+    chunk_lists, list_length, row_count = groups[:, at(1)], groups[:, at(1) + 1], groups[:, at(3)].copy()
+    chunk_counts, chunks = _decoded_lists(
+        encoded, chunk_lists, np.where(list_length < 0, -1, chunk_lists + list_length), ENCODED, group_place
+    )
+    for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
+        place = group_place(int(i))
+        raise MalformedFile(f"{place}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
+    for i in np.flatnonzero(row_count > MAX_ROWS):
+        raise MalformedFile(f"{group_place(int(i))}: claims {row_count[i]} rows; the footer is damaged")
+    return Footers(
+        files=tuple(files),
+        kinds=kinds,
+        kind=kind,
+        num_rows=table[:, _FILE_META_DATA.offset(3)].copy(),
+        footer_bytes=stops - starts,
+        file=file,
+        ordinal=ordinal,
+        row_count=row_count,
+        sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
+        first_chunk=np.cumsum(chunk_counts) - chunk_counts,
+        chunk_start=chunks[:, 0].copy(),
+        chunk_stop=chunks[:, 0] + chunks[:, 1],
+        encoded=encoded,
+    )
+
+
+def _rows(table: Table, width: int) -> Numbers:
+    return np.frombuffer(table, np.int64).reshape(-1, width)
+
+
+def _decoded_lists(
+    encoded: bytes, starts: Numbers, stops: Numbers, of: Kind, place: Callable[[int], str]
+) -> tuple[Numbers, Numbers]:
+    counts, rows = decode_lists(encoded, starts, stops, of, place=place)
+    return np.maximum(np.frombuffer(counts, np.int64), 0), _rows(rows, of.width)
+
+
+def _provenances(encoded: bytes, table: Numbers, files: Sequence[DataFile]) -> tuple[tuple[Provenance, ...], Numbers]:
+    """Return the distinct kinds of footers and the kind of each; files of one writer share theirs, byte for byte."""
+    kinds: dict[tuple[bytes | None, ...], int] = {}
+    found: list[Provenance] = []
+    numbers = np.empty(len(files), np.int64)
+    columns = [_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)]
+    starts, lengths = table[:, columns].tolist(), table[:, [column + 1 for column in columns]].tolist()
+    for i, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+        key = tuple(
+            encoded[begin : begin + size] if size >= 0 else None for begin, size in zip(start, length, strict=True)
+        )
+        number = kinds.get(key)
+        if number is None:
+            number = kinds[key] = len(found)
+            found.append(_provenance(*key, files[i]))
+        numbers[i] = number
+    return tuple(found), numbers
+
+
+def _provenance(
+    schema: bytes | None, pairs: bytes | None, created_by: bytes | None, orders: bytes | None, file: DataFile
+) -> Provenance:
+    place = f"{file.path}: footer"
+    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place=place))
+    members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place=place)
     try:
-        return _parse_schema(schema, key_values.get(SPARK_SCHEMA_KEY))
+        columns = _parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY))
     except MalformedFile as error:
         raise MalformedFile(f"{file.path}: {error}") from None
+    return Provenance(
+        columns=columns,
+        column_orders=tuple(0 if order is None else order[0] for order in members),
+        key_values=key_values,
+        created_by=_text(created_by),
+    )
 
 
 # The files of a table carry the same schema, byte for byte.
@@ -144,25 +345,6 @@ def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, 
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
     columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
     return without_spark_comparisons(columns, spark_schema)
-
-
-def parse_footer(data: bytes, file: DataFile) -> Footer:
-    """Decode the bytes of a FileMetaData and check what everything else relies on."""
-    slots, _ = decode(data, _FILE_META_DATA, place=f"{file.path}: footer")
-    schema, num_rows, groups, key_values, created_by, orders = slots
-    if schema is None or num_rows is None or groups is None:
-        raise MalformedFile(f"{file.path}: the footer lacks schema, num_rows or row groups; it is damaged")
-    metadata = _key_values(key_values)
-    columns = _columns(schema, metadata, file)
-    return Footer(
-        file=file,
-        num_rows=num_rows,
-        columns=columns,
-        row_groups=tuple(_row_group(slots, len(columns), i, file) for i, slots in enumerate(groups)),
-        column_orders=tuple(0 if order is None else order[0] for order in orders or ()),
-        key_values=metadata,
-        created_by=_text(created_by),
-    )
 
 
 def _schema_element(slots: Slots) -> SchemaElement:
@@ -180,18 +362,8 @@ def _schema_element(slots: Slots) -> SchemaElement:
     )
 
 
-def _row_group(slots: Slots, leaves: int, index: int, file: DataFile) -> RowGroup:
-    chunks, num_rows = slots
-    place = f"{file.path}: row group {index}"
-    if chunks is None or num_rows is None or num_rows < 0 or len(chunks) != leaves:
-        raise MalformedFile(f"{place}: does not hold the {leaves} columns of the schema; the footer is damaged")
-    if num_rows > MAX_ROWS:
-        raise MalformedFile(f"{place}: claims {num_rows} rows; the footer is damaged")
-    return RowGroup(num_rows, chunks, file, place)
-
-
-def _key_values(pairs: list[Slots] | None) -> dict[str, str]:
-    return {_text(key): _text(value) for key, value in pairs or ()}
+def _key_values(pairs: list[Slots]) -> dict[str, str]:
+    return {_text(key): _text(value) for key, value in pairs}
 
 
 def _text(value: bytes | None) -> str:

@@ -1,66 +1,82 @@
 """The metadata of a whole dataset, columnar: one position per row group, over all files.
 
-Footers are read at once; page indexes and bloom filters when they are asked for, and kept.
+Footers are read at once, and of them the columns that are asked for; page indexes and bloom filters when
+they are asked for. What was read is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
-from parquet_core.bounds import Bounds, EncodedBounds, decode_bounds, unknown_containers, without_dates_before_gregorian
-from parquet_core.column_chunk import MAX_ROWS
+from parquet_core.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+from parquet_core.column_chunk import MAX_ROWS, concat_chunks
 from parquet_core.errors import MalformedFile
-from parquet_core.footer import read_footer, read_schema
+from parquet_core.footer import read_footers, read_schema
+from parquet_core.gather import gather
+from parquet_core.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.page_index import (
-    ColumnIndex,
-    OffsetIndex,
-    page_values,
-    parse_column_index,
-    parse_offset_index,
+    IndexBytes,
+    OffsetIndexes,
+    concat_offset_indexes,
+    decode_column_indexes,
+    decode_offset_indexes,
 )
 from parquet_core.partitions import partition_columns, without_overridden
-from parquet_core.statistics import (
-    is_rebased,
-    leaf_in_file,
-    may_be_rebased,
-    null_counts,
-    order_is_defined,
-    row_group_statistics,
-)
-from parquet_core.storage import Traffic, list_data_files, read_range, read_ranges, summary_file
+from parquet_core.ragged import any_in
+from parquet_core.statistics import is_rebased, trust, trusted_bounds
+from parquet_core.storage import Traffic, list_data_files, read_range, summary_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.column_chunk import ByteRange, ColumnChunk
-    from parquet_core.footer import Footer
+    from parquet_core.column_chunk import ColumnChunk, ColumnChunks
+    from parquet_core.footer import Footers
     from parquet_core.predicate import Path
     from parquet_core.schema import LeafColumn
+    from parquet_core.statistics import Provenance, Trust
     from parquet_core.storage import DataFile
 
     Positions = NDArray[np.int64]
 
-Key = TypeVar("Key")
+_ABSENT = "the file holds none for this column"
+
+Part = TypeVar("Part", OffsetIndexes, PageBatch)
 
 
-@dataclass(frozen=True, slots=True)
-class PageBatch:
-    """The pages of one column over chosen row groups.
+@dataclass(slots=True)
+class _Fetched(Generic[Part]):
+    """What was fetched of some row groups, in the order of fetching; `slot` says where, -1 not yet."""
 
-    `row_group`: position among the chosen; `first_row` counts inside the row group.
-    """
+    slot: Positions
+    kept: Part | None = None
 
-    bounds: Bounds
-    row_group: Positions
-    first_row: Positions
+    def missing(self, positions: Positions) -> Positions:
+        return positions[self.slot[positions] < 0]
+
+    def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
+        before = 0 if self.kept is None else len(self.kept)
+        self.slot[positions] = before + np.arange(len(positions))
+        self.kept = part if self.kept is None else concat([self.kept, part])
+
+    def take(self, positions: Positions) -> Part:
+        assert self.kept is not None
+        return self.kept.take(self.slot[positions])
+
+
+class _Wanted(NamedTuple):
+    """Structures of one column to be read: at which row groups, and their ranges (offset, length)."""
+
+    column: LeafColumn
+    positions: Positions
+    ranges: Positions
 
 
 @dataclass(slots=True)
@@ -68,11 +84,14 @@ class MetadataIndex:
     """What the files of a dataset say about themselves.
 
     `file`, `ordinal` and `row_count` have one entry per row group: index of its file, its number in
-    the file, its rows. `columns` are those of the file that Spark takes the schema from; a column that a
-    directory name overrides is marked as not to be pruned on. `summary`: that file, if it holds no data.
+    the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
+    of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
+    be pruned on. `summary`: that file, if it holds no data.
     """
 
-    footers: tuple[Footer, ...]
+    files: tuple[DataFile, ...]
+    kinds: tuple[Provenance, ...]
+    kind: Positions
     columns: tuple[LeafColumn, ...]
     partitions: tuple[LeafColumn, ...]
     summary: DataFile | None
@@ -80,163 +99,193 @@ class MetadataIndex:
     file: Positions
     ordinal: Positions
     row_count: Positions
-    _leaves: dict[tuple[int, Path], LeafColumn | None] = field(default_factory=dict)
+    _batches: _Batches
+    _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
-    _indexes: dict[tuple[int, Path], tuple[ColumnIndex | str, OffsetIndex | str]] = field(default_factory=dict)
+    _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
+    _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
     _filters: dict[tuple[int, Path], NDArray[np.uint32] | str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row_count)
 
-    @property
-    def files(self) -> tuple[DataFile, ...]:
-        """The data files, sorted by path."""
-        return tuple(footer.file for footer in self.footers)
+    def provenance(self, position: int) -> Provenance:
+        """Return what the file of a row group says of its schema and writer."""
+        return self.kinds[int(self.kind[self.file[position]])]
+
+    def column_chunks(self, column: LeafColumn) -> ColumnChunks:
+        """Return what the footers say of a column in every row group."""
+        self._decode_footers(column)
+        return self._chunks[column.path]
 
     def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
         """Return a column's chunk in one row group; None when the file has no such column."""
-        leaf = self._leaf(int(self.file[position]), column)
-        if leaf is None:
-            return None
-        return self.footers[int(self.file[position])].row_groups[int(self.ordinal[position])].chunk(leaf)
-
-    def chunks(self, column: LeafColumn) -> list[ColumnChunk | None]:
-        """Return a column's chunk in every row group."""
-        return [self.chunk(position, column) for position in range(len(self))]
-
-    def _leaf(self, file: int, column: LeafColumn) -> LeafColumn | None:
-        key = file, column.path
-        if key not in self._leaves:
-            self._leaves[key] = leaf_in_file(column, self.footers[file])
-        return self._leaves[key]
+        return self.column_chunks(column).chunk(int(position))
 
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return what the statistics of every row group say of a column."""
-        if column.path not in self._bounds:
-            parts = [row_group_statistics(column, footer) for footer in self.footers]
-            self._bounds[column.path] = self._decode(column, parts, self.footers)
+        self._decode_footers(column)
         return self._bounds[column.path]
 
-    def _decode(self, column: LeafColumn, parts: list[EncodedBounds], sources: Iterable[Footer]) -> Bounds:
-        bounds = decode_bounds(column, parts)
-        rebased = any(may_be_rebased(column, footer) for footer in sources)
-        return without_dates_before_gregorian(bounds) if rebased else bounds
+    def _decode_footers(self, column: LeafColumn) -> None:
+        if column.path in self._chunks:
+            return
+        chunks: list[ColumnChunks] = []
+        bounds: list[Bounds] = []
+        trusts, first = self._trusts(column), 0
+        for footers in self._batches.read(self.traffic):
+            found, statistics, there = footers.chunks(column.path)
+            rows = self.row_count[first : first + len(footers)]
+            kind = self.kind[self.file[first : first + len(footers)]]
+            chunks.append(found)
+            if statistics is None:
+                bounds.append(unknown_bounds(column, rows))
+            else:
+                bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
+            first += len(footers)
+        self._chunks[column.path] = concat_chunks(chunks)
+        self._bounds[column.path] = concat_bounds(bounds)
 
-    def page_indexes(
-        self, columns: Sequence[LeafColumn], positions: Positions
-    ) -> list[list[tuple[ColumnIndex | str, OffsetIndex | str]]]:
-        """Return (ColumnIndex, OffsetIndex) by row group and column; a reason stands for an absent one.
+    def _trusts(self, column: LeafColumn) -> list[Trust]:
+        return [trust(column, kind) for kind in self.kinds]
 
-        What is missing is fetched with as few requests as the gaps in the file allow.
-        """
-        wanted = [(int(p), column) for p in positions for column in columns]
-        missing = [(p, column) for p, column in wanted if (p, column.path) not in self._indexes]
-        for file, group in groupby(missing, key=lambda item: self.file[item[0]]):
-            self._fetch_indexes(self.footers[file], list(group))
-        return [[self._indexes[int(p), column.path] for column in columns] for p in positions]
+    def fetch_pages(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
+        """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
+        paged = [(column, self._stored(self._pages, column).missing(positions)) for column in columns]
+        located = [(column, self._stored(self._offsets, column).missing(positions)) for column in columns]
+        ranges = [
+            *(_Wanted(column, at, self.column_chunks(column).column_index[at]) for column, at in paged),
+            *(_Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
+        ]
+        found = self._read_structures(ranges, "index")
+        for (column, at), encoded in zip(located, found[len(paged) :], strict=True):
+            self._add_offsets(column, at, encoded)
+        for (column, at), encoded in zip(paged, found, strict=False):
+            if len(at) or self._pages[column.path].kept is None:
+                offsets = self._offsets[column.path].take(at)
+                source = Source(column, self.row_count[at], self._trusts(column), self.kind[self.file[at]])
+                batch = join_indexes(source, decode_column_indexes(encoded), offsets)
+                self._pages[column.path].add(at, batch, concat_batches)
 
-    def _fetch_indexes(self, footer: Footer, wanted: list[tuple[int, LeafColumn]]) -> None:
-        ranges: dict[tuple[int, Path, str], tuple[int, int]] = {}
-        for position, column in wanted:
-            chunk = self.chunk(position, column)
-            for kind, where in (
-                ("column", None if chunk is None or chunk.encrypted else chunk.column_index),
-                ("offset", None if chunk is None or chunk.encrypted else chunk.offset_index),
-            ):
-                if where is not None and where.length is not None:
-                    ranges[position, column.path, kind] = where.offset, where.length
-        blocks = self._read_disjoint(footer.file, ranges, "index")
-        for position, column in wanted:
-            place = self._place(footer, position, column)
-            data, locations = (blocks.get((position, column.path, kind), _ABSENT) for kind in ("column", "offset"))
-            rows = int(self.row_count[position])
-            self._indexes[position, column.path] = (
-                data if isinstance(data, str) else parse_column_index(data, place=place),
-                locations if isinstance(locations, str) else parse_offset_index(locations, num_rows=rows, place=place),
-            )
+    def _stored(self, kept: dict[Path, _Fetched[Part]], column: LeafColumn) -> _Fetched[Part]:
+        return kept.setdefault(column.path, _Fetched(np.full(len(self), -1, np.int64)))
 
-    def _read_disjoint(
-        self, file: DataFile, ranges: dict[Key, tuple[int, int]], purpose: str
-    ) -> dict[Key, bytes | str]:
-        """Read ranges that share no byte; where some do, the file lies and none of them is believed."""
-        ordered = sorted(ranges.values())
-        if any(start + length > after for (start, length), (after, _) in pairwise(ordered)):
-            return dict.fromkeys(ranges, f"the footer puts several {purpose} structures into the same bytes")
-        blocks = read_ranges(file, list(ranges.values()), purpose=purpose, traffic=self.traffic)
-        return dict(zip(ranges, blocks, strict=True))
-
-    def _place(self, footer: Footer, position: int, column: LeafColumn) -> str:
-        return f"{footer.file.path}: row group {self.ordinal[position]}, column {column.name!r}"
+    def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
+        stored = self._offsets[column.path]
+        if len(positions) or stored.kept is None:
+            stored.add(positions, decode_offset_indexes(encoded, self.row_count[positions]), concat_offset_indexes)
 
     def pages(self, column: LeafColumn, positions: Positions) -> PageBatch:
-        """Return what the page indexes of the chosen row groups say of a column.
+        """Return what the page indexes of the chosen row groups say of a column."""
+        self.fetch_pages([column], positions)
+        return self._pages[column.path].take(positions)
 
-        A row group without a usable index counts as one page of which nothing is known.
-        """
-        parts: list[EncodedBounds] = []
-        first_rows: list[Positions] = []
-        indexes = self.page_indexes([column], positions)
-        for position, ((column_index, offset_index),) in zip(positions, indexes, strict=True):
-            part = self._page_values(column, int(position), column_index, offset_index)
-            usable = not isinstance(part, str) and not isinstance(offset_index, str)
-            parts.append(part if not isinstance(part, str) else unknown_containers([int(self.row_count[position])]))
-            first_rows.append(offset_index.first_row if usable and not isinstance(offset_index, str) else _ZERO)
-        bounds = self._decode(column, parts, (self.footers[file] for file in np.unique(self.file[positions])))
-        pages = [len(part.row_counts) for part in parts]
-        return PageBatch(bounds, np.repeat(np.arange(len(positions)), pages), np.concatenate([_NO_ROWS, *first_rows]))
+    def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
+        """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
+        located = [(column, self._stored(self._offsets, column).missing(positions)) for column in columns]
+        wanted = [_Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located]
+        for (column, at), encoded in zip(located, self._read_structures(wanted, "index"), strict=True):
+            self._add_offsets(column, at, encoded)
+        return [self._offsets[column.path].take(positions) for column in columns]
 
-    def _page_values(
-        self, column: LeafColumn, position: int, index: ColumnIndex | str, offsets: OffsetIndex | str
-    ) -> EncodedBounds | str:
-        if isinstance(index, str):
-            return index
-        if isinstance(offsets, str):
-            return offsets
-        file = int(self.file[position])
-        footer, leaf = self.footers[file], self._leaf(file, column)
-        if leaf is None or leaf.unsupported or column.unsupported:
-            return "the column is not pruned on"
-        ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
-        found = page_values(index, offsets, num_rows=int(self.row_count[position]), ordered=ordered)
-        return found if isinstance(found, str) else replace(found, null_counts=null_counts(leaf, found.null_counts))
+    def _read_structures(self, wanted: Sequence[_Wanted], purpose: str) -> list[IndexBytes]:
+        """Read the ranges of several columns together; a reason stands where there is nothing to be believed."""
+        position = np.concatenate([_NO_ROWS, *(part.positions for part in wanted)])
+        offset, length = np.concatenate([_NO_RANGES, *(part.ranges for part in wanted)]).T
+        part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])
+
+        def place(i: int) -> str:
+            return self._place(int(position[i]), wanted[part[i]].column)
+
+        file, there = self.file[position], offset > 0
+        sizes = np.array([entry.size for entry in self.files], np.int64)[file]
+        for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
+            raise MalformedFile(
+                f"{place(i)}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
+                f"({sizes[i]} bytes); the footer is damaged"
+            )
+        absent = np.full(len(position), "", object)
+        absent[~there] = _ABSENT
+        shared = there & any_in(_overlaps(file, offset, length, there), file, len(self.files))[file]
+        absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
+        read = np.flatnonzero(there & ~shared)
+        buffer, at = gather(self.files, file[read], offset[read], length[read], purpose=purpose, traffic=self.traffic)
+        start, stop = np.zeros(len(position), np.int64), np.full(len(position), -1, np.int64)
+        start[read], stop[read] = at, at + length[read]
+        edges = np.cumsum([0, *(len(part.positions) for part in wanted)]).tolist()
+        return [
+            IndexBytes(buffer, start[low:high], stop[low:high], absent[low:high], _shifted(place, low))
+            for low, high in pairwise(edges)
+        ]
+
+    def _place(self, position: int, column: LeafColumn) -> str:
+        path = self.files[int(self.file[position])].path
+        return f"{path}: row group {self.ordinal[position]}, column {column.name!r}"
 
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[NDArray[np.uint32] | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
-        missing = [int(p) for p in positions if (int(p), column.path) not in self._filters]
-        for file, group in groupby(missing, key=lambda position: self.file[position]):
-            self._fetch_filters(self.footers[file], column, list(group))
-        return [self._filters[int(p), column.path] for p in positions]
+        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._filters], np.int64)
+        if len(missing):
+            self._fetch_filters(column, missing)
+        return [self._filters[p, column.path] for p in positions.tolist()]
 
-    def _fetch_filters(self, footer: Footer, column: LeafColumn, positions: list[int]) -> None:
-        ranges: dict[int, tuple[int, int]] = {}
-        for position in positions:
-            chunk = self.chunk(position, column)
-            length: int | str = _ABSENT
-            if is_rebased(column, footer):
-                length = "the file stores dates of another calendar"
-            elif chunk is not None and not chunk.encrypted and chunk.bloom_filter is not None:
-                length = self._filter_length(footer, chunk.bloom_filter, self._place(footer, position, column))
-                if not isinstance(length, str):
-                    ranges[position] = chunk.bloom_filter.offset, length
+    def _fetch_filters(self, column: LeafColumn, positions: Positions) -> None:
+        ranges = self.column_chunks(column).bloom_filter[positions]
+        rebased = np.array([is_rebased(column, kind) for kind in self.kinds], np.bool_)[self.kind[self.file[positions]]]
+        ranges[rebased] = -1
+        reasons: dict[int, str] = dict.fromkeys(
+            positions[rebased].tolist(), "the file stores dates of another calendar"
+        )
+        for i in np.flatnonzero((ranges[:, 0] > 0) & (ranges[:, 1] < 0)):
+            length = self._filter_length(int(positions[i]), column, int(ranges[i, 0]))
             if isinstance(length, str):
-                self._filters[position, column.path] = length
-        for position, data in self._read_disjoint(footer.file, ranges, "bloom").items():
-            place = self._place(footer, position, column)
-            self._filters[position, column.path] = data if isinstance(data, str) else parse_filter(data, place=place)
+                ranges[i], reasons[int(positions[i])] = -1, length
+            else:
+                ranges[i, 1] = length
+        (found,) = self._read_structures([_Wanted(column, positions, ranges)], "bloom")
+        for i, position in enumerate(positions.tolist()):
+            if found.stop[i] < 0:
+                self._filters[position, column.path] = reasons.get(position, found.absent[i])
+            else:
+                data = found.buffer[found.start[i] : found.stop[i]]
+                self._filters[position, column.path] = parse_filter(data, place=found.place(i))
 
-    def _filter_length(self, footer: Footer, where: ByteRange, place: str) -> int | str:
-        """Return how many bytes a filter takes; read off its header when the footer does not say."""
-        if where.length is not None:
-            return where.length
-        guess = max(0, min(HEADER_BYTES, footer.file.size - where.offset))
-        data = read_range(footer.file, where.offset, guess, purpose="bloom", traffic=self.traffic)
-        header = parse_header(data, place=place)
+    def _filter_length(self, position: int, column: LeafColumn, offset: int) -> int | str:
+        """Return how many bytes a filter takes, read off its header: the footer does not say."""
+        file = self.files[int(self.file[position])]
+        guess = max(0, min(HEADER_BYTES, file.size - offset))
+        data = read_range(file, offset, guess, purpose="bloom", traffic=self.traffic)
+        header = parse_header(data, place=self._place(position, column))
         return header if isinstance(header, str) else header.header_bytes + header.bitset_bytes
 
 
-_ABSENT = "the file holds none for this column"
-_ZERO = np.zeros(1, dtype=np.int64)
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+_NO_RANGES = np.zeros((0, 2), dtype=np.int64)
+
+
+def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
+    return lambda i: place(i + by)
+
+
+def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which ranges begin inside of another range of their file."""
+    order = np.lexsort((offset, file))
+    order = order[there[order]]
+    owner, start, stop = file[order], offset[order], (offset + length)[order]
+    found = np.zeros(len(file), np.bool_)
+    found[order[1:]] = (owner[1:] == owner[:-1]) & (start[1:] < stop[:-1])
+    return found
+
+
+@dataclass(slots=True)
+class _Batches:
+    """Footers in batches; when they take too much memory they are read again each time."""
+
+    files: tuple[DataFile, ...]
+    kept: tuple[Footers, ...] | None
+
+    def read(self, traffic: Traffic) -> Iterable[Footers]:
+        return read_footers(self.files, traffic=traffic) if self.kept is None else self.kept
 
 
 def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex:
@@ -245,22 +294,46 @@ def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
     traffic = Traffic()
-    files = list_data_files(table)
-    footers = tuple(read_footer(file, traffic=traffic) for file in files)
-    groups = [len(footer.row_groups) for footer in footers]
-    rows = [group.num_rows for footer in footers for group in footer.row_groups]
-    if sum(rows) > MAX_ROWS:
-        raise MalformedFile(f"{table}: its footers claim {sum(rows)} rows in all; one of them is damaged")
+    files = tuple(list_data_files(table))
+    batches = list(read_footers(files, traffic=traffic))
+    row_count = np.concatenate([batch.row_count for batch in batches])
+    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
+    if (rows := row_count.sum(dtype=np.float64)) > MAX_ROWS:
+        raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
     summary = summary_file(table)
-    columns = footers[0].columns if summary is None else read_schema(summary, traffic=traffic)
+    first_columns = batches[0].kinds[batches[0].kind[0]].columns
+    columns = first_columns if summary is None else read_schema(summary, traffic=traffic)
     partitions = partition_columns(file.path for file in files)
+    kinds, kind = _merged_kinds(batches)
+    firsts = np.cumsum([0, *(len(batch.files) for batch in batches)])
+    kept = sum(len(batch.encoded) for batch in batches) <= _MOST_FOOTER_BYTES
     return MetadataIndex(
-        footers=footers,
+        files=files,
+        kinds=kinds,
+        kind=kind,
         columns=without_overridden(columns, partitions),
         partitions=partitions,
         summary=summary,
         traffic=traffic,
-        file=np.repeat(np.arange(len(footers)), groups),
-        ordinal=np.concatenate([np.arange(count) for count in groups]).astype(np.int64),
-        row_count=np.array(rows, dtype=np.int64),
+        file=np.concatenate([batch.file + first for batch, first in zip(batches, firsts, strict=False)]),
+        ordinal=np.concatenate([batch.ordinal for batch in batches]),
+        row_count=row_count,
+        _batches=_Batches(files, tuple(batches) if kept else None),
     )
+
+
+# Footers beyond this many bytes are not kept; what is asked of them later is read again.
+_MOST_FOOTER_BYTES = 256 << 20
+
+
+def _merged_kinds(batches: Sequence[Footers]) -> tuple[tuple[Provenance, ...], Positions]:
+    kinds: list[Provenance] = []
+    numbers: list[Positions] = []
+    for batch in batches:
+        places = []
+        for kind in batch.kinds:
+            if kind not in kinds:
+                kinds.append(kind)
+            places.append(kinds.index(kind))
+        numbers.append(np.array(places, np.int64)[batch.kind])
+    return tuple(kinds), np.concatenate(numbers)

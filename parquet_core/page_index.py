@@ -1,7 +1,7 @@
 """The page index: ColumnIndex (bounds of every page) and OffsetIndex (where every page lies).
 
-Source: PageIndex.md of parquet-format. An index that contradicts itself is left out, with the reason,
-never half used.
+Both are decoded for many column chunks at once. An index that contradicts itself is left out, with the
+reason, never half used. Source: PageIndex.md of parquet-format.
 """
 
 from __future__ import annotations
@@ -13,15 +13,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from parquet_core.bounds import EncodedBounds
-from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, list_of, struct
+from parquet_core.compact import BINARY, BOOLEAN, INTEGER, MISSING, decode_lists, decode_table, list_of, struct
+from parquet_core.plain import PlainValues
+from parquet_core.ragged import any_in, elements_of, firsts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_COLUMN_INDEX = struct({1: list_of(BOOLEAN), 2: list_of(BINARY), 3: list_of(BINARY), 4: INTEGER, 5: list_of(INTEGER)})
-_OFFSET_INDEX = struct({1: list_of(struct({1: INTEGER, 2: INTEGER, 3: INTEGER}))})
+    from parquet_core.compact import Kind
+
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+    Reasons = NDArray[np.object_]
+
+_COLUMN_INDEX = struct(
+    {
+        1: list_of(BOOLEAN),  # null_pages
+        2: list_of(BINARY),  # min_values
+        3: list_of(BINARY),  # max_values
+        4: INTEGER,  # boundary_order
+        5: list_of(INTEGER),  # null_counts
+        8: list_of(INTEGER),  # nan_counts
+    }
+)
+_PAGE_LOCATION = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # offset, compressed_page_size, first_row_index
+_OFFSET_INDEX = struct({1: list_of(_PAGE_LOCATION)})
+
+_MOST_PAGE_BYTES = (1 << 31) - 1
 
 
 class BoundaryOrder(IntEnum):
@@ -33,110 +54,205 @@ class BoundaryOrder(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetIndex:
-    """The pages of one column chunk: file offset, compressed bytes, and first row inside the row group."""
+class IndexBytes:
+    """Where the encoded indexes of successive column chunks lie in `buffer`; a negative stop is no index.
 
-    offset: NDArray[np.int64]
-    compressed_bytes: NDArray[np.int64]
-    first_row: NDArray[np.int64]
+    `absent` says why there is none. `place` names a chunk by its number, for messages.
+    """
 
-    def __len__(self) -> int:
-        return len(self.offset)
-
-    def row_counts(self, num_rows: int) -> NDArray[np.int64]:
-        """Return the rows of each page of a chunk in a row group of `num_rows`."""
-        return np.diff(self.first_row, append=num_rows)
+    buffer: bytes
+    start: Numbers
+    stop: Numbers
+    absent: Reasons
+    place: Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnIndex:
-    """The bounds of the pages of one column chunk, as written.
+class OffsetIndexes:
+    """The pages of successive column chunks: file offset, compressed bytes, first row inside the row group.
 
-    A null page has None on both sides. `null_counts` is None when the writer left the list out.
+    The pages of chunk i are the elements `first[i]` to `first[i + 1]`. `reason`, by chunk: why nothing is
+    known of its pages, empty when they are known.
     """
 
-    null_pages: tuple[bool, ...]
-    min_values: tuple[bytes | None, ...]
-    max_values: tuple[bytes | None, ...]
-    boundary_order: int | None
-    null_counts: tuple[int, ...] | None
+    first: Numbers
+    offset: Numbers
+    compressed_bytes: Numbers
+    first_row: Numbers
+    reason: Reasons
 
     def __len__(self) -> int:
-        return len(self.null_pages)
+        return len(self.reason)
 
-    def mean_bound_bytes(self) -> float:
-        """Return the mean size of min plus max over all pages, in bytes."""
-        sizes = (len(value) for value in (*self.min_values, *self.max_values) if value is not None)
-        return sum(sizes) / len(self) if len(self) else 0.0
+    def take(self, chunks: Numbers) -> OffsetIndexes:
+        """Return those of chosen chunks."""
+        if np.array_equal(chunks, np.arange(len(self))):
+            return self
+        pages = elements_of(self.first, chunks)
+        return OffsetIndexes(
+            firsts(self.first[chunks + 1] - self.first[chunks]),
+            self.offset[pages],
+            self.compressed_bytes[pages],
+            self.first_row[pages],
+            self.reason[chunks],
+        )
 
-
-def parse_offset_index(data: bytes, *, num_rows: int, place: str) -> OffsetIndex | str:
-    """Decode an OffsetIndex; returns the reason instead when its pages cannot be those of the chunk."""
-    (locations,), _ = decode(data, _OFFSET_INDEX, place=f"{place}: offset index")
-    if not locations or any(None in location for location in locations):
-        return "the offset index lists no pages" if not locations else "the offset index lacks fields"
-    try:
-        table = np.array(locations, dtype=np.int64)
-    except OverflowError:
-        return "the offset index holds numbers beyond 64 bits"
-    offset, size, first_row = table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()
-    increasing = bool(np.all(np.diff(first_row) > 0))
-    if first_row[0] != 0 or not increasing or first_row[-1] >= max(num_rows, 1) or offset.min() < 0:
-        return "the offset index holds row or byte positions that cannot be"
-    if size.min() < 0 or size.max() >= 1 << 31:
-        return "the offset index holds row or byte positions that cannot be"
-    return OffsetIndex(offset, size, first_row)
+    def row_counts(self, num_rows: Numbers) -> Numbers:
+        """Return the rows of each page, given those of each chunk's row group."""
+        after = np.append(self.first_row[1:], 0)
+        counts = np.diff(self.first)
+        after[(self.first[1:] - 1)[counts > 0]] = num_rows[counts > 0]
+        return after - self.first_row
 
 
-def parse_column_index(data: bytes, *, place: str) -> ColumnIndex | str:
-    """Decode a ColumnIndex; returns the reason instead when its lists contradict each other."""
-    (null_pages, low, high, order, null_counts), _ = decode(data, _COLUMN_INDEX, place=f"{place}: column index")
-    if null_pages is None or low is None or high is None:
-        return "the column index lacks null_pages, min_values or max_values"
-    lengths = {len(null_pages), len(low), len(high)} | ({len(null_counts)} if null_counts is not None else set())
-    if len(lengths) != 1:
-        return "the lists of the column index differ in length"
-    if null_counts is not None and any(
-        is_null and count <= 0 for is_null, count in zip(null_pages, null_counts, strict=True)
-    ):
-        return "the column index marks a page as all null that it counts no null in"
-    if any(is_null and (a or b) for is_null, a, b in zip(null_pages, low, high, strict=True)):
-        return "the column index gives bounds to a page that it marks as all null"
-    return ColumnIndex(
-        null_pages=tuple(null_pages),
-        # A null page holds empty strings as placeholders; they are no bounds.
-        min_values=tuple(None if is_null else value for is_null, value in zip(null_pages, low, strict=True)),
-        max_values=tuple(None if is_null else value for is_null, value in zip(null_pages, high, strict=True)),
-        boundary_order=order,
-        null_counts=None if null_counts is None else tuple(null_counts),
+@dataclass(frozen=True, slots=True)
+class ColumnIndexes:
+    """The bounds of the pages of successive column chunks, as written.
+
+    `null_count` and `nan_count` are MISSING where the writer gave none; a null page has no value on either
+    side. By chunk: `boundary_order` as claimed (-1 unknown), the sum of `bound_bytes`, and the `reason` why
+    nothing is known of its pages, empty when something is.
+    """
+
+    first: Numbers
+    null_page: Flags
+    min_value: PlainValues
+    max_value: PlainValues
+    null_count: Numbers
+    nan_count: Numbers
+    boundary_order: Numbers
+    bound_bytes: Numbers
+    reason: Reasons
+
+    def __len__(self) -> int:
+        return len(self.reason)
+
+
+def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndexes:
+    """Decode offset indexes; `num_rows` by chunk. Raises MalformedFile for bytes that are none."""
+    there, table = _table(encoded, _OFFSET_INDEX, "offset index")
+    counts, rows = _list(encoded, there, table, _OFFSET_INDEX, 1, _PAGE_LOCATION, "offset index")
+    _, offset, size, first_row = rows.reshape(-1, _PAGE_LOCATION.width).T
+    chunk = np.repeat(there, np.maximum(counts, 0))
+    reason = encoded.absent.copy()
+    reason[there[counts <= 0]] = "the offset index lists no pages"
+    is_first = np.diff(chunk, prepend=-1) != 0
+    last = np.append(is_first[1:], True)[: len(chunk)]  # an element, no option
+    wrong = (offset < 0) | (first_row < 0) | (size < 0) | (size > _MOST_PAGE_BYTES)
+    wrong |= is_first & (first_row != 0)
+    wrong |= ~is_first & (np.diff(first_row, prepend=0) <= 0)
+    wrong |= last & (first_row >= np.maximum(num_rows, 1)[chunk])
+    impossible = any_in(wrong, chunk, len(reason))
+    reason[impossible] = "the offset index holds row or byte positions that cannot be"
+    reason[any_in((offset == MISSING) | (size == MISSING) | (first_row == MISSING), chunk, len(reason))] = (
+        "the offset index lacks fields"
+    )
+    good = (reason == "")[chunk]
+    page_counts = np.bincount(chunk[good], minlength=len(reason))
+    return OffsetIndexes(
+        firsts(page_counts),
+        offset[good],
+        size[good],
+        first_row[good],
+        reason,
     )
 
 
-def page_values(index: ColumnIndex, offsets: OffsetIndex, *, num_rows: int, ordered: bool) -> EncodedBounds | str:
-    """Join a chunk's two indexes; returns the reason instead when they do not fit each other.
+def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
+    """Decode column indexes. Raises MalformedFile for bytes that are none."""
+    there, table = _table(encoded, _COLUMN_INDEX, "column index")
+    reason = encoded.absent.copy()
+    lists = {
+        field: _list(encoded, there, table, _COLUMN_INDEX, field, of, "column index")
+        for field, of in ((1, BOOLEAN), (2, BINARY), (3, BINARY), (5, INTEGER), (8, INTEGER))
+    }
+    counts = lists[1][0]
+    needed = [lists[field][0] for field in (1, 2, 3)]
+    alike = np.all([found == counts for found in needed], axis=0)
+    for field in (5, 8):
+        alike &= (lists[field][0] == counts) | (lists[field][0] == MISSING)
+    reason[there[~alike]] = "the lists of the column index differ in length"
+    reason[there[np.any([found < 0 for found in needed], axis=0)]] = (
+        "the column index lacks null_pages, min_values or max_values"
+    )
+    good = reason[there] == ""
+    usable = there[good]
+    pages = counts[good]
+    chunk = np.repeat(usable, pages)
+    null_page = _elements(lists[1], good, BOOLEAN)[:, 0] == 1
+    buffer = np.frombuffer(encoded.buffer, np.uint8)
+    low, high = (PlainValues(buffer, *_elements(lists[field], good, BINARY).T) for field in (2, 3))
+    null_count, nan_count = (_optional(lists[field], good, pages) for field in (5, 8))
+    bound_bytes = np.maximum(low.length, 0) + np.maximum(high.length, 0)
+    lying = any_in(null_page & (null_count != MISSING) & (null_count <= 0), chunk, len(reason))
+    reason[lying] = "the column index marks a page as all null that it counts no null in"
+    filled = any_in(null_page & (bound_bytes > 0), chunk, len(reason))
+    reason[filled] = "the column index gives bounds to a page that it marks as all null"
+    kept = (reason == "")[chunk]
+    order = np.full(len(reason), -1, np.int64)
+    order[there] = np.maximum(table[:, _COLUMN_INDEX.offset(4)], -1)
+    page_counts = np.bincount(chunk[kept], minlength=len(reason))
+    return ColumnIndexes(
+        first=firsts(page_counts),
+        null_page=null_page[kept],
+        # A null page holds empty strings as placeholders; they are no bounds.
+        min_value=_kept(low, kept, null_page),
+        max_value=_kept(high, kept, null_page),
+        null_count=null_count[kept],
+        nan_count=nan_count[kept],
+        boundary_order=order,
+        bound_bytes=np.bincount(chunk, bound_bytes, minlength=len(reason)).astype(np.int64),
+        reason=reason,
+    )
 
-    `ordered` says that bounds of this column compare as its type does; without it they are unknown.
-    """
-    if len(index) != len(offsets):
-        return f"the column index has {len(index)} pages, the offset index {len(offsets)}"
-    rows = offsets.row_counts(num_rows)
-    counts = _null_counts(index, rows)
-    if counts is None:
-        return "the column index counts more nulls in a page than it has rows, or others than its null pages"
-    if not ordered:
-        nothing = [None] * len(index)
-        return EncodedBounds(nothing, nothing, counts, rows.tolist())
-    return EncodedBounds(index.min_values, index.max_values, counts, rows.tolist())
+
+def _table(encoded: IndexBytes, spec: Kind, name: str) -> tuple[Numbers, Numbers]:
+    """Decode the structs that are there; returns which chunks have one, and a row for each."""
+    there = np.flatnonzero(encoded.stop >= 0)
+    found = decode_table(
+        encoded.buffer, encoded.start[there], encoded.stop[there], spec, place=_named(encoded, there, name)
+    )
+    return there, np.frombuffer(found, np.int64).reshape(-1, spec.width)
 
 
-def _null_counts(index: ColumnIndex, rows: NDArray[np.int64]) -> list[int | None] | None:
-    if index.null_counts is None:
-        return [int(n) if is_null else None for is_null, n in zip(index.null_pages, rows, strict=True)]
-    counts = np.array(index.null_counts, dtype=object)
-    null_pages = np.array(index.null_pages, dtype=np.bool_)
-    if np.any(counts < 0) or np.any(counts > rows) or np.any((counts == rows) != null_pages):
-        return None
-    return [int(count) for count in counts]
+def _named(encoded: IndexBytes, there: Numbers, name: str) -> Callable[[int], str]:
+    return lambda i: f"{encoded.place(int(there[i]))}: {name}"
+
+
+def _list(
+    encoded: IndexBytes, there: Numbers, table: Numbers, spec: Kind, field: int, of: Kind, name: str
+) -> tuple[Numbers, Numbers]:
+    """Decode one list of each struct; returns its lengths (MISSING without one) and the elements as numbers."""
+    at = spec.offset(field)
+    start, length = table[:, at], table[:, at + 1]
+    stop = np.where(length < 0, -1, start + length)
+    counts, rows = decode_lists(encoded.buffer, start, stop, of, place=_named(encoded, there, name))
+    return np.frombuffer(counts, np.int64), np.frombuffer(rows, np.int64)
+
+
+def _elements(found: tuple[Numbers, Numbers], good: Flags, of: Kind) -> Numbers:
+    """Return the elements, shape (elements, numbers of each), of the lists that are good."""
+    counts, rows = found
+    elements = rows.reshape(-1, of.width)
+    return elements if good.all() else elements[np.repeat(good, np.maximum(counts, 0))]
+
+
+def _optional(found: tuple[Numbers, Numbers], good: Flags, pages: Numbers) -> Numbers:
+    """Return one number a page, MISSING for the pages of a chunk without the list."""
+    counts, rows = found
+    present = counts[good] != MISSING
+    if present.all():
+        return _elements(found, good, INTEGER)[:, 0]
+    numbers = np.full(int(pages.sum()), MISSING, np.int64)
+    numbers[np.repeat(present, pages)] = rows[np.repeat(good, np.maximum(counts, 0))]
+    return numbers
+
+
+def _kept(values: PlainValues, kept: Flags, null_page: Flags) -> PlainValues:
+    length = np.where(null_page, -1, values.length)
+    if kept.all():
+        return PlainValues(values.buffer, values.start, length)
+    return PlainValues(values.buffer, values.start[kept], length[kept])
 
 
 def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:
@@ -158,3 +274,14 @@ def _monotone(values: pa.Array, compare: object) -> bool:
         return True
     holds = pc.all(compare(values.slice(0, len(values) - 1), values.slice(1)))  # type: ignore[operator]  # an Arrow kernel
     return bool(holds.as_py())
+
+
+def concat_offset_indexes(parts: list[OffsetIndexes]) -> OffsetIndexes:
+    """Join the offset indexes of successive chunks."""
+    return OffsetIndexes(
+        firsts(np.concatenate([np.diff(part.first) for part in parts])),
+        np.concatenate([part.offset for part in parts]),
+        np.concatenate([part.compressed_bytes for part in parts]),
+        np.concatenate([part.first_row for part in parts]),
+        np.concatenate([part.reason for part in parts]),
+    )

@@ -6,17 +6,23 @@ the deprecated `min` and `max`, other column orders, and dates of files whose ca
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from parquet_core.bounds import EncodedBounds, unknown_containers
-from parquet_core.footer import TYPE_ORDER
+import numpy as np
+
+from parquet_core.bounds import Bounds, EncodedBounds, decode_bounds, without_dates_before_gregorian
+from parquet_core.compact import MISSING
+
+TYPE_ORDER = 1
 from parquet_core.schema import LeafColumn, SortOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import NDArray
 
-    from parquet_core.column_chunk import ChunkStatistics, ColumnChunk
-    from parquet_core.footer import Footer
+    from parquet_core.plain import PlainValues
+
+    Footer = Any
 
 _LEGACY_DATES = "org.apache.spark.legacyDateTime"
 _SPARK_VERSION = "org.apache.spark.version"
@@ -68,27 +74,83 @@ def may_be_rebased(leaf: LeafColumn, footer: Footer) -> bool:
     return is_date(leaf) and _SPARK_VERSION not in footer.key_values
 
 
-def row_group_statistics(column: LeafColumn, footer: Footer) -> EncodedBounds:
-    """Return what may be trusted of one column's statistics in each row group of one file."""
-    rows = [group.num_rows for group in footer.row_groups]
-    leaf = leaf_in_file(column, footer)
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What of a footer decides about trust; the files of one writer share it."""
+
+    columns: tuple[LeafColumn, ...]
+    column_orders: tuple[int, ...]
+    key_values: dict[str, str]
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenStatistics:
+    """Statistics as written."""
+
+    min_value: PlainValues
+    max_value: PlainValues
+    deprecated_min: PlainValues | None
+    deprecated_max: PlainValues | None
+    null_count: NDArray[np.int64]
+    nan_count: NDArray[np.int64]
+    min_exact: NDArray[np.int8]
+    max_exact: NDArray[np.int8]
+    num_values: NDArray[np.int64]
+    row_count: NDArray[np.int64]
+    all_null: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Interim."""
+
+    believed: bool
+    ordered: bool
+    required: bool
+    calendar_unsure: bool = False
+
+
+def trust(column: LeafColumn, provenance: Provenance) -> Trust:
+    """Interim."""
+    leaf = leaf_in_file(column, provenance)
     if leaf is None or leaf.unsupported or column.unsupported:
-        return unknown_containers(rows)
-    statistics = [_credible(group.chunk(leaf), group.num_rows) for group in footer.row_groups]
-    ordered = order_is_defined(leaf, footer) and not is_rebased(leaf, footer)
-    return EncodedBounds(
-        [entry.min_value if entry is not None and ordered else None for entry in statistics],
-        [entry.max_value if entry is not None and ordered else None for entry in statistics],
-        null_counts(leaf, [None if entry is None else entry.null_count for entry in statistics]),
-        rows,
+        return Trust(False, False, False)
+    return Trust(
+        True, order_is_defined(leaf, provenance) and not is_rebased(leaf, provenance), leaf.max_definition_level == 0
     )
 
 
-def null_counts(leaf: LeafColumn, counts: Sequence[int | None]) -> Sequence[int | None]:
-    """Return the counts, or zeros: a required column has no levels to mark a null with, whatever it claims."""
-    return [0] * len(counts) if leaf.max_definition_level == 0 else counts
+def trusted_bounds(column, written, trusts, kind) -> Bounds:
+    """Interim."""
+    n = len(written.num_values)
+    believed = np.array([t.believed for t in trusts] or [False])[kind] & (written.num_values == written.row_count)
+    ordered = np.array([t.ordered for t in trusts] or [False])[kind] & believed
+    required = np.array([t.required for t in trusts] or [False])[kind]
 
+    def values(v, ok):
+        if written.all_null is not None:
+            ok = ok & ~written.all_null
+        return v.only(ok).binary().to_pylist()
 
-def _credible(chunk: ColumnChunk, num_rows: int) -> ChunkStatistics | None:
-    # A flat column has one level entry a row; a chunk that claims otherwise is not believed at all.
-    return None if chunk.encrypted or chunk.num_values != num_rows else chunk.statistics
+    counts = [
+        None if not b else 0 if r else (None if c == MISSING else int(c))
+        for c, b, r in zip(written.null_count, believed, required)
+    ]
+    if written.all_null is not None:
+        counts = [
+            int(rc) if (an and b and c is None) else c
+            for c, an, b, rc in zip(counts, written.all_null, believed, written.row_count)
+        ]
+    found = decode_bounds(
+        column,
+        [
+            EncodedBounds(
+                values(written.min_value, ordered),
+                values(written.max_value, ordered),
+                counts,
+                written.row_count.tolist(),
+            )
+        ],
+    )
+    return without_dates_before_gregorian(found) if any(t.calendar_unsure for t in trusts) else found

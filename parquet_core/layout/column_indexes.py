@@ -14,15 +14,16 @@ import pyarrow.parquet as pq
 
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.page_index import ColumnIndex, OffsetIndex
 from parquet_core.schema import Physical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.page_index import OffsetIndexes
     from parquet_core.schema import LeafColumn
 
 MAX_STATS_SIZE = 4096
@@ -32,17 +33,18 @@ _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator[Finding]:
     """Report, per column, the margin of the indexes that are there and the cause of those that are not."""
     positions = np.flatnonzero(index.row_count > 0)
-    found = index.page_indexes(index.columns, positions)
-    for number, column in enumerate(index.columns):
-        indexes = [row[number] for row in found]
-        present = [entry for entry, _ in indexes if isinstance(entry, ColumnIndex)]
-        if present:
-            yield _margin(column, present, len(positions))
-        absent = [int(p) for p, (entry, _) in zip(positions, indexes, strict=True) if isinstance(entry, str)]
-        if absent:
-            offsets = indexes[positions.tolist().index(absent[0])][1]
-            yield _absence(index, column, absent, offsets, read_values=read_values)
-        lost = [int(p) for p, (_, entry) in zip(positions, indexes, strict=True) if isinstance(entry, str)]
+    index.fetch_pages(index.columns, positions)
+    for column in index.columns:
+        pages = index.pages(column, positions)
+        (offsets,) = index.locations([column], positions)
+        present = pages.reason == ""
+        if present.any():
+            yield _margin(column, (pages.bound_bytes / np.diff(pages.first))[present], len(positions))
+        if not present.all():
+            first = int(np.flatnonzero(~present)[0])
+            of_first = offsets.take(np.array([first]))
+            yield _absence(index, column, positions[~present].tolist(), of_first, read_values=read_values)
+        lost = positions[offsets.reason != ""].tolist()
         if lost:
             yield Finding(
                 "offset_index.absent",
@@ -53,20 +55,19 @@ def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator
             )
 
 
-def _margin(column: LeafColumn, present: list[ColumnIndex], row_groups: int) -> Finding:
-    means = [entry.mean_bound_bytes() for entry in present]
-    worst = max(means)
+def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> Finding:
+    worst = float(means.max())
     return Finding(
         "column_index.present",
         Severity.INFO,
         f"column {column.name}",
-        f"in {len(present)} of {row_groups} row groups; min+max take {np.mean(means):.1f} bytes a page on average, "
+        f"in {len(means)} of {row_groups} row groups; min+max take {np.mean(means):.1f} bytes a page on average, "
         f"{worst:.1f} at most: {worst / MAX_STATS_SIZE:.1%} of the {MAX_STATS_SIZE} that make the writer drop it",
     )
 
 
 def _absence(
-    index: MetadataIndex, column: LeafColumn, positions: list[int], offsets: OffsetIndex | str, *, read_values: bool
+    index: MetadataIndex, column: LeafColumn, positions: list[int], offsets: OffsetIndexes, *, read_values: bool
 ) -> Finding:
     place = row_groups_place(index, positions, column)
     count = f"absent in {len(positions)} of {int((index.row_count > 0).sum())} row groups"
@@ -83,15 +84,14 @@ def _absence(
 
 
 def _cause(
-    index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndex | str, *, read_values: bool
+    index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes, *, read_values: bool
 ) -> tuple[str, str]:
     """Return why the index is absent, confirmed or inferred, and what to do."""
-    footer = index.footers[int(index.file[position])]
     chunk = index.chunk(position, column)
-    statistics = None if chunk is None else chunk.statistics
-    if isinstance(offsets, str):
+    if offsets.reason[0]:
+        created_by = index.provenance(position).created_by
         return (
-            f"the file has no page index at all; written by {footer.created_by or 'an unnamed writer'} (confirmed)",
+            f"the file has no page index at all; written by {created_by or 'an unnamed writer'} (confirmed)",
             "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
         )
     flat = len(column.path) == 1 and column.max_repetition_level == 0
@@ -103,7 +103,7 @@ def _cause(
         mean = chunk.value_bytes / max(chunk.num_values, 1)
         if 2 * mean > MAX_STATS_SIZE:
             return _max_stats_size(2 * mean, "inferred from the mean size of a value")
-    if column.physical in _FLOATS and statistics is not None and statistics.min_value is None:
+    if column.physical in _FLOATS and chunk is not None and not chunk.has_bounds:
         return (
             "a page holds NaN, so the writer gives no bounds (inferred)",
             "write NaN as null if that is what it means",
@@ -130,7 +130,7 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.Chunk
         return file.read_row_group(int(index.ordinal[position]), columns=[column.name]).column(0)
 
 
-def _cause_in_values(column: LeafColumn, offsets: OffsetIndex, values: pa.ChunkedArray) -> tuple[str, str] | None:
+def _cause_in_values(column: LeafColumn, offsets: OffsetIndexes, values: pa.ChunkedArray) -> tuple[str, str] | None:
     if column.physical in _FLOATS:
         if pc.any(pc.is_nan(values)).as_py():
             return "a page holds NaN, so the writer gives no bounds (confirmed by the values)", (

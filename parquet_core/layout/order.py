@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.page_index import BoundaryOrder, ColumnIndex, boundary_order
+from parquet_core.page_index import BoundaryOrder, boundary_order
 from parquet_core.ranks import ranks
 from parquet_core.schema import Physical
 from parquet_core.storage import name_of
@@ -67,14 +68,13 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
         message = "strength pages: not provable, a column index may hold cut strings; see strength rows"
         return Finding("order.pages", Severity.INFO, place, message)
     batch = index.pages(column, positions)
-    indexes = index.page_indexes([column], positions)
-    edges = np.searchsorted(batch.row_group, np.arange(len(positions) + 1))
+    without = np.flatnonzero(batch.reason != "")
+    if len(without):
+        where = row_group_place(index, int(positions[without[0]]), column)
+        message = f"strength pages: no usable column index ({batch.reason[without[0]]})"
+        return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
     proven, single, flags_differ = 0, 0, 0
-    for i, (((written, _),), start, stop) in enumerate(zip(indexes, edges[:-1], edges[1:], strict=True)):
-        if not isinstance(written, ColumnIndex):
-            where = row_group_place(index, int(positions[i]), column)
-            message = f"strength pages: no usable column index ({written})"
-            return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
+    for i, (start, stop) in enumerate(pairwise(batch.first.tolist())):
         pages = batch.bounds.take(np.arange(start, stop))
         order = boundary_order(pages.lower, pages.upper)
         if order is not BoundaryOrder.ASCENDING or _falls(pages).any():
@@ -84,7 +84,7 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
             return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
         single += stop - start < 2
         proven += stop - start >= 2
-        flags_differ += written.boundary_order != order
+        flags_differ += int(batch.boundary_order[i]) != order
     message = f"strength pages: ASCENDING without overlap in {proven} row groups of two pages or more"
     message += f"; {single} row groups have one page, which proves nothing" if single else ""
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""

@@ -8,7 +8,6 @@ import numpy as np
 
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, LayoutSpec, Severity
-from parquet_core.page_index import OffsetIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +38,13 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
 def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
     positions = np.flatnonzero(index.row_count > 0)
     largest, where, pages = 0, "table", 0
-    for position, row in zip(positions, index.page_indexes(index.columns, positions), strict=True):
-        for column, (_, offsets) in zip(index.columns, row, strict=True):
-            if isinstance(offsets, OffsetIndex):
-                pages += len(offsets)
-                rows = int(offsets.row_counts(int(index.row_count[position])).max())
-                if rows > largest:
-                    largest, where = rows, row_group_place(index, int(position), column)
+    for column, offsets in zip(index.columns, index.locations(index.columns, positions), strict=True):
+        rows = offsets.row_counts(index.row_count[positions])
+        pages += len(rows)
+        if rows.max(initial=0) > largest:
+            page = int(np.argmax(rows))
+            group = int(np.searchsorted(offsets.first, page, side="right")) - 1
+            largest, where = int(rows[page]), row_group_place(index, int(positions[group]), column)
     if largest > layout.page_rows:
         message = f"the largest of {pages:,} pages has {largest:,} rows, more than {layout.page_rows:,}"
         remedy = f"write with parquet.page.row.count.limit={layout.page_rows}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.access_plan import Verdict
-from parquet_core.row_ranges import overlaps, row_total
+from parquet_core.row_ranges import overlaps
 from prune_assets.report.skip_report import Extent
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.page_index import OffsetIndex
+    from parquet_core.page_index import OffsetIndexes
     from parquet_core.schema import LeafColumn
 
 # Above this many column chunks the pages of a selection are not counted one by one but pro rata.
@@ -38,11 +38,10 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     uncounted = np.zeros(len(index), np.bool_)
     for column in columns:
-        chunks = index.chunks(column)
-        size += np.array([0 if chunk is None else chunk.compressed_bytes for chunk in chunks], np.int64)
-        counts = [0 if chunk is None or chunk.data_pages is None else chunk.data_pages for chunk in chunks]
-        pages += np.array(counts, np.int64)
-        uncounted |= np.array([chunk is not None and chunk.data_pages is None for chunk in chunks], np.bool_)
+        chunks = index.column_chunks(column)
+        size += chunks.compressed_bytes
+        pages += np.maximum(chunks.data_pages, 0)
+        uncounted |= chunks.data_pages < 0
     pages[uncounted] = -1
     return Sizes(size, pages)
 
@@ -96,31 +95,36 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
         size[selected] = np.ceil(size[selected] * share)
         pages[selected] = -1
         return Kept(rows, pages, size, estimated=True)
-    estimated = False
-    indexes = index.page_indexes(columns, selected)
-    for position, row in zip(selected, indexes, strict=True):
-        ranges = access.ranges.of(int(position))
-        parts = [
-            _kept_of_chunk(index, int(position), column, offsets, ranges)
-            for column, (_, offsets) in zip(columns, row, strict=True)
-        ]
-        size[position] = sum(part[0] for part in parts)
-        pages[position] = -1 if any(part[1] < 0 for part in parts) else sum(part[1] for part in parts)
-        estimated |= any(part[2] for part in parts)
+    size[selected] = 0
+    pages[selected] = 0
+    estimated, uncounted = False, np.zeros(len(index), np.bool_)
+    for column, offsets in zip(columns, index.locations(columns, selected), strict=True):
+        of_column = _kept_of_column(index, selected, column, offsets, access)
+        size[selected] += of_column.bytes
+        pages[selected] += np.maximum(of_column.pages, 0)
+        uncounted[selected] |= of_column.pages < 0
+        estimated |= of_column.estimated
+    pages[uncounted] = -1
     return Kept(rows, pages, size, estimated)
 
 
-def _kept_of_chunk(
-    index: MetadataIndex, position: int, column: LeafColumn, offsets: OffsetIndex | str, ranges: NDArray[np.int64]
-) -> tuple[int, int, bool]:
-    """Return bytes and pages read of one chunk (-1 pages: unknown) and whether the bytes are pro rata."""
-    chunk = index.chunk(position, column)
-    if chunk is None:
-        return 0, 0, False
-    rows = int(index.row_count[position])
-    if isinstance(offsets, str):
-        return -(-chunk.compressed_bytes * row_total(ranges) // rows), -1, True
-    stops = np.append(offsets.first_row[1:], rows)
-    read = overlaps(ranges, offsets.first_row, stops)
-    dictionary = max(0, int(offsets.offset[0]) - chunk.first_page_offset)
-    return dictionary + int(offsets.compressed_bytes[read].sum()), int(read.sum()), False
+def _kept_of_column(
+    index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
+) -> Kept:
+    """Return what is read of one column in the selected row groups; pro rata where nothing locates its pages."""
+    chunks = index.column_chunks(column)
+    rows = access.ranges.row_totals(len(index))[selected]
+    located = offsets.reason == ""
+    share = rows / index.row_count[selected]
+    size = np.where(located, 0, np.ceil(chunks.compressed_bytes[selected] * share)).astype(np.int64)
+    pages = np.where(located | ~(chunks.present | chunks.encrypted)[selected], 0, -1)
+    # Page and row ranges as rows of the whole dataset, so that one search meets them all.
+    base = np.cumsum(index.row_count) - index.row_count
+    group = np.repeat(np.arange(len(selected)), np.diff(offsets.first))
+    start = base[selected][group] + offsets.first_row
+    read = overlaps(access.ranges.as_dataset_rows(base), start, start + offsets.row_counts(index.row_count[selected]))
+    size += np.bincount(group[read], offsets.compressed_bytes[read], minlength=len(selected)).astype(np.int64)
+    pages += np.bincount(group[read], minlength=len(selected))
+    first_page = offsets.offset[offsets.first[:-1][located]]
+    size[located] += np.maximum(0, first_page - chunks.first_page_offset[selected][located])
+    return Kept(rows, pages, size, bool(np.any(~located & (chunks.compressed_bytes[selected] > 0))))

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.metadata_index import MetadataIndex, PageBatch
+    from parquet_core.metadata_index import MetadataIndex
     from parquet_core.outcomes import OutcomeArray
+    from parquet_core.page_batch import PageBatch
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.schema import LeafColumn
     from prune_assets.report.skip_report import LevelName, Status
@@ -195,11 +196,11 @@ def _page_level(
     if not wanted or not columns or len(positions) == 0:
         why = "nothing is left that a page index could rule out" if wanted else "not asked for"
         return None, LevelState("page_index", before.answers, "not_applicable", why)
-    found = index.page_indexes(columns, positions)
-    if all(isinstance(column_index, str) for row in found for column_index, _ in row):
+    index.fetch_pages(columns, positions)
+    pages = {column.path: index.pages(column, positions) for column in columns}
+    if all(np.all(batch.reason != "") for batch in pages.values()):
         names = ", ".join(column.name for column in columns)
         return None, LevelState("page_index", before.answers, "absent", f"no column index for {names}")
-    pages = {column.path: index.pages(column, positions) for column in columns}
     base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
     starts = {path: base[batch.row_group] + batch.first_row for path, batch in pages.items()}
     segments = merge_borders(base, list(starts.values()))

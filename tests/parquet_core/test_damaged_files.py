@@ -12,12 +12,15 @@ import pytest
 
 from parquet_core.bloom import parse_filter
 from parquet_core.bounds import make_bounds
+from parquet_core.column_chunk import ChunkRanges, decode_column_chunks
 from parquet_core.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
 from parquet_core.metadata_index import read_dataset
-from parquet_core.page_index import page_values, parse_column_index, parse_offset_index
+from parquet_core.page_batch import Source, join_indexes
+from parquet_core.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.schema import LeafColumn, Physical, SortOrder
 from parquet_core.spark_schema import without_spark_comparisons
+from parquet_core.statistics import Provenance, trust, trusted_bounds
 from parquet_core.storage import list_data_files
 
 
@@ -143,41 +146,47 @@ def test_indexes_that_contradict_themselves_are_left_out():
         flags = bytes([len(null_pages) << 4 | 1]) + bytes(1 if flag else 2 for flag in null_pages)
         counts = b"" if null_counts is None else b"\x19" + varint_list(*null_counts)
         data = b"\x19" + flags + b"\x19" + strings[0] + b"\x19" + strings[1] + b"\x15\x02" + counts + b"\x00"
-        return parse_column_index(data, place="here")
+        return decode_column_indexes(encoded(data))
 
     def offset_index(*locations):
         rows = b"".join(
             b"\x16" + bytes([2 * o]) + b"\x15" + bytes([2 * s]) + b"\x16" + bytes([2 * r]) + b"\x00"
             for o, s, r in locations
         )
-        return parse_offset_index(
-            b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00", num_rows=10, place="here"
-        )
+        data = b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00"
+        return decode_offset_indexes(encoded(data), np.array([10]))
+
+    def encoded(data):
+        return IndexBytes(data, np.array([0]), np.array([len(data)]), np.array([""], object), lambda _: "here")
+
+    def joined(index, *, orders=(1,)):
+        column = LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED, max_definition_level=1)
+        trusts = [trust(column, Provenance((column,), orders, {}, ""))]
+        return join_indexes(Source(column, np.array([10]), trusts, np.array([0])), index, offsets)
 
     good = column_index([False, True], [b"a", b""], [b"b", b""], [0, 5])
-    assert good.min_values == (b"a", None), "the placeholder of a null page is no bound"
+    assert good.min_value.binary().to_pylist() == [b"a", None], "the placeholder of a null page is no bound"
     offsets = offset_index((4, 10, 0), (14, 10, 5))
-    assert page_values(good, offsets, num_rows=10, ordered=True).null_counts == [0, 5]
-    assert page_values(good, offsets, num_rows=10, ordered=False).min_values == [None, None]
+    assert joined(good).bounds.null_count.to_pylist() == [0, 5]
+    assert joined(good).bounds.lower.to_pylist() == [b"a", None]
+    assert joined(good, orders=()).bounds.lower.to_pylist() == [None, None]
 
-    assert "bounds to a page" in column_index([False, True], [b"a", b"x"], [b"b", b""], [0, 5])
-    assert "others than its null pages" in page_values(
-        column_index([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0]), offsets, num_rows=10, ordered=True
-    )
-    assert "differ in length" in column_index([False, True], [b"a"], [b"b", b""], [0, 5])
-    assert "all null" in column_index([False, True], [b"a", b""], [b"b", b""], [0, 0])
-    assert "more nulls" in page_values(
-        column_index([False, True], [b"a", b""], [b"b", b""], [9, 5]), offsets, num_rows=10, ordered=True
-    )
-    assert "others than its null pages" in page_values(
-        column_index([False, True], [b"a", b""], [b"b", b""], [0, 4]), offsets, num_rows=10, ordered=True
-    )
-    one_page = column_index([False], [b"a"], [b"b"], None)
-    assert "1 pages, the offset index 2" in page_values(one_page, offsets, num_rows=10, ordered=True)
-    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 10))
-    assert "cannot be" in offset_index((4, 10, 1))
-    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 0))
-    assert "no pages" in offset_index()
+    def of_pages(*lists):
+        (reason,) = joined(column_index(*lists)).reason
+        return reason
+
+    (reason,) = column_index([False, True], [b"a", b"x"], [b"b", b""], [0, 5]).reason
+    assert "bounds to a page" in reason
+    assert "others than its null pages" in of_pages([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0])
+    assert "differ in length" in of_pages([False, True], [b"a"], [b"b", b""], [0, 5])
+    assert "all null" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 0])
+    assert "more nulls" in of_pages([False, True], [b"a", b""], [b"b", b""], [9, 5])
+    assert "others than its null pages" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 4])
+    assert "1 pages, the offset index 2" in of_pages([False], [b"a"], [b"b"], None)
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 10)).reason[0]
+    assert "cannot be" in offset_index((4, 10, 1)).reason[0]
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 0)).reason[0]
+    assert "no pages" in offset_index().reason[0]
 
 
 def test_filters_that_would_deny_values_are_refused():
@@ -273,27 +282,45 @@ def test_plain_strings_of_spark_are_pruned_on():
 def test_structures_that_share_bytes_are_not_believed(file):
     index = read_dataset(str(file))
     column, positions = index.columns[0], np.arange(len(index))
-    chunks = index.chunks(column)
-    for group, chunk in zip(index.footers[0].row_groups, chunks, strict=True):
-        shared = {"bloom_filter": chunks[0].bloom_filter, "column_index": chunks[0].column_index}
-        group.decoded[column.index] = chunk._replace(**shared)
+    chunks = index.column_chunks(column)
+    for ranges in (chunks.bloom_filter, chunks.column_index):
+        ranges[:] = ranges[0]
     before = index.traffic.requests
     assert all("same bytes" in blocks for blocks in index.bloom_filters(column, positions))
-    assert all("same bytes" in found for ((found, _),) in index.page_indexes([column], positions))
+    assert all("same bytes" in reason for reason in index.pages(column, positions).reason)
     assert index.traffic.requests == before
 
 
 def test_encrypted_columns_have_no_indexes(file):
     index = read_dataset(str(file))
     column, positions = index.columns[0], np.arange(len(index))
-    for group in index.footers[0].row_groups:
-        group.decoded[column.index] = group.chunk(column)._replace(encrypted=True)
-    assert index.bounds(column).lower.null_count == len(index)
-    assert {type(entry) for ((entry, _),) in index.page_indexes([column], positions)} == {str}
-    assert {type(entry) for entry in index.bloom_filters(column, positions)} == {str}
+    (footers,) = index._batches.kept
+    chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
+    # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
+    marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]
+    stops = np.cumsum([len(chunk) for chunk in marked])
+    found, statistics = decode_column_chunks(
+        ChunkRanges(
+            buffer=b"".join(marked),
+            start=stops - [len(chunk) for chunk in marked],
+            stop=stops,
+            physical=np.array([column.physical] * 2),
+            row_count=index.row_count,
+            file_size=np.array([10**9] * 2),
+            path=column.path,
+            place=str,
+        )
+    )
+    assert found.encrypted.all()
+    assert not found.present.any()
+    for ranges in (found.column_index, found.offset_index, found.bloom_filter):
+        assert (ranges == -1).all()
+    trusts = [trust(column, index.provenance(0))]
+    bounds = trusted_bounds(column, statistics, trusts, np.array([0, 0]))
+    assert bounds.lower.null_count == bounds.null_count.null_count == len(index)
 
 
 def test_only_the_columns_asked_for_are_decoded(file):
     index = read_dataset(str(file))
     index.bounds(index.columns[1])
-    assert [list(group.decoded) for group in index.footers[0].row_groups] == [[1], [1]]
+    assert list(index._chunks) == [("b",)]

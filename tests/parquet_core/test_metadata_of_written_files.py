@@ -14,7 +14,6 @@ import pytest
 
 from parquet_core.bloom import hash_values, may_contain
 from parquet_core.metadata_index import read_dataset
-from parquet_core.page_index import ColumnIndex
 
 ROWS = 3_000
 
@@ -181,16 +180,19 @@ def test_filters_of_spark_know_every_value(spark, tmp_path):
 def test_a_file_without_page_index_has_none(tmp_path):
     pq.write_table(sample(), tmp_path / "plain.parquet")
     index = read_dataset(tmp_path / "plain.parquet")
-    found = index.page_indexes(index.columns, np.arange(len(index)))
-    assert {type(entry) for row in found for pair in row for entry in pair} == {str}
-    assert not any(isinstance(entry, ColumnIndex) for row in found for entry, _ in row)
+    positions = np.arange(len(index))
+    for column, offsets in zip(index.columns, index.locations(index.columns, positions), strict=True):
+        pages = index.pages(column, positions)
+        assert (pages.reason != "").all()
+        assert (offsets.reason != "").all()
+        assert len(pages.bounds) == len(index), "a row group counts as one page"
 
 
 def test_neighbouring_indexes_come_in_one_request(tmp_path):
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path / "a.parquet")
     assert index.traffic.requests == 1
-    index.page_indexes(index.columns[:2], np.arange(len(index)))
+    index.fetch_pages(index.columns[:2], np.arange(len(index)))
     assert index.traffic.requests == 2
-    index.page_indexes(index.columns[:2], np.arange(len(index)))
+    index.fetch_pages(index.columns[:2], np.arange(len(index)))
     assert index.traffic.requests == 2, "what was read is kept"

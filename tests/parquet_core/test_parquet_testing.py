@@ -116,7 +116,7 @@ def test_tiny_pages(open_index):
         "date_string_col": 974,
     }
     orders = {name: boundary_order(bounds.lower, bounds.upper) for name, bounds in found.items()}
-    written = {name: index.page_indexes([leaf(index, name)], np.array([0]))[0][0][0].boundary_order for name in found}
+    written = {name: index.pages(leaf(index, name), np.array([0])).boundary_order[0] for name in found}
     assert orders["id"] == BoundaryOrder.UNORDERED
     assert orders == written
 

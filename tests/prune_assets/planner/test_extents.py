@@ -50,7 +50,7 @@ def test_a_selection_counts_its_pages_and_dictionaries(index):
     assert (extent.files, extent.row_groups, extent.pages, extent.rows) == (1, 1, 6, 30)
     assert not kept.estimated
     expected = 0
-    for column, (_, offsets) in zip(index.columns, index.page_indexes(index.columns, np.array([1]))[0], strict=True):
+    for column, offsets in zip(index.columns, index.locations(index.columns, np.array([1])), strict=True):
         expected += int(offsets.offset[0]) - index.chunk(1, column).first_page_offset
         expected += int(offsets.compressed_bytes[3:6].sum())
     assert extent.bytes == expected

@@ -147,8 +147,8 @@ def test_a_column_that_a_file_stores_otherwise_keeps_that_file(tmp_path):
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
-    footers = tuple(replace(footer, column_orders=()) for footer in sorted_table.footers)
-    unordered = replace(sorted_table, footers=footers, _bounds={}, _indexes={}, _leaves={}, _filters={})
+    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
+    unordered = replace(sorted_table, kinds=kinds, _chunks={}, _bounds={}, _pages={}, _offsets={})
     assert evaluate(eq("day", 5000), unordered).access.verdict.tolist() == [Verdict.SCAN] * 10
 
 

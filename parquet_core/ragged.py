@@ -1,0 +1,39 @@
+"""Rows of differing lengths, stored one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+
+def firsts(counts: Numbers) -> Numbers:
+    """Return where each row begins, and where the last one ends.
+
+    >>> firsts(np.array([2, 0, 1])).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def elements_of(first: Numbers, rows: Numbers) -> Numbers:
+    """Return the indices of the elements of chosen rows, in their order.
+
+    >>> elements_of(np.array([0, 2, 2, 3]), np.array([2, 0])).tolist()
+    [2, 0, 1]
+    """
+    counts = first[rows + 1] - first[rows]
+    starts = np.cumsum(counts) - counts
+    return np.repeat(first[rows] - starts, counts) + np.arange(int(counts.sum()))
+
+
+def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bool_]:
+    """Tell which rows own an element with a flag."""
+    found = np.zeros(rows, np.bool_)
+    found[owner[flags]] = True
+    return found
