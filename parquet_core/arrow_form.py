@@ -1,0 +1,76 @@
+"""Dataclasses of arrays as one Arrow record batch, and back: the form in which metadata is kept on disk.
+
+The batch has one row; each array is its one list there, so that arrays of different lengths stand side by
+side, and reading copies none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value = TypeVar("Value")
+
+
+def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
+    """Return arrays, and dataclasses of arrays, by name as a record batch."""
+    found: dict[str, pa.Array] = {}
+    for name, value in values.items():
+        _flatten(value, name, found)
+    return pa.RecordBatch.from_arrays([_as_list(array) for array in found.values()], list(found))
+
+
+def _flatten(value: Any, name: str, found: dict[str, pa.Array]) -> None:
+    if is_dataclass(value):
+        for part in fields(value):
+            _flatten(getattr(value, part.name), f"{name}.{part.name}", found)
+    else:
+        found[name] = value if isinstance(value, pa.Array) else _from_numpy(value)
+
+
+def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
+    if values.dtype == object:
+        return pa.array(values.tolist(), pa.string()).dictionary_encode()
+    if values.ndim == 2:
+        return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), values.shape[1])
+    return pa.array(values)
+
+
+def _as_list(array: pa.Array) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array)
+
+
+def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return the array of this name; KeyError when there is none."""
+    return batch.column(name)[0].values
+
+
+def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
+    """Return the array of this name as numpy has it."""
+    array = array_at(batch, name)
+    if pa.types.is_dictionary(array.type):
+        return np.array(array.to_pylist(), object)
+    if pa.types.is_fixed_size_list(array.type):
+        width = array.type.list_size
+        numbers: np.ndarray[Any, Any] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+        return numbers
+    plain: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+    return plain
+
+
+def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:
+    """Return the dataclass put in under this name; `nested`: its fields that are dataclasses. KeyError without a part."""
+    parts: dict[str, Any] = {}
+    for part in fields(form):  # type: ignore[arg-type]  # a dataclass, as the name says
+        path = f"{name}.{part.name}"
+        if part.name in nested:
+            parts[part.name] = from_batch(batch, path, nested[part.name])
+        else:
+            parts[part.name] = array_at(batch, path) if part.type == "pa.Array" else numbers_at(batch, path)
+    return form(**parts)
