@@ -72,7 +72,8 @@ class ColumnChunk(NamedTuple):
 
     `num_values` counts level entries, nulls included. `codec` numbers the compression as parquet.thrift
     does. `data_pages` comes from the encoding
-    statistics, None without them. `value_bytes` is the unencoded size of byte array values.
+    statistics, None without them. `value_bytes` is the unencoded size of byte array values. The offsets of pages
+    stand as written; `encoding_stats` holds page type, encoding and count, None without them.
     """
 
     num_values: int
@@ -88,6 +89,9 @@ class ColumnChunk(NamedTuple):
     bloom_filter: ByteRange | None
     value_bytes: int | None
     encrypted: bool
+    data_page_offset: int = 0
+    dictionary_page_offset: int | None = None
+    encoding_stats: tuple[tuple[int | None, int | None, int | None], ...] | None = None
 
 
 def parse_column_chunk(data: bytes, leaf: LeafColumn, file: DataFile, *, place: str) -> ColumnChunk:
@@ -128,6 +132,9 @@ def parse_column_chunk(data: bytes, leaf: LeafColumn, file: DataFile, *, place: 
         bloom_filter=None if bloom is None else ByteRange(bloom, bloom_length),
         value_bytes=None if sizes is None else sizes[0],
         encrypted=crypto is not None,
+        data_page_offset=data_offset,
+        dictionary_page_offset=dictionary_offset,
+        encoding_stats=None if pages is None else tuple((kind, encoding, count) for kind, encoding, count in pages),
     )
 
 

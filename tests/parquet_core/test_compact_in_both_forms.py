@@ -53,7 +53,7 @@ def structures(tmp_path_factory):
         found.append((data[ci_offset : ci_offset + ci_length], page_index._COLUMN_INDEX))
         found.append((data[oi_offset : oi_offset + oi_length], page_index._OFFSET_INDEX))
         if meta[10] is not None:
-            found.append((data[meta[10] : meta[10] + 64], bloom._HEADER))
+            found.append((data[meta[10] : meta[10] + 64], bloom.parse._HEADER))
     assert len(found) == 8
     return found
 
