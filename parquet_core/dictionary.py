@@ -158,18 +158,19 @@ def _doubt(page: _Page, chunk: ColumnChunk) -> str:
     """Return what speaks against a header, empty when nothing does."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which is none of a dictionary"
-    claim = f"{page.stored_bytes} bytes, {page.plain_bytes} uncompressed, for {page.num_values} values"
     if page.num_values == 0:
         # It would deny every value, and where there is none the null count tells that already.
         return "the dictionary page is empty"
-    if min(page.plain_bytes, page.stored_bytes, page.num_values) < 0 or page.num_values > page.plain_bytes:
-        return f"the dictionary page claims {claim}, which cannot be"
-    if chunk.codec == _UNCOMPRESSED and page.plain_bytes != page.stored_bytes:
-        return f"the dictionary page claims {claim}, without compression"
-    if page.header_bytes + page.stored_bytes > chunk.compressed_bytes:
-        return f"the dictionary page claims {claim}, in a column chunk of {chunk.compressed_bytes} bytes"
-    if page.plain_bytes > min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes):
-        return f"the dictionary page claims {claim}, which is not believed"
+    largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
+    if (
+        not 0 < page.num_values <= page.plain_bytes <= largest
+        or (chunk.codec == _UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
+        or page.header_bytes + page.stored_bytes > chunk.compressed_bytes
+    ):
+        return (
+            f"the dictionary page claims {page.num_values} values in {page.stored_bytes} bytes, "
+            f"{page.plain_bytes} uncompressed, which is not believed"
+        )
     return ""
 
 

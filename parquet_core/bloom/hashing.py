@@ -25,6 +25,7 @@ _STORED: dict[Physical, np.dtype[Any]] = {
     Physical.FLOAT: np.dtype("<f4"),
     Physical.DOUBLE: np.dtype("<f8"),
 }
+_BYTES = {pa.binary(), pa.string(), pa.large_binary(), pa.large_string()}
 _DECIMAL_BYTES = 16
 
 
@@ -60,21 +61,24 @@ def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
 
 def _fits(column: LeafColumn, given: pa.DataType) -> bool:
     """Tell whether values of a type are encoded as those of the column are."""
+    if pa.types.is_decimal(given) or _is_decimal(column.type):
+        return column.physical is not Physical.BYTE_ARRAY and _fits_decimal(column.type, given)
     match column.physical:
         case Physical.FLOAT:
-            return given == pa.float32()
+            return bool(given == pa.float32())
         case Physical.DOUBLE:
-            return given == pa.float64()
+            return bool(given == pa.float64())
         case Physical.BYTE_ARRAY:
-            return _is_bytes(given) and not _is_decimal(column.type)
-    if pa.types.is_decimal(given):
-        # The same number of another scale has another encoding.
-        return pa.types.is_decimal128(given) and (column.type is None or _scale(column.type) == given.scale)
-    if _is_decimal(column.type):
-        return False
-    if column.physical is Physical.FIXED_LEN_BYTE_ARRAY:
-        return given in {pa.binary(), pa.binary(column.type_length), pa.float16()}
+            return given in _BYTES
+        case Physical.FIXED_LEN_BYTE_ARRAY:
+            half = given == pa.float16() and column.type_length == 2
+            return half or given in {pa.binary(), pa.binary(column.type_length)}
     return _fits_number(column.type, given)
+
+
+def _fits_decimal(declared: pa.DataType | None, given: pa.DataType) -> bool:
+    # The same number of another scale has another encoding.
+    return pa.types.is_decimal128(given) and _is_decimal(declared) and bool(declared.scale == given.scale)
 
 
 def _fits_number(declared: pa.DataType | None, given: pa.DataType) -> bool:
@@ -83,18 +87,7 @@ def _fits_number(declared: pa.DataType | None, given: pa.DataType) -> bool:
         return declared is not None and pa.types.is_timestamp(declared) and declared.unit == given.unit
     if pa.types.is_integer(given):
         return declared is None or pa.types.is_integer(declared)
-    return pa.types.is_temporal(given) and given == declared
-
-
-def _scale(type_: pa.DataType) -> int | None:
-    return type_.scale if _is_decimal(type_) else None
-
-
-def _is_bytes(given: pa.DataType) -> bool:
-    return any(
-        test(given)
-        for test in (pa.types.is_binary, pa.types.is_string, pa.types.is_large_binary, pa.types.is_large_string)
-    )
+    return pa.types.is_temporal(given) and bool(given == declared)
 
 
 def _encode(column: LeafColumn, values: pa.Array) -> NDArray[np.uint8]:
