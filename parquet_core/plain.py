@@ -107,7 +107,7 @@ def length_prefixed(buffer: NDArray[np.uint8], count: int) -> PlainValues | None
     >>> length_prefixed(np.frombuffer(bytes.fromhex("020000006162" "00000000"), np.uint8), 2).binary().to_pylist()
     [b'ab', b'']
     """
-    if count * _PREFIX.size > len(buffer):
+    if not 0 <= count * _PREFIX.size <= len(buffer):
         return None
     lengths = _equal_lengths(buffer, count)
     if lengths is None:

@@ -78,7 +78,9 @@ def _fits(column: LeafColumn, given: pa.DataType) -> bool:
 
 def _fits_decimal(declared: pa.DataType | None, given: pa.DataType) -> bool:
     # The same number of another scale has another encoding.
-    return pa.types.is_decimal128(given) and _is_decimal(declared) and bool(declared.scale == given.scale)
+    if declared is None or not pa.types.is_decimal(declared):
+        return False
+    return pa.types.is_decimal128(given) and bool(declared.scale == given.scale)
 
 
 def _fits_number(declared: pa.DataType | None, given: pa.DataType) -> bool:

@@ -39,7 +39,7 @@ def _optimal_bits(ndv: int, fpp: float) -> float:
     # Computed as parquet-java does, which has values for a logarithm of 0 and a division by 0.
     unset = 1 - fpp ** (1 / BLOCK_WORDS)
     if unset in {0, 1}:
-        return math.inf if unset else 0
+        return math.inf if unset and ndv else 0
     return -BLOCK_WORDS * ndv / math.log(unset)
 
 
