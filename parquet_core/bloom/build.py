@@ -35,7 +35,8 @@ def build_filter(hashes: Hashes, num_bytes: int) -> Blocks:
     # The block grows with the hash, so that sorted hashes fall into one part after the other.
     ordered = np.sort(hashes)
     firsts = range(0, count, _PART)
-    parts = np.split(ordered, np.searchsorted(block_numbers(ordered, count), firsts[1:]))
+    lowest = np.array([-(-(first << 32) // count) << 32 for first in firsts[1:]], np.uint64)
+    parts = np.split(ordered, np.searchsorted(ordered, lowest))
     return np.concatenate(
         [_part(part, count, first, min(first + _PART, count)) for part, first in zip(parts, firsts, strict=True)]
     )

@@ -477,4 +477,4 @@ def test_complete_dictionaries_of_other_writers_hold_every_value(parquet_testing
             missing = stored_values(path, leaf, position) - set(plain_values(found, leaf))
             assert not missing, (path.name, leaf.name)
             compared += 1
-    assert compared > 20
+    assert compared >= 20

@@ -43,9 +43,12 @@ def test_no_bit_is_set_that_no_value_has(hashes, size):
     assert (build_filter(hashes, size) == expected).all()
 
 
-def test_filters_of_several_parts():
-    hashes = np.concatenate([random_hashes(100_000), np.array([0, 2**64 - 1], np.uint64)])
-    size = 32 * 100_003
+@pytest.mark.parametrize("count", [100_003, 1 << 17])
+def test_filters_of_several_parts(count):
+    edges = [-(-(block << 32) // count) << 32 for block in range(1 << 15, count, 1 << 15)]
+    odd = [0, 2**64 - 1, *edges, *(edge - 1 for edge in edges)]
+    hashes = np.concatenate([random_hashes(100_000), np.array(odd, np.uint64)])
+    size = 32 * count
     expected = np.zeros((size // 32, 8), np.uint32)
     np.bitwise_or.at(expected, block_numbers(hashes, size // 32), masks(hashes))
     assert (build_filter(hashes, size) == expected).all()
