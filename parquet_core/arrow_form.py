@@ -36,7 +36,8 @@ def _flatten(value: Any, name: str, found: dict[str, pa.Array]) -> None:
 
 def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
     if values.dtype == object:
-        return pa.array(values.tolist(), pa.string()).dictionary_encode()
+        texts = pa.array(values.tolist())
+        return (texts.cast(pa.binary()) if pa.types.is_null(texts.type) else texts).dictionary_encode()
     if values.ndim == 2:
         return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), values.shape[1])
     return pa.array(values)

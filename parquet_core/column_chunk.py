@@ -16,6 +16,7 @@ from parquet_core.compact import (
     ENCODED,
     INTEGER,
     MISSING,
+    decode_list,
     decode_lists,
     decode_table,
     list_of,
@@ -94,7 +95,8 @@ class ColumnChunk(NamedTuple):
 
     `num_values` counts level entries, nulls included. `codec` numbers the compression as parquet.thrift
     does. `data_pages` comes from the encoding statistics, None without them. `value_bytes` is the
-    unencoded size of byte array values.
+    unencoded size of byte array values. The offsets of the first data page and of the dictionary page
+    stand as written; `encoding_stats` holds page type, encoding and count, None without them.
     """
 
     num_values: int
@@ -111,6 +113,8 @@ class ColumnChunk(NamedTuple):
     bloom_filter: ByteRange | None
     value_bytes: int | None
     encrypted: bool
+    dictionary_page_offset: int | None
+    encoding_stats: tuple[tuple[int | None, int | None, int | None], ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,8 @@ class ColumnChunks:
     """One column in successive row groups, an array for each fact; negative is unknown or absent.
 
     `present`: the footer describes such a chunk; it does not where the column is encrypted. `encodings` has
-    bit e for encoding e. The ranges have shape (chunks, 2): offset and length in bytes.
+    bit e for encoding e, `encoding_stats` the list as it is encoded, or None. The ranges have shape
+    (chunks, 2): offset and length in bytes.
     """
 
     present: NDArray[np.bool_]
@@ -127,6 +132,7 @@ class ColumnChunks:
     compressed_bytes: Numbers
     first_page_offset: Numbers
     data_page_offset: Numbers
+    dictionary_page_offset: Numbers
     codec: Numbers
     encodings: Numbers
     data_pages: Numbers
@@ -136,6 +142,7 @@ class ColumnChunks:
     offset_index: Numbers
     bloom_filter: Numbers
     value_bytes: Numbers
+    encoding_stats: NDArray[np.object_]
 
     def __len__(self) -> int:
         return len(self.present)
@@ -166,6 +173,8 @@ class ColumnChunks:
             bloom_filter=_byte_range(self.bloom_filter[i]),
             value_bytes=_known(self.value_bytes[i]),
             encrypted=bool(self.encrypted[i]),
+            dictionary_page_offset=_known(self.dictionary_page_offset[i]),
+            encoding_stats=_decoded_stats(self.encoding_stats[i]),
         )
 
 
@@ -188,6 +197,12 @@ def _byte_range(pair: Numbers) -> ByteRange | None:
     return None if pair[0] <= 0 else ByteRange(int(pair[0]), _known(pair[1]))
 
 
+def _decoded_stats(encoded: bytes | None) -> tuple[tuple[int | None, int | None, int | None], ...] | None:
+    if encoded is None:
+        return None
+    return tuple((kind, encoding, count) for kind, encoding, count in decode_list(encoded, _ENCODING_STATS))
+
+
 def absent_chunks(count: int) -> ColumnChunks:
     """Stand for chunks of a column that the files lack."""
     no, nothing = np.zeros(count, np.bool_), np.full(count, -1, np.int64)
@@ -200,6 +215,7 @@ def absent_chunks(count: int) -> ColumnChunks:
         compressed_bytes=zero,
         first_page_offset=nothing,
         data_page_offset=nothing,
+        dictionary_page_offset=nothing,
         codec=nothing,
         encodings=zero,
         data_pages=zero,
@@ -209,6 +225,7 @@ def absent_chunks(count: int) -> ColumnChunks:
         offset_index=nowhere,
         bloom_filter=nowhere,
         value_bytes=nothing,
+        encoding_stats=np.full(count, None, object),
     )
 
 
@@ -326,6 +343,7 @@ def _chunks(
         compressed_bytes=or_zero(3, 7),
         first_page_offset=np.where(has_dictionary, dictionary_offset, data_offset),
         data_page_offset=data_offset,
+        dictionary_page_offset=np.where(described, _field(table, 3, 11), -1),
         codec=_field(table, 3, 4).copy(),
         encodings=_encodings(ranges, table),
         data_pages=data_pages,
@@ -335,6 +353,7 @@ def _chunks(
         offset_index=_range(table, 4, 5, encrypted),
         bloom_filter=np.where(encrypted[:, None] | (filters[:, :1] <= 0), -1, filters),
         value_bytes=_field(table, 3, 16, 1).copy(),
+        encoding_stats=_slices(ranges.buffer, *_lists(table, 3, 13)),
     )
 
 
@@ -343,14 +362,20 @@ def _range(table: Numbers, offset: int, length: int, encrypted: NDArray[np.bool_
     return np.where(encrypted[:, None] | np.any(pairs <= 0, axis=1)[:, None], -1, pairs)
 
 
-def _lists(ranges: ChunkRanges, table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
+def _slices(buffer: bytes, start: Numbers, stop: Numbers) -> NDArray[np.object_]:
+    found = np.full(len(start), None, object)
+    found[:] = [buffer[a:b] if b >= 0 else None for a, b in zip(start.tolist(), stop.tolist(), strict=True)]
+    return found
+
+
+def _lists(table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
     at = _COLUMN_CHUNK.offset(*path)
     start, length = table[:, at], table[:, at + 1]
     return start, np.where(length < 0, -1, start + length)
 
 
 def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
-    counts, values = decode_lists(ranges.buffer, *_lists(ranges, table, 3, 2), INTEGER, place=ranges.place)
+    counts, values = decode_lists(ranges.buffer, *_lists(table, 3, 2), INTEGER, place=ranges.place)
     found = np.zeros(len(table), np.int64)
     owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
     encoding = np.frombuffer(values, np.int64)
@@ -362,7 +387,7 @@ def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
 
 def _encoding_stats(ranges: ChunkRanges, table: Numbers) -> tuple[Numbers, NDArray[np.int8]]:
     """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
-    counts, rows = decode_lists(ranges.buffer, *_lists(ranges, table, 3, 13), _ENCODING_STATS, place=ranges.place)
+    counts, rows = decode_lists(ranges.buffer, *_lists(table, 3, 13), _ENCODING_STATS, place=ranges.place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
     _, kind, encoding, count = _as_rows(rows, _ENCODING_STATS.width).T

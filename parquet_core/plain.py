@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,3 +87,56 @@ class PlainValues:
         data = b"".join(value for value in values if value is not None)
         stops = np.cumsum(np.maximum(lengths, 0))
         return PlainValues(np.frombuffer(data, np.uint8), stops - np.maximum(lengths, 0), lengths)
+
+
+def fixed_width(buffer: NDArray[np.uint8], count: int, width: int) -> PlainValues | None:
+    """Return `count` values of one width, which must fill the buffer; None when they do not.
+
+    >>> len(fixed_width(np.zeros(12, np.uint8), 3, 4)), fixed_width(np.zeros(13, np.uint8), 3, 4)
+    (3, None)
+    """
+    # A width of 0 would let few bytes claim any number of values.
+    if width <= 0 or count * width != len(buffer):
+        return None
+    return PlainValues(buffer, np.arange(count, dtype=np.int64) * width, np.full(count, width, np.int64))
+
+
+def length_prefixed(buffer: NDArray[np.uint8], count: int) -> PlainValues | None:
+    """Return `count` values that each follow their length (4 bytes) and fill the buffer; None when they do not.
+
+    >>> length_prefixed(np.frombuffer(bytes.fromhex("020000006162" "00000000"), np.uint8), 2).binary().to_pylist()
+    [b'ab', b'']
+    """
+    if not 0 <= count * _PREFIX.size <= len(buffer):
+        return None
+    lengths = _equal_lengths(buffer, count)
+    if lengths is None:
+        lengths = _scan_lengths(buffer.tobytes(), count)
+    if lengths is None:
+        return None
+    return PlainValues(buffer, np.cumsum(lengths + _PREFIX.size) - lengths, lengths)
+
+
+_PREFIX = struct.Struct("<I")
+
+
+def _equal_lengths(buffer: NDArray[np.uint8], count: int) -> NDArray[np.int64] | None:
+    """Return the lengths when all are the same, as of keys and codes: seen without looking at one by one."""
+    if count == 0 or len(buffer) % count:
+        return None
+    width = len(buffer) // count
+    prefixes = np.ascontiguousarray(buffer.reshape(count, width)[:, : _PREFIX.size]).view("<u4")
+    return np.full(count, width - _PREFIX.size, np.int64) if (prefixes == width - _PREFIX.size).all() else None
+
+
+def _scan_lengths(data: bytes, count: int) -> NDArray[np.int64] | None:
+    # Where a value begins is known after the one before it only.
+    lengths, position, unpack = [], 0, _PREFIX.unpack_from
+    try:
+        for _ in range(count):
+            (length,) = unpack(data, position)
+            lengths.append(length)
+            position += length + 4
+    except struct.error:
+        return None
+    return np.array(lengths, np.int64) if position == len(data) else None

@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_form import array_at, from_batch, numbers_at
-from parquet_core.bounds import Bounds
-from parquet_core.column_chunk import ColumnChunks
-from parquet_core.page_batch import PageBatch
-from parquet_core.page_index import OffsetIndexes
-from parquet_core.ragged import elements_of, firsts
+from parquet_core.arrow_form import array_at, numbers_at
+from parquet_core.ragged import firsts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
     from parquet_core.footer import EncodedKind
     from parquet_core.metadata_cache import TableCache
-    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile
 
     Numbers = NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.bloom import can_hash, hash_values, may_contain
+from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.bounds import GREGORIAN_START
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
@@ -44,7 +44,7 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
         return answers
-    found = may_contain([blocks for blocks in filters if blocks is not None], hash_values(column, values))
+    found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, values))
     absent = present[~found.any(axis=1)]
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     answers[absent] &= np.uint8(Outcomes.UNKNOWN & ~never)

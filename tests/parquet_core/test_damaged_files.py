@@ -191,7 +191,8 @@ def test_indexes_that_contradict_themselves_are_left_out():
 
 def test_filters_that_would_deny_values_are_refused():
     header = bytes.fromhex("15401c1c00001c1c00001c1c000000")
-    assert isinstance(parse_filter(header + bytes(32), place="here"), np.ndarray)
+    assert isinstance(parse_filter(header + bytes(31) + b"\x01", place="here"), np.ndarray)
+    assert "empty" in parse_filter(header + bytes(32), place="here")
     assert "the footer gives" in parse_filter(header + bytes(31), place="here")
     assert "the footer gives" in parse_filter(header + bytes(33), place="here")
     assert "no number of 32-byte blocks" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")

@@ -1,0 +1,43 @@
+"""Where a hash falls in a filter: its block, and one bit in each of the block's eight words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Blocks: TypeAlias = NDArray[np.uint32]
+    Hashes: TypeAlias = NDArray[np.uint64]
+else:
+    Blocks = Hashes = np.ndarray
+
+BLOCK_BYTES = 32
+BLOCK_WORDS = 8
+MAX_BYTES = 128 << 20
+
+_SALT = np.array(
+    [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], dtype=np.uint32
+)
+
+
+def block_numbers(hashes: Hashes, blocks: int | Hashes) -> NDArray[np.intp]:
+    """Return the block of each hash in filters of so many blocks; the two broadcast.
+
+    By multiply and shift, so that the number of blocks need not be a power of two.
+    """
+    high = hashes >> np.uint64(32)
+    return ((high * np.asarray(blocks, np.uint64)) >> np.uint64(32)).astype(np.intp)
+
+
+def bit_numbers(hashes: Hashes) -> NDArray[np.uint32]:
+    """Return the bit (0 to 31) that each hash has in each word, shape (hashes, 8)."""
+    numbers: NDArray[np.uint32] = (hashes.astype(np.uint32)[:, None] * _SALT) >> np.uint32(27)
+    return numbers
+
+
+def masks(hashes: Hashes) -> Blocks:
+    """Return each hash as a block in which its bits alone are set, shape (hashes, 8)."""
+    return np.uint32(1) << bit_numbers(hashes)
