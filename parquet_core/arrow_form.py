@@ -56,7 +56,8 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     """Return the array of this name as numpy has it."""
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
-        return np.array(array.to_pylist(), object)
+        texts = np.array([*array.dictionary.to_pylist(), None], object)
+        return texts[array.indices.fill_null(len(texts) - 1).to_numpy()]
     if pa.types.is_fixed_size_list(array.type):
         width = array.type.list_size
         numbers: np.ndarray[Any, Any] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
@@ -66,7 +67,7 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
 
 
 def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:
-    """Return the dataclass put in under this name; `nested`: its fields that are dataclasses. KeyError without a part."""
+    """Return the dataclass put in under this name, `nested` being its fields that are dataclasses."""
     parts: dict[str, Any] = {}
     for part in fields(form):  # type: ignore[arg-type]  # a dataclass, as the name says
         path = f"{name}.{part.name}"

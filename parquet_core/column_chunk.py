@@ -147,6 +147,10 @@ class ColumnChunks:
     def __len__(self) -> int:
         return len(self.present)
 
+    def take(self, chunks: Numbers) -> ColumnChunks:
+        """Return chosen chunks."""
+        return ColumnChunks(*(getattr(self, f.name)[chunks] for f in fields(self)))
+
     def scattered(self, at: Numbers, count: int) -> ColumnChunks:
         """Return `count` chunks of which these are the ones at `at`, and the others are absent."""
         if len(at) == count:

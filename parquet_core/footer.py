@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -96,6 +97,9 @@ _FILE_META_DATA = struct(
 )
 _WIDTH = _FILE_META_DATA.width
 
+# A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
+EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes | None]
+
 
 @dataclass(slots=True)
 class Footers:
@@ -107,6 +111,7 @@ class Footers:
 
     files: tuple[DataFile, ...]
     kinds: tuple[Provenance, ...]
+    encoded_kinds: tuple[EncodedKind, ...]
     kind: Numbers
     num_rows: Numbers
     footer_bytes: Numbers
@@ -203,8 +208,8 @@ def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     table = _rows(decode_table(encoded, start, stop, _FILE_META_DATA, place=lambda _: f"{file.path}: footer"), _WIDTH)
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    kinds, _ = _provenances(encoded, table, [file])
-    return kinds[0].columns
+    (kind,), _ = _encoded_kinds(encoded, table)
+    return provenance_of(kind, file).columns
 
 
 def _read_encoded(files: Sequence[DataFile], hint: int, traffic: Traffic) -> tuple[bytes, Numbers, Numbers]:
@@ -254,7 +259,8 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
         raise MalformedFile(f"{files[i].path}: the footer lacks schema, num_rows or row groups; it is damaged")
-    kinds, kind = _provenances(encoded, table, files)
+    encoded_kinds, kind = _encoded_kinds(encoded, table)
+    kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
     first, stop = table[:, at(4)], table[:, at(4)] + table[:, at(4) + 1]
     counts, groups = _decoded_lists(encoded, first, stop, _ROW_GROUP, file_place)
     file = np.repeat(np.arange(len(files)), counts)
@@ -277,6 +283,7 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     return Footers(
         files=tuple(files),
         kinds=kinds,
+        encoded_kinds=encoded_kinds,
         kind=kind,
         num_rows=table[:, _FILE_META_DATA.offset(3)].copy(),
         footer_bytes=stops - starts,
@@ -302,45 +309,44 @@ def _decoded_lists(
     return np.maximum(np.frombuffer(counts, np.int64), 0), _rows(rows, of.width)
 
 
-def _provenances(encoded: bytes, table: Numbers, files: Sequence[DataFile]) -> tuple[tuple[Provenance, ...], Numbers]:
+def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
     """Return the distinct kinds of footers and the kind of each; files of one writer share theirs, byte for byte."""
-    kinds: dict[tuple[bytes | None, ...], int] = {}
-    found: list[Provenance] = []
-    numbers = np.empty(len(files), np.int64)
+    kinds: dict[EncodedKind, int] = {}
     columns = [_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)]
     starts, lengths = table[:, columns].tolist(), table[:, [column + 1 for column in columns]].tolist()
-    for i, (start, length) in enumerate(zip(starts, lengths, strict=True)):
-        key = tuple(
-            encoded[begin : begin + size] if size >= 0 else None for begin, size in zip(start, length, strict=True)
-        )
-        number = kinds.get(key)
-        if number is None:
-            number = kinds[key] = len(found)
-            found.append(_provenance(*key, files[i]))
-        numbers[i] = number
-    return tuple(found), numbers
+    numbers = [
+        kinds.setdefault(tuple(map(_slice, repeat(encoded), start, length)), len(kinds))  # type: ignore[arg-type]  # of 4
+        for start, length in zip(starts, lengths, strict=True)
+    ]
+    return tuple(kinds), np.array(numbers, np.int64)
 
 
-def _provenance(
-    schema: bytes | None, pairs: bytes | None, created_by: bytes | None, orders: bytes | None, file: DataFile
-) -> Provenance:
-    place = f"{file.path}: footer"
-    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place=place))
-    members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place=place)
+def _slice(encoded: bytes, start: int, length: int) -> bytes | None:
+    return encoded[start : start + length] if length >= 0 else None
+
+
+def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
+    """Decode what a footer says beside its row groups; `file` is named where that is damaged."""
     try:
-        columns = _parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY))
+        return _provenance(kind)
     except MalformedFile as error:
         raise MalformedFile(f"{file.path}: {error}") from None
+
+
+# The files of a table carry the same schema, byte for byte.
+@lru_cache(maxsize=256)
+def _provenance(kind: EncodedKind) -> Provenance:
+    schema, pairs, created_by, orders = kind
+    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
+    members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
     return Provenance(
-        columns=columns,
+        columns=_parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY)),
         column_orders=tuple(0 if order is None else order[0] for order in members),
         key_values=key_values,
         created_by=_text(created_by),
     )
 
 
-# The files of a table carry the same schema, byte for byte.
-@lru_cache(maxsize=64)
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
     columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")

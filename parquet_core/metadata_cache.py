@@ -12,7 +12,6 @@ import os
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ import xxhash
 from parquet_core.arrow_form import to_batch
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterable, Mapping
 
     from parquet_core.storage import DataFile

@@ -1,23 +1,21 @@
 """The metadata of a whole dataset, columnar: one position per row group, over all files.
 
-Footers are read at once, and of them the columns that are asked for; page indexes and bloom filters when
-they are asked for. What was read is kept.
+Of the footers the columns that are asked for are decoded; page indexes and bloom filters are read when they
+are asked for. What was read is kept, in memory and, with a cache, on disk.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from parquet_core.arrow_form import from_batch, numbers_at
 from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
 from parquet_core.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
-from parquet_core.column_chunk import MAX_ROWS, concat_chunks
-from parquet_core.errors import MalformedFile
-from parquet_core.footer import read_footers, read_schema
-from parquet_core.gather import gather
+from parquet_core.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.errors import StorageFailure
 from parquet_core.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.page_index import (
     IndexBytes,
@@ -26,27 +24,24 @@ from parquet_core.page_index import (
     decode_column_indexes,
     decode_offset_indexes,
 )
-from parquet_core.partitions import partition_columns, without_overridden
-from parquet_core.ragged import any_in
 from parquet_core.statistics import is_rebased, trust, trusted_bounds
-from parquet_core.storage import Traffic, list_data_files, read_range, summary_file
+from parquet_core.storage import read_range
+from parquet_core.structure_reader import RowGroupPlaces, Wanted, read_structures
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.column_chunk import ColumnChunk, ColumnChunks
-    from parquet_core.footer import Footers
+    from parquet_core.column_chunk import ColumnChunk
+    from parquet_core.footer_source import FooterSource
     from parquet_core.predicate import Path
     from parquet_core.schema import LeafColumn
     from parquet_core.statistics import Provenance, Trust
-    from parquet_core.storage import DataFile
+    from parquet_core.storage import DataFile, Traffic
+    from parquet_core.stored_index import Kept, StoredIndex
 
     Positions = NDArray[np.int64]
-
-_ABSENT = "the file holds none for this column"
 
 Part = TypeVar("Part", OffsetIndexes, PageBatch)
 
@@ -57,6 +52,7 @@ class _Fetched(Generic[Part]):
 
     slot: Positions
     kept: Part | None = None
+    grown: bool = False
 
     def missing(self, positions: Positions) -> Positions:
         return positions[self.slot[positions] < 0]
@@ -65,18 +61,11 @@ class _Fetched(Generic[Part]):
         before = 0 if self.kept is None else len(self.kept)
         self.slot[positions] = before + np.arange(len(positions))
         self.kept = part if self.kept is None else concat([self.kept, part])
+        self.grown |= len(positions) > 0
 
     def take(self, positions: Positions) -> Part:
         assert self.kept is not None
         return self.kept.take(self.slot[positions])
-
-
-class _Wanted(NamedTuple):
-    """Structures of one column to be read: at which row groups, and their ranges (offset, length)."""
-
-    column: LeafColumn
-    positions: Positions
-    ranges: Positions
 
 
 @dataclass(slots=True)
@@ -99,9 +88,11 @@ class MetadataIndex:
     file: Positions
     ordinal: Positions
     row_count: Positions
-    _batches: _Batches
+    _footers: FooterSource
+    _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
+    _decoded: list[LeafColumn] = field(default_factory=list)
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
     _filters: dict[tuple[int, Path], NDArray[np.uint32] | str] = field(default_factory=dict)
@@ -115,7 +106,7 @@ class MetadataIndex:
 
     def column_chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return what the footers say of a column in every row group."""
-        self._decode_footers(column)
+        self._load(column)
         return self._chunks[column.path]
 
     def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
@@ -124,54 +115,104 @@ class MetadataIndex:
 
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return what the statistics of every row group say of a column."""
-        self._decode_footers(column)
+        self._load(column)
         return self._bounds[column.path]
 
-    def _decode_footers(self, column: LeafColumn) -> None:
+    def _load(self, column: LeafColumn) -> None:
         if column.path in self._chunks:
             return
+        kept = self._on_disk("chunks", column)
+        groups = np.full(len(self), -1, np.int64) if kept is None else kept.groups
+        chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
+        if kept is not None:
+            chunks, bounds = (
+                from_batch(kept.batch, "chunks", ColumnChunks),
+                from_batch(kept.batch, "bounds", Bounds),
+            )
+        new = np.flatnonzero(groups < 0)
+        if len(new):
+            groups = groups.copy()
+            groups[new] = len(chunks) + np.arange(len(new))
+            more_chunks, more_bounds = self._decode_footers(column, new)
+            chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
+            self._decoded.append(column)
+        whole = np.array_equal(groups, np.arange(len(chunks)))
+        self._chunks[column.path] = chunks if whole else chunks.take(groups)
+        self._bounds[column.path] = bounds if whole else bounds.take(groups)
+
+    def _decode_footers(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
+        """Decode a column in the row groups at `positions`, which are all those of their files."""
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
         trusts, first = self._trusts(column), 0
-        for footers in self._batches.read(self.traffic):
+        for footers in self._footers.read(np.unique(self.file[positions])):
+            here = positions[first : first + len(footers)]
+            if not np.array_equal(self.row_count[here], footers.row_count):
+                raise StorageFailure(
+                    f"{footers.files[0].path}: it or a later file changed while it was read; try again"
+                )
             found, statistics, there = footers.chunks(column.path)
-            rows = self.row_count[first : first + len(footers)]
-            kind = self.kind[self.file[first : first + len(footers)]]
             chunks.append(found)
+            rows, kind = footers.row_count, self.kind[self.file[here]]
             if statistics is None:
                 bounds.append(unknown_bounds(column, rows))
             else:
                 bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
             first += len(footers)
-        self._chunks[column.path] = concat_chunks(chunks)
-        self._bounds[column.path] = concat_bounds(bounds)
+        if not chunks:
+            return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
+        return concat_chunks(chunks), concat_bounds(bounds)
 
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
 
+    def _places(self) -> RowGroupPlaces:
+        return RowGroupPlaces(self.files, self.file, self.ordinal)
+
     def fetch_pages(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
         """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
-        paged = [(column, self._stored(self._pages, column).missing(positions)) for column in columns]
-        located = [(column, self._stored(self._offsets, column).missing(positions)) for column in columns]
+        paged = [(column, self._pages_of(column).missing(positions)) for column in columns]
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         ranges = [
-            *(_Wanted(column, at, self.column_chunks(column).column_index[at]) for column, at in paged),
-            *(_Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
+            *(Wanted(column, at, self.column_chunks(column).column_index[at]) for column, at in paged),
+            *(Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
         ]
-        found = self._read_structures(ranges, "index")
+        found = read_structures(self._places(), ranges, purpose="index", traffic=self.traffic)
         for (column, at), encoded in zip(located, found[len(paged) :], strict=True):
             self._add_offsets(column, at, encoded)
         for (column, at), encoded in zip(paged, found, strict=False):
-            if len(at) or self._pages[column.path].kept is None:
+            if len(at) or self._pages_of(column).kept is None:
                 offsets = self._offsets[column.path].take(at)
                 source = Source(column, self.row_count[at], self._trusts(column), self.kind[self.file[at]])
                 batch = join_indexes(source, decode_column_indexes(encoded), offsets)
                 self._pages[column.path].add(at, batch, concat_batches)
 
-    def _stored(self, kept: dict[Path, _Fetched[Part]], column: LeafColumn) -> _Fetched[Part]:
-        return kept.setdefault(column.path, _Fetched(np.full(len(self), -1, np.int64)))
+    def _pages_of(self, column: LeafColumn) -> _Fetched[PageBatch]:
+        if column.path not in self._pages:
+            kept = self._on_disk("pages", column)
+            part = None if kept is None else from_batch(kept.batch, "pages", PageBatch, bounds=Bounds)
+            self._pages[column.path] = _Fetched(self._slots(kept), part)
+        return self._pages[column.path]
+
+    def _offsets_of(self, column: LeafColumn) -> _Fetched[OffsetIndexes]:
+        if column.path not in self._offsets:
+            kept = self._on_disk("offsets", column)
+            part = None if kept is None else from_batch(kept.batch, "offsets", OffsetIndexes)
+            self._offsets[column.path] = _Fetched(self._slots(kept), part)
+        return self._offsets[column.path]
+
+    def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
+        name = _name(what, column)
+        return None if self._stored is None else self._stored.read(name, self.file, self.ordinal)
+
+    def _slots(self, kept: Kept | None) -> Positions:
+        if kept is None:
+            return np.full(len(self), -1, np.int64)
+        slot = numbers_at(kept.batch, "slot")
+        return np.where(kept.groups >= 0, slot[kept.groups], -1)
 
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
-        stored = self._offsets[column.path]
+        stored = self._offsets_of(column)
         if len(positions) or stored.kept is None:
             stored.add(positions, decode_offset_indexes(encoded, self.row_count[positions]), concat_offset_indexes)
 
@@ -182,45 +223,13 @@ class MetadataIndex:
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
         """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
-        located = [(column, self._stored(self._offsets, column).missing(positions)) for column in columns]
-        wanted = [_Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located]
-        for (column, at), encoded in zip(located, self._read_structures(wanted, "index"), strict=True):
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
+        wanted = [Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located]
+        for (column, at), encoded in zip(
+            located, read_structures(self._places(), wanted, purpose="index", traffic=self.traffic), strict=True
+        ):
             self._add_offsets(column, at, encoded)
         return [self._offsets[column.path].take(positions) for column in columns]
-
-    def _read_structures(self, wanted: Sequence[_Wanted], purpose: str) -> list[IndexBytes]:
-        """Read the ranges of several columns together; a reason stands where there is nothing to be believed."""
-        position = np.concatenate([_NO_ROWS, *(part.positions for part in wanted)])
-        offset, length = np.concatenate([_NO_RANGES, *(part.ranges for part in wanted)]).T
-        part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])
-
-        def place(i: int) -> str:
-            return self._place(int(position[i]), wanted[part[i]].column)
-
-        file, there = self.file[position], offset > 0
-        sizes = np.array([entry.size for entry in self.files], np.int64)[file]
-        for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
-            raise MalformedFile(
-                f"{place(i)}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
-                f"({sizes[i]} bytes); the footer is damaged"
-            )
-        absent = np.full(len(position), "", object)
-        absent[~there] = _ABSENT
-        shared = there & any_in(_overlaps(file, offset, length, there), file, len(self.files))[file]
-        absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
-        read = np.flatnonzero(there & ~shared)
-        buffer, at = gather(self.files, file[read], offset[read], length[read], purpose=purpose, traffic=self.traffic)
-        start, stop = np.zeros(len(position), np.int64), np.full(len(position), -1, np.int64)
-        start[read], stop[read] = at, at + length[read]
-        edges = np.cumsum([0, *(len(part.positions) for part in wanted)]).tolist()
-        return [
-            IndexBytes(buffer, start[low:high], stop[low:high], absent[low:high], _shifted(place, low))
-            for low, high in pairwise(edges)
-        ]
-
-    def _place(self, position: int, column: LeafColumn) -> str:
-        path = self.files[int(self.file[position])].path
-        return f"{path}: row group {self.ordinal[position]}, column {column.name!r}"
 
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[NDArray[np.uint32] | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
@@ -242,7 +251,8 @@ class MetadataIndex:
                 ranges[i], reasons[int(positions[i])] = -1, length
             else:
                 ranges[i, 1] = length
-        (found,) = self._read_structures([_Wanted(column, positions, ranges)], "bloom")
+        wanted = [Wanted(column, positions, ranges)]
+        (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
         for i, position in enumerate(positions.tolist()):
             if found.stop[i] < 0:
                 self._filters[position, column.path] = reasons.get(position, found.absent[i])
@@ -255,85 +265,27 @@ class MetadataIndex:
         file = self.files[int(self.file[position])]
         guess = max(0, min(HEADER_BYTES, file.size - offset))
         data = read_range(file, offset, guess, purpose="bloom", traffic=self.traffic)
-        header = parse_header(data, place=self._place(position, column))
+        header = parse_header(data, place=self._places().name(position, column))
         return header if isinstance(header, str) else header.header_bytes + header.bitset_bytes
 
-
-_NO_ROWS = np.zeros(0, dtype=np.int64)
-_NO_RANGES = np.zeros((0, 2), dtype=np.int64)
-
-
-def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
-    return lambda i: place(i + by)
-
-
-def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which ranges begin inside of another range of their file."""
-    order = np.lexsort((offset, file))
-    order = order[there[order]]
-    owner, start, stop = file[order], offset[order], (offset + length)[order]
-    found = np.zeros(len(file), np.bool_)
-    found[order[1:]] = (owner[1:] == owner[:-1]) & (start[1:] < stop[:-1])
-    return found
+    def save(self) -> None:
+        """Keep on disk what was read since the last time, where there is a cache."""
+        if self._stored is None:
+            return
+        for column in self._decoded:
+            values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
+            self._stored.write(_name("chunks", column), values)
+        self._decoded.clear()
+        by_path = {column.path: column for column in self.columns}
+        for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
+            for path, fetched in stored.items():
+                if fetched.grown and path in by_path:
+                    self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
+                    fetched.grown = False
+        self._stored.finish()
 
 
-@dataclass(slots=True)
-class _Batches:
-    """Footers in batches; when they take too much memory they are read again each time."""
-
-    files: tuple[DataFile, ...]
-    kept: tuple[Footers, ...] | None
-
-    def read(self, traffic: Traffic) -> Iterable[Footers]:
-        return read_footers(self.files, traffic=traffic) if self.kept is None else self.kept
-
-
-def read_dataset(table: str | os.PathLike[str] | Iterable[str]) -> MetadataIndex:
-    """Read the footers of all data files of a table.
-
-    Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
-    """
-    traffic = Traffic()
-    files = tuple(list_data_files(table))
-    batches = list(read_footers(files, traffic=traffic))
-    row_count = np.concatenate([batch.row_count for batch in batches])
-    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
-    if (rows := row_count.sum(dtype=np.float64)) > MAX_ROWS:
-        raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
-    summary = summary_file(table)
-    first_columns = batches[0].kinds[batches[0].kind[0]].columns
-    columns = first_columns if summary is None else read_schema(summary, traffic=traffic)
-    partitions = partition_columns(file.path for file in files)
-    kinds, kind = _merged_kinds(batches)
-    firsts = np.cumsum([0, *(len(batch.files) for batch in batches)])
-    kept = sum(len(batch.encoded) for batch in batches) <= _MOST_FOOTER_BYTES
-    return MetadataIndex(
-        files=files,
-        kinds=kinds,
-        kind=kind,
-        columns=without_overridden(columns, partitions),
-        partitions=partitions,
-        summary=summary,
-        traffic=traffic,
-        file=np.concatenate([batch.file + first for batch, first in zip(batches, firsts, strict=False)]),
-        ordinal=np.concatenate([batch.ordinal for batch in batches]),
-        row_count=row_count,
-        _batches=_Batches(files, tuple(batches) if kept else None),
-    )
-
-
-# Footers beyond this many bytes are not kept; what is asked of them later is read again.
-_MOST_FOOTER_BYTES = 256 << 20
-
-
-def _merged_kinds(batches: Sequence[Footers]) -> tuple[tuple[Provenance, ...], Positions]:
-    kinds: list[Provenance] = []
-    numbers: list[Positions] = []
-    for batch in batches:
-        places = []
-        for kind in batch.kinds:
-            if kind not in kinds:
-                kinds.append(kind)
-            places.append(kinds.index(kind))
-        numbers.append(np.array(places, np.int64)[batch.kind])
-    return tuple(kinds), np.concatenate(numbers)
+def _name(what: str, column: LeafColumn) -> str:
+    """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
+    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level}"
+    return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

@@ -27,6 +27,7 @@ class DataFile:
     path: str
     size: int
     modified_ns: int
+    etag: str | None = None
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from parquet_core.dataset import read_dataset
 from parquet_core.errors import LayoutError
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
@@ -12,7 +13,6 @@ from parquet_core.layout.order import check_order
 from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.sizes import check_sizes
 from parquet_core.layout.spec import LayoutSpec
-from parquet_core.metadata_index import read_dataset
 
 if TYPE_CHECKING:
     import os

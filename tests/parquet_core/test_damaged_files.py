@@ -15,7 +15,7 @@ from parquet_core.bounds import make_bounds
 from parquet_core.column_chunk import ChunkRanges, decode_column_chunks
 from parquet_core.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
-from parquet_core.metadata_index import read_dataset
+from parquet_core.dataset import read_dataset
 from parquet_core.page_batch import Source, join_indexes
 from parquet_core.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.schema import LeafColumn, Physical, SortOrder

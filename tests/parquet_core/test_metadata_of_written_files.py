@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import hash_values, may_contain
-from parquet_core.metadata_index import read_dataset
+from parquet_core.dataset import read_dataset
 
 ROWS = 3_000
 

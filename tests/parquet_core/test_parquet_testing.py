@@ -12,7 +12,7 @@ import pytest
 from parquet_core.errors import PruneError, UnsupportedFeature
 from parquet_core.evidence.bloom import outcomes_from_filters
 from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.metadata_index import read_dataset
+from parquet_core.dataset import read_dataset
 from parquet_core.outcomes import may_match
 from parquet_core.page_index import BoundaryOrder, boundary_order
 from parquet_core.predicate import Compare, IsNull, Not, Op
