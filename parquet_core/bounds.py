@@ -19,20 +19,33 @@ if TYPE_CHECKING:
 
 # 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
 GREGORIAN_START = -141427
+# 1900-01-01 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone.
+COMMON_TIME_START = -2208988800
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What is known of the values in each container; null is unknown, never 0 or empty.
 
-    `lower` and `upper` enclose every non-null value; they need not occur. `null_count` is int64.
-    `row_count` is known for every container. Strings are held as binary: a cut bound need not be UTF-8.
+    `lower` and `upper` enclose every value that is neither null nor NaN; they need not occur, unless
+    `min_exact` or `max_exact` (bool) says so. `null_count` and `nan_count` are int64. `row_count` is known
+    for every container. Strings are held as binary: a cut bound need not be UTF-8. Half floats are held as
+    float. Of a repeated column the null count is never known: it would count levels, not rows.
     """
 
     lower: pa.Array
     upper: pa.Array
     null_count: pa.Array
     row_count: NDArray[np.int64]
+    nan_count: pa.Array = None
+    min_exact: pa.Array = None
+    max_exact: pa.Array = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("nan_count", pa.int64()), ("min_exact", pa.bool_()), ("max_exact", pa.bool_())):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -40,7 +53,13 @@ class Bounds:
     def take(self, indices: NDArray[np.int64]) -> Bounds:
         """Return the bounds of the containers at these indices."""
         return Bounds(
-            self.lower.take(indices), self.upper.take(indices), self.null_count.take(indices), self.row_count[indices]
+            lower=self.lower.take(indices),
+            upper=self.upper.take(indices),
+            null_count=self.null_count.take(indices),
+            row_count=self.row_count[indices],
+            nan_count=self.nan_count.take(indices),
+            min_exact=self.min_exact.take(indices),
+            max_exact=self.max_exact.take(indices),
         )
 
 
@@ -73,7 +92,11 @@ def decode_bounds(column: LeafColumn, parts: Sequence[EncodedBounds]) -> Bounds:
 
 def bounds_type(column: LeafColumn) -> pa.DataType:
     """Return the Arrow type that bounds and literals of a column are compared in."""
-    return pa.binary() if column.type is None or pa.types.is_string(column.type) else column.type
+    kind = column.type
+    if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    # Arrow compares no half floats; a float holds every one of them.
+    return pa.float32() if pa.types.is_float16(kind) else kind
 
 
 def make_bounds(
@@ -117,16 +140,23 @@ def _without(values: pa.Array, flags: pa.Array) -> pa.Array:
 
 
 def without_dates_before_gregorian(bounds: Bounds) -> Bounds:
-    """Forget date bounds before 1582-10-15: a session may read them in another calendar.
+    """Forget bounds before 1582-10-15, of timestamps before 1900: a session may read them in another calendar.
 
     A later bound stands: what Spark rebases stays before that day.
     """
-    day = pa.scalar(GREGORIAN_START, pa.int32()).cast(pa.date32())
+    start = common_calendar_start(bounds.lower.type)
     return replace(
         bounds,
-        lower=_without(bounds.lower, _certain(pc.less(bounds.lower, day))),
-        upper=_without(bounds.upper, _certain(pc.less(bounds.upper, day))),
+        lower=_without(bounds.lower, _certain(pc.less(bounds.lower, start))),
+        upper=_without(bounds.upper, _certain(pc.less(bounds.upper, start))),
     )
+
+
+def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
+    """Return the first date or timestamp that Spark reads alike in both of its calendars."""
+    if pa.types.is_date32(kind):
+        return pa.scalar(GREGORIAN_START, pa.int32()).cast(kind)
+    return pa.scalar(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
 
 
 def _credible_counts(counts: Sequence[int | None], rows: NDArray[np.int64]) -> pa.Array:
