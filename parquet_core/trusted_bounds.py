@@ -42,7 +42,10 @@ class _Pair(NamedTuple):
 def trusted_bounds(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
-    """Decode what may be trusted; entry i is judged by `trusts[kind[i]]`, `column` is the table's."""
+    """Decode what may be trusted; entry i is judged by `trusts[kind[i]]`, `column` is the table's.
+
+    NaN counts of a type that has no NaN are 0.
+    """
 
     def where(test: Callable[[Trust], bool]) -> Flags:
         answers = np.fromiter((test(trust) for trust in trusts), np.bool_, len(trusts))
@@ -51,7 +54,7 @@ def trusted_bounds(
     counted = where(lambda trust: trust.counts)
     credible = counted & _has_its_rows(column, written)
     nulls = _null_counts(column, written, credible)
-    nans = _nan_counts(column, written, credible, nulls) if _is_floating(column) else np.where(counted, 0, MISSING)
+    nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
     liars = _contradicts_nulls(column, written, nulls)
     usable = credible & ~liars
     if written.all_null is not None:
@@ -77,13 +80,21 @@ def trusted_bounds(
         null_count=_count_array(_rows_that_are_null(column, nulls, liars, where(lambda trust: trust.required))),
         row_count=written.row_count,
         nan_count=_count_array(np.where(liars, MISSING, nans)),
-        min_exact=pa.array(written.min_exact == 1, mask=~(exact_low & new & (written.min_exact >= 0))),
-        max_exact=pa.array(written.max_exact == 1, mask=~(exact_high & new & (written.max_exact >= 0))),
+        min_exact=pa.array(
+            written.min_exact == 1, mask=~(exact_low & new & written.min_value.valid & (written.min_exact >= 0))
+        ),
+        max_exact=pa.array(
+            written.max_exact == 1, mask=~(exact_high & new & written.max_value.valid & (written.max_exact >= 0))
+        ),
     )
 
 
 def _is_floating(column: LeafColumn) -> bool:
     return column.order is SortOrder.FLOATING
+
+
+def _may_be_nan(column: LeafColumn) -> bool:
+    return column.type is None or _is_floating(column)
 
 
 def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
@@ -118,7 +129,7 @@ def _within(counts: Counts, most: Counts) -> Flags:
 
 def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
     """Tell where the null count, the mark of a null page and the presence of bounds exclude each other."""
-    all_counted = (nulls == written.num_values) & (written.num_values > 0)
+    all_counted: Flags = (nulls == written.num_values) & (written.num_values > 0)
     values = [written.min_value, written.max_value]
     if written.all_null is None:
         values += [value for value in (written.deprecated_min, written.deprecated_max) if value is not None]
@@ -131,10 +142,8 @@ def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Co
 
 
 def _any_longer_than(values: Sequence[PlainValues], length: int) -> Flags:
-    found: Flags = values[0].length > length
-    for more in values[1:]:
-        found |= more.length > length
-    return found
+    flags: Flags = np.any([value.length > length for value in values], axis=0)
+    return flags
 
 
 def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair) -> Flags:

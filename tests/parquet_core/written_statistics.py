@@ -1,0 +1,181 @@
+"""What footers and column indexes hold, as WrittenStatistics: the raw structs decoded field by field."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from parquet_core.bound_values import certain
+from parquet_core.compact import BINARY, BOOLEAN, INTEGER, decode, struct
+from parquet_core.metadata_index import read_dataset
+from parquet_core.page_index import ColumnIndex, OffsetIndex
+from parquet_core.plain import PlainValues
+from parquet_core.statistics import MISSING, Provenance, WrittenStatistics, trust
+from parquet_core.trusted_bounds import trusted_bounds
+
+STATISTICS = struct({1: BINARY, 2: BINARY, 3: INTEGER, 5: BINARY, 6: BINARY, 7: BOOLEAN, 8: BOOLEAN, 9: INTEGER})
+CHUNK = struct({3: struct({5: INTEGER, 12: STATISTICS})})
+
+
+def written(entries, *, pages=False, deprecated=True):
+    """Make them of dicts, one an entry; what a dict lacks, the writer did not give."""
+
+    def values(name):
+        return PlainValues.of([entry.get(name) for entry in entries])
+
+    def counts(name, default=MISSING):
+        return np.array([default if entry.get(name) is None else entry[name] for entry in entries], np.int64)
+
+    def exact(name):
+        return np.array([-1 if entry.get(name) is None else entry[name] for entry in entries], np.int8)
+
+    rows = counts("rows")
+    return WrittenStatistics(
+        min_value=values("min"),
+        max_value=values("max"),
+        deprecated_min=values("old_min") if deprecated and not pages else None,
+        deprecated_max=values("old_max") if deprecated and not pages else None,
+        null_count=counts("nulls"),
+        nan_count=counts("nans"),
+        min_exact=exact("min_exact"),
+        max_exact=exact("max_exact"),
+        num_values=np.array([entry.get("values", entry["rows"]) for entry in entries], np.int64),
+        row_count=rows,
+        all_null=np.array([entry.get("all_null", False) for entry in entries], np.bool_) if pages else None,
+    )
+
+
+def provenance_of(footer):
+    return Provenance(footer.columns, footer.column_orders, footer.key_values, footer.created_by)
+
+
+def chunk_entry(group, leaf):
+    (meta,), _ = decode(group.encoded_chunks[leaf.index], CHUNK)
+    if meta is None:  # encrypted
+        return {"rows": group.num_rows, "values": 0}
+    num_values, statistics = meta
+    names = ("old_max", "old_min", "nulls", "max", "min", "max_exact", "min_exact", "nans")
+    return {"rows": group.num_rows, "values": num_values, **dict(zip(names, statistics or (), strict=False))}
+
+
+def chunk_bounds(footer, leaf):
+    """Return the trusted bounds of a leaf in every row group of one file."""
+    entries = written([chunk_entry(group, leaf) for group in footer.row_groups])
+    return trusted_bounds(leaf, entries, [trust(leaf, provenance_of(footer))], np.zeros(len(entries), np.int64))
+
+
+def page_bounds(index, leaf, position):
+    """Return the trusted bounds of the pages of one chunk; None without a usable page index."""
+    found, offsets = index.page_indexes([leaf], np.array([position]))[0][0]
+    if not isinstance(found, ColumnIndex) or not isinstance(offsets, OffsetIndex) or len(found) != len(offsets):
+        return None
+    rows = offsets.row_counts(int(index.row_count[position])).tolist()
+    nulls = [None] * len(found) if found.null_counts is None else found.null_counts
+    entries = [
+        {"rows": count, "min": low or b"" if is_null else low, "max": high or b"" if is_null else high}
+        | {"nulls": null_count, "all_null": is_null}
+        for count, low, high, null_count, is_null in zip(
+            rows, found.min_values, found.max_values, nulls, found.null_pages, strict=True
+        )
+    ]
+    footer = index.footers[int(index.file[position])]
+    pages = written(entries, pages=True)
+    bounds = trusted_bounds(leaf, pages, [trust(leaf, provenance_of(footer))], np.zeros(len(pages), np.int64))
+    return bounds, offsets.first_row
+
+
+def open_file(path):
+    return read_dataset(str(path))
+
+
+def leaf_arrays(values):
+    """Return the arrays of the leaves of a column, in the order of the schema; None where there is a map."""
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return leaf_arrays(values.storage)
+    if pa.types.is_map(kind):
+        return None
+    if pa.types.is_struct(kind):
+        children = [leaf_arrays(pc.struct_field(values, [i])) for i in range(kind.num_fields)]
+        return None if any(child is None for child in children) else [leaf for child in children for leaf in child]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return leaf_arrays(values.flatten())
+    return [values]
+
+
+def assert_holds(bounds, container, values, *, where):
+    """Check what is claimed of each container against its values, `values[i]` in `container[i]`; counts the claims."""
+    kind = bounds.lower.type
+    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    if pa.types.is_fixed_size_binary(values.type):
+        values = values.cast(pa.binary())
+    values = values.cast(kind)
+    is_nan = pc.is_nan(values) if pa.types.is_floating(kind) else pa.repeat(pa.scalar(value=False), len(values))
+    plain = certain(pc.invert(is_nan))
+    claims = Counter()
+    for name, exactly, compare in (
+        ("lower", bounds.min_exact, pc.greater_equal),
+        ("upper", bounds.max_exact, pc.less_equal),
+    ):
+        bound = getattr(bounds, name)
+        each = bound.take(pa.array(container))
+        assert pc.all(compare(values, each).filter(pa.array(plain))).as_py() is not False, (where, name)
+        claims[name] += len(bound) - bound.null_count
+        claimed = np.flatnonzero(certain(exactly))
+        assert set(claimed) <= set(container[plain & certain(pc.equal(values, each))]), (where, name, "does not occur")
+        claims[f"{name}_exact"] += len(claimed)
+    for name, flags in (("null_count", certain(pc.is_null(values))), ("nan_count", certain(is_nan))):
+        claim = getattr(bounds, name)
+        actual = pa.array(np.bincount(container[flags], minlength=len(bounds)))
+        assert pc.all(pc.equal(claim, actual)).as_py() is not False, (where, name)
+        claims[name] += len(claim) - claim.null_count
+    return +claims
+
+
+def assert_file_holds(path):
+    """Check the row groups and pages of every leaf of a file; returns the claims made, by leaf."""
+    index = open_file(path)
+    claims = {leaf.name: Counter() for leaf in index.columns}
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowException:
+        return claims  # pyarrow does not read it
+    with file:
+        for position in range(len(index)):
+            for leaves, arrays in _leaves_by_column(file, index, position):
+                for leaf, values in zip(leaves, arrays, strict=True):
+                    where = (str(path), leaf.name, position)
+                    bounds = chunk_bounds(index.footers[0], leaf)
+                    if leaf.type is None:
+                        assert bounds.lower.null_count == len(bounds), where
+                        continue
+                    bounds = bounds.take(np.array([position]))
+                    claims[leaf.name].update(assert_holds(bounds, np.zeros(len(values), np.int64), values, where=where))
+                    claims[leaf.name].update(_page_claims(index, leaf, position, values, where))
+    return claims
+
+
+def _leaves_by_column(file, index, position):
+    for name in dict.fromkeys(leaf.path[0] for leaf in index.columns):
+        leaves = [leaf for leaf in index.columns if leaf.path[0] == name]
+        try:
+            column = file.read_row_group(position, columns=[name]).column(0)
+            arrays = leaf_arrays(column.combine_chunks())
+        except (OSError, pa.ArrowException):
+            continue  # a codec or an encoding that pyarrow lacks
+        if arrays is not None and len(arrays) == len(leaves):
+            yield leaves, arrays
+
+
+def _page_claims(index, leaf, position, values, where):
+    found = page_bounds(index, leaf, position)
+    if found is None or leaf.max_repetition_level:
+        return {}
+    bounds, first = found
+    page = np.repeat(np.arange(len(bounds)), np.diff(first, append=len(values)))
+    claims = assert_holds(bounds, page, values, where=(*where, "pages"))
+    return {f"page {name}": count for name, count in claims.items()}
