@@ -155,11 +155,12 @@ def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, p
 
 
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues) -> _Pair:
-    """Decode both sides; bad is what the type cannot hold, and NaN."""
+    """Decode both sides; bad is what the type cannot hold, and what a NaN spoiled."""
     low, high = bound_values(column, lower), bound_values(column, upper)
     bad = (lower.valid & ~flags_of(low)) | (upper.valid & ~flags_of(high))
     if _is_floating(column):
-        bad |= certain(pc.is_nan(low)) | certain(pc.is_nan(high))
+        # Both were computed beside the same NaN: where one had to go, the other is not right either.
+        bad |= certain(pc.is_nan(low)) | certain(pc.is_nan(high)) | (lower.valid != upper.valid)
     return _Pair(low, high, bad)
 
 

@@ -162,13 +162,14 @@ def assert_file_holds(path):
 def _leaves_by_column(file, index, position):
     for name in dict.fromkeys(leaf.path[0] for leaf in index.columns):
         leaves = [leaf for leaf in index.columns if leaf.path[0] == name]
+        alike = leaf_arrays(pa.array([], file.schema_arrow.field(name).type))
+        if alike is None or len(alike) != len(leaves):
+            continue
         try:
             column = file.read_row_group(position, columns=[name]).column(0)
-            arrays = leaf_arrays(column.combine_chunks())
         except (OSError, pa.ArrowException):
             continue  # a codec or an encoding that pyarrow lacks
-        if arrays is not None and len(arrays) == len(leaves):
-            yield leaves, arrays
+        yield leaves, leaf_arrays(column.combine_chunks())
 
 
 def _page_claims(index, leaf, position, values, where):
