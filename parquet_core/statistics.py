@@ -215,8 +215,12 @@ def _is_calendrical(leaf: LeafColumn) -> bool:
 
 
 def _is_at_least(version: str, least: tuple[int, int]) -> bool:
-    numbers = [part for part in version.split(".")[:2] if part.isdecimal() and len(part) < 10]
-    return len(numbers) > 0 and (*map(int, numbers), 0)[:2] >= least
+    major, minor, *_ = (*version.split("."), "", "")
+    return (_number(major, -1), _number(minor, 0)) >= least
+
+
+def _number(text: str, otherwise: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
 
 
 def row_group_statistics(column: LeafColumn, footer: Footer) -> EncodedBounds:

@@ -56,9 +56,7 @@ def trusted_bounds(
     nulls = _null_counts(column, written, credible)
     nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
     liars = _contradicts_nulls(column, written, nulls)
-    usable = credible & ~liars
-    if written.all_null is not None:
-        usable &= ~written.all_null
+    usable = credible if written.all_null is None else credible & ~written.all_null
     new = usable & where(lambda trust: trust.bounds)
     pair = _pair(column, written.min_value.only(new), written.max_value.only(new))
     old = usable & ~written.min_value.valid & ~written.max_value.valid

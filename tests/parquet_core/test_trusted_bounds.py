@@ -18,7 +18,7 @@ from parquet_core.bounds import COMMON_TIME_START, GREGORIAN_START
 from parquet_core.leaf_type import sort_order
 from parquet_core.plain import PlainValues
 from parquet_core.schema import LeafColumn, Physical
-from parquet_core.statistics import Deprecated, Provenance, trust
+from parquet_core.statistics import Provenance, is_rebased, may_be_rebased, trust
 from parquet_core.trusted_bounds import trusted_bounds
 
 PHYSICAL = {
@@ -121,6 +121,7 @@ def test_bounds_of_each_type_are_decoded(kind, low, high, expected):
         ("bool", b"\0", b"\2", "2 is no boolean"),
         ("bool", b"\0", b"", "no byte"),
         ("int8", 0, 128, "beyond 8 bits"),
+        ("int8", 0, 256 + 5, "beyond 8 bits, and not to be cut to 5"),
         ("int32", b"\0\0\0", b"\1\0\0\0", "3 bytes"),
         ("int64", b"\0" * 8, b"\1" * 9, "9 bytes"),
         ("double", b"\0" * 4, b"\0" * 8, "4 bytes"),
@@ -344,11 +345,28 @@ def test_case_20_days_that_may_be_read_in_another_calendar(kind, key_values, low
         assert one(kind, {"min": low, "max": high}, key_values=key_values, pages=pages) == expected
 
 
-def test_int96_has_a_calendar_marker_and_version_of_its_own():
-    for key_values in ({**SPARK_4, "org.apache.spark.legacyINT96": ""}, {"org.apache.spark.version": "3.0.9"}):
-        column = leaf("int96")
-        judged = trust(column, Provenance((column,), (1,), key_values, PARQUET_MR))
-        assert (judged.bounds, judged.deprecated) == (False, Deprecated.NEVER)
+@pytest.mark.parametrize(
+    ("key_values", "int96", "date"),
+    [
+        ({}, False, False),
+        (SPARK_4, False, False),
+        ({**SPARK_4, "org.apache.spark.legacyINT96": ""}, True, False),
+        ({**SPARK_4, "org.apache.spark.legacyDateTime": ""}, False, True),
+        ({"org.apache.spark.version": "3.0.9"}, True, False),
+        ({"org.apache.spark.version": "3.1.0"}, False, False),
+        ({"org.apache.spark.version": "2.4.8"}, True, True),
+        ({"org.apache.spark.version": "10.0"}, False, False),
+        ({"org.apache.spark.version": "4"}, False, False),
+        ({"org.apache.spark.version": "x.9"}, True, True),
+        ({"org.apache.spark.version": "9" * 5000}, True, True),
+    ],
+)
+def test_int96_has_a_calendar_marker_and_version_of_its_own(key_values, int96, date):
+    for kind, expected in (("int96", int96), ("date", date), ("ts_us", date), ("time_ms", False), ("none", False)):
+        column = leaf(kind)
+        footer = Provenance((column,), (1,), key_values, PARQUET_MR)
+        assert is_rebased(column, footer) == expected
+        assert may_be_rebased(column, footer) == (not key_values and kind in {"int96", "date", "ts_us"})
 
 
 @pytest.mark.parametrize("pages", [False, True])
@@ -424,6 +442,8 @@ def test_case_46_bounds_of_nulls_alone_are_a_contradiction():
     for entry in ({"min": 1, "max": 2}, {"max": 2}, {"old_min": 1, "old_max": 2}):
         bounds = bounds_of("int32", {**entry, "nulls": 10})
         assert (sides(bounds), bounds.null_count.to_pylist()) == ([NOTHING], [None])
+    empty = bounds_of("string", {"min": b"", "max": b"", "nulls": 10})
+    assert (sides(empty), empty.null_count.to_pylist()) == ([NOTHING], [None]), "an empty string is a bound"
 
 
 def test_case_48_each_side_stands_for_itself():
