@@ -57,7 +57,8 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)
-        return texts[array.indices.fill_null(len(texts) - 1).to_numpy()]
+        chosen: np.ndarray[Any, Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()]
+        return chosen
     if pa.types.is_fixed_size_list(array.type):
         width = array.type.list_size
         numbers: np.ndarray[Any, Any] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)

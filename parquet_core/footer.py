@@ -36,7 +36,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.gather import gather
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
-from parquet_core.statistics import Provenance, WrittenStatistics
+from parquet_core.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,8 +55,6 @@ SIZE_HINT = 64 << 10
 _LARGEST_HINT = 16 << 20
 # Footers are decoded together up to this many bytes of them.
 _BATCH_BYTES = 32 << 20
-
-TYPE_ORDER = 1  # member of the union ColumnOrder: bounds compare as the type defines
 
 _TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
 _LOGICAL_TYPE = member(
@@ -258,7 +256,7 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
-        raise MalformedFile(f"{files[i].path}: the footer lacks schema, num_rows or row groups; it is damaged")
+        raise MalformedFile(f"{files[int(i)].path}: the footer lacks schema, num_rows or row groups; it is damaged")
     encoded_kinds, kind = _encoded_kinds(encoded, table)
     kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
     first, stop = table[:, at(4)], table[:, at(4)] + table[:, at(4) + 1]

@@ -21,8 +21,8 @@ import xxhash
 from parquet_core.arrow_form import to_batch
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from parquet_core.storage import DataFile
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from parquet_core.arrow_form import from_batch, numbers_at
-from parquet_core.bloom import HEADER_BYTES, parse_filter, parse_header
+from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
 from parquet_core.column_chunk import ColumnChunks, absent_chunks, concat_chunks
 from parquet_core.errors import StorageFailure
@@ -24,15 +24,17 @@ from parquet_core.page_index import (
     decode_column_indexes,
     decode_offset_indexes,
 )
-from parquet_core.statistics import is_rebased, trust, trusted_bounds
+from parquet_core.statistics import is_rebased, trust
 from parquet_core.storage import read_range
 from parquet_core.structure_reader import RowGroupPlaces, Wanted, read_structures
+from parquet_core.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from parquet_core.bloom import Blocks
     from parquet_core.column_chunk import ColumnChunk
     from parquet_core.footer_source import FooterSource
     from parquet_core.predicate import Path
@@ -95,7 +97,7 @@ class MetadataIndex:
     _decoded: list[LeafColumn] = field(default_factory=list)
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
-    _filters: dict[tuple[int, Path], NDArray[np.uint32] | str] = field(default_factory=dict)
+    _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -231,7 +233,7 @@ class MetadataIndex:
             self._add_offsets(column, at, encoded)
         return [self._offsets[column.path].take(positions) for column in columns]
 
-    def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[NDArray[np.uint32] | str]:
+    def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
         missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._filters], np.int64)
         if len(missing):
@@ -242,31 +244,41 @@ class MetadataIndex:
         ranges = self.column_chunks(column).bloom_filter[positions]
         rebased = np.array([is_rebased(column, kind) for kind in self.kinds], np.bool_)[self.kind[self.file[positions]]]
         ranges[rebased] = -1
-        reasons: dict[int, str] = dict.fromkeys(
-            positions[rebased].tolist(), "the file stores dates of another calendar"
-        )
-        for i in np.flatnonzero((ranges[:, 0] > 0) & (ranges[:, 1] < 0)):
-            length = self._filter_length(int(positions[i]), column, int(ranges[i, 0]))
-            if isinstance(length, str):
-                ranges[i], reasons[int(positions[i])] = -1, length
-            else:
-                ranges[i, 1] = length
+        guessed = self._guess_lengths(positions, ranges)
         wanted = [Wanted(column, positions, ranges)]
         (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
         for i, position in enumerate(positions.tolist()):
-            if found.stop[i] < 0:
-                self._filters[position, column.path] = reasons.get(position, found.absent[i])
+            filters = self._filters
+            if rebased[i]:
+                filters[position, column.path] = "the file stores dates of another calendar"
+            elif found.stop[i] < 0:
+                filters[position, column.path] = found.absent[i]
             else:
                 data = found.buffer[found.start[i] : found.stop[i]]
-                self._filters[position, column.path] = parse_filter(data, place=found.place(i))
+                place = found.place(i)
+                parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
+                filters[position, column.path] = parse_filter(data, place=place) if parsed is None else parsed
 
-    def _filter_length(self, position: int, column: LeafColumn, offset: int) -> int | str:
-        """Return how many bytes a filter takes, read off its header: the footer does not say."""
-        file = self.files[int(self.file[position])]
-        guess = max(0, min(HEADER_BYTES, file.size - offset))
-        data = read_range(file, offset, guess, purpose="bloom", traffic=self.traffic)
-        header = parse_header(data, place=self._places().name(position, column))
-        return header if isinstance(header, str) else header.header_bytes + header.bitset_bytes
+    def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
+        """Put a guess where the footer does not say how long a filter is; returns where."""
+        guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
+        file = self.file[positions]
+        order = np.lexsort((ranges[:, 0], file))
+        behind = np.full(len(order), -1, np.int64)
+        behind[order[:-1]] = np.where(file[order[1:]] == file[order[:-1]], ranges[order[1:], 0], -1)
+        for i in np.flatnonzero(guessed).tolist():
+            following = int(behind[i]) if behind[i] > 0 else None
+            size = self.files[int(file[i])].size
+            ranges[i, 1] = guess_length(int(ranges[i, 0]), next_offset=following, file_size=size)
+        return guessed
+
+    def _parse_guess(self, position: int, offset: int, data: bytes, place: str) -> Blocks | str:
+        parsed = parse_guess(data, place=place)
+        if isinstance(parsed, int):
+            file = self.files[int(self.file[position])]
+            data = read_range(file, offset, len(data) + parsed, purpose="bloom", traffic=self.traffic)
+            return parse_filter(data, place=place)
+        return parsed
 
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""

@@ -11,7 +11,8 @@ from parquet_core.bounds import Bounds, concat_bounds
 from parquet_core.compact import MISSING
 from parquet_core.plain import PlainValues
 from parquet_core.ragged import any_in, elements_of, firsts
-from parquet_core.statistics import WrittenStatistics, trusted_bounds
+from parquet_core.statistics import WrittenStatistics
+from parquet_core.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -130,8 +130,9 @@ class ColumnIndexes:
 
 def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndexes:
     """Decode offset indexes; `num_rows` by chunk. Raises MalformedFile for bytes that are none."""
-    there, table = _table(encoded, _OFFSET_INDEX, "offset index")
-    counts, rows = _list(encoded, there, table, _OFFSET_INDEX, 1, _PAGE_LOCATION, "offset index")
+    structs = _structs(encoded, _OFFSET_INDEX, "offset index")
+    there = structs.there
+    counts, rows = structs.lists(1, _PAGE_LOCATION)
     _, offset, size, first_row = rows.reshape(-1, _PAGE_LOCATION.width).T
     chunk = np.repeat(there, np.maximum(counts, 0))
     reason = encoded.absent.copy()
@@ -160,10 +161,11 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndex
 
 def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     """Decode column indexes. Raises MalformedFile for bytes that are none."""
-    there, table = _table(encoded, _COLUMN_INDEX, "column index")
+    structs = _structs(encoded, _COLUMN_INDEX, "column index")
+    there = structs.there
     reason = encoded.absent.copy()
     lists = {
-        field: _list(encoded, there, table, _COLUMN_INDEX, field, of, "column index")
+        field: structs.lists(field, of)
         for field, of in ((1, BOOLEAN), (2, BINARY), (3, BINARY), (5, INTEGER), (8, INTEGER))
     }
     counts = lists[1][0]
@@ -190,7 +192,7 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     reason[filled] = "the column index gives bounds to a page that it marks as all null"
     kept = (reason == "")[chunk]
     order = np.full(len(reason), -1, np.int64)
-    order[there] = np.maximum(table[:, _COLUMN_INDEX.offset(4)], -1)
+    order[there] = np.maximum(structs.numbers(4), -1)
     page_counts = np.bincount(chunk[kept], minlength=len(reason))
     return ColumnIndexes(
         first=firsts(page_counts),
@@ -206,28 +208,37 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     )
 
 
-def _table(encoded: IndexBytes, spec: Kind, name: str) -> tuple[Numbers, Numbers]:
-    """Decode the structs that are there; returns which chunks have one, and a row for each."""
+@dataclass(frozen=True, slots=True)
+class _Structs:
+    """Decoded structs of the chunks `there`, a row of numbers for each."""
+
+    encoded: IndexBytes
+    spec: Kind
+    name: str
+    there: Numbers
+    rows: Numbers
+
+    def numbers(self, field: int) -> Numbers:
+        return self.rows[:, self.spec.offset(field)]
+
+    def lists(self, field: int, of: Kind) -> tuple[Numbers, Numbers]:
+        """Decode a list of each; returns their lengths (MISSING without one) and the elements as numbers."""
+        start, length = self.numbers(field), self.rows[:, self.spec.offset(field) + 1]
+        stop = np.where(length < 0, -1, start + length)
+        place = _named(self.encoded, self.there, self.name)
+        counts, rows = decode_lists(self.encoded.buffer, start, stop, of, place=place)
+        return np.frombuffer(counts, np.int64), np.frombuffer(rows, np.int64)
+
+
+def _structs(encoded: IndexBytes, spec: Kind, name: str) -> _Structs:
     there = np.flatnonzero(encoded.stop >= 0)
-    found = decode_table(
-        encoded.buffer, encoded.start[there], encoded.stop[there], spec, place=_named(encoded, there, name)
-    )
-    return there, np.frombuffer(found, np.int64).reshape(-1, spec.width)
+    start, stop = encoded.start[there], encoded.stop[there]
+    table = decode_table(encoded.buffer, start, stop, spec, place=_named(encoded, there, name))
+    return _Structs(encoded, spec, name, there, np.frombuffer(table, np.int64).reshape(-1, spec.width))
 
 
 def _named(encoded: IndexBytes, there: Numbers, name: str) -> Callable[[int], str]:
     return lambda i: f"{encoded.place(int(there[i]))}: {name}"
-
-
-def _list(
-    encoded: IndexBytes, there: Numbers, table: Numbers, spec: Kind, field: int, of: Kind, name: str
-) -> tuple[Numbers, Numbers]:
-    """Decode one list of each struct; returns its lengths (MISSING without one) and the elements as numbers."""
-    at = spec.offset(field)
-    start, length = table[:, at], table[:, at + 1]
-    stop = np.where(length < 0, -1, start + length)
-    counts, rows = decode_lists(encoded.buffer, start, stop, of, place=_named(encoded, there, name))
-    return np.frombuffer(counts, np.int64), np.frombuffer(rows, np.int64)
 
 
 def _elements(found: tuple[Numbers, Numbers], good: Flags, of: Kind) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +56,23 @@ class PlainValues:
             else:
                 values[valid] = windows[self.start[valid]]
         return values, valid
+
+    def numbers(self, stored: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        r"""Return the values as numbers of one stored type, 0 where none of its width stands, and where one does.
+
+        >>> PlainValues.of([b"\1\2", None, b"\1"]).numbers(np.dtype("<u2"))[0].tolist()
+        [513, 0, 0]
+        """
+        valid = self.length == stored.itemsize
+        if not valid.any():
+            return np.zeros(len(self), stored), valid
+        # A number begins at every byte: an index into that copies nothing but what is asked for.
+        anywhere = np.ndarray((len(self.buffer) - stored.itemsize + 1,), stored, self.buffer, 0, (1,))
+        if valid.all():
+            return anywhere[self.start], valid
+        numbers = anywhere[np.where(valid, self.start, 0)]
+        numbers[~valid] = 0
+        return numbers, valid
 
     def binary(self) -> pa.Array:
         """Copy the values into a binary array; null where none stands, and for what exceeds 2 GiB in all.

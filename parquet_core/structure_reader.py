@@ -64,7 +64,7 @@ def read_structures(
     sizes = np.array([entry.size for entry in groups.files], np.int64)[file]
     for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
         raise MalformedFile(
-            f"{place(i)}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
+            f"{place(int(i))}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
             f"({sizes[i]} bytes); the footer is damaged"
         )
     absent = np.full(len(position), "", object)

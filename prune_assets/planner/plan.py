@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.access_plan import Verdict
-from parquet_core.errors import WrongUse
 from parquet_core.dataset import read_dataset
+from parquet_core.errors import WrongUse
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate

@@ -11,17 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import parse_filter
-from parquet_core.bounds import make_bounds
 from parquet_core.column_chunk import ChunkRanges, decode_column_chunks
 from parquet_core.compact import BINARY, INTEGER, decode, list_of, struct
-from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
 from parquet_core.dataset import read_dataset
+from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
 from parquet_core.page_batch import Source, join_indexes
 from parquet_core.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.schema import LeafColumn, Physical, SortOrder
 from parquet_core.spark_schema import without_spark_comparisons
-from parquet_core.statistics import Provenance, trust, trusted_bounds
+from parquet_core.statistics import Provenance, trust
 from parquet_core.storage import list_data_files
+from parquet_core.trusted_bounds import trusted_bounds
 
 
 @pytest.fixture
@@ -214,46 +214,6 @@ def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "nulls", "expected", "why"),
-    [
-        (1, 5, 0, (1, 5, 0), "honest"),
-        (5, 1, 0, (None, None, 0), "reversed"),
-        (1, 5, 10, (None, None, None), "bounds where every value is null"),
-        (1, None, 10, (None, None, None), "one bound where every value is null"),
-        (None, None, 10, (None, None, 10), "all null"),
-        (None, 5, 3, (None, 5, 3), "one-sided"),
-        (1, 5, 11, (1, 5, None), "more nulls than rows"),
-        (1, 5, -1, (1, 5, None), "fewer than none"),
-        (1, 5, None, (1, 5, None), "not counted"),
-        (-3, 200, 0, (None, None, 0), "200 is no int8"),
-    ],
-)
-def test_bounds_that_contradict_themselves_are_unknown(low, high, nulls, expected, why):
-    column = LeafColumn(("a",), 0, Physical.INT32, pa.int8(), SortOrder.SIGNED, max_definition_level=1)
-    encoded = [None if value is None else value.to_bytes(4, "little", signed=True) for value in (low, high)]
-    bounds = make_bounds(column, [encoded[0]], [encoded[1]], [nulls], [10])
-    found = tuple(array[0].as_py() for array in (bounds.lower, bounds.upper, bounds.null_count))
-    assert found == expected, why
-
-
-@pytest.mark.parametrize("physical", [Physical.INT32, Physical.INT64, Physical.FIXED_LEN_BYTE_ARRAY])
-def test_decimals_beyond_their_precision_are_unknown(physical):
-    """`x > 1000` on decimal(5,2) is taken to hold for no value, so a larger one must not be bounded away."""
-    width, order = {Physical.INT32: (4, "little"), Physical.INT64: (8, "little")}.get(physical, (9, "big"))
-    column = LeafColumn(("a",), 0, physical, pa.decimal128(5, 2), SortOrder.SIGNED, type_length=width)
-    for unscaled, known in ((99_999, True), (-99_999, True), (100_000, False), (-100_000, False)):
-        encoded = unscaled.to_bytes(width, order, signed=True)
-        bounds = make_bounds(column, [encoded], [encoded], [0], [10])
-        assert bounds.lower.is_valid().to_pylist() == bounds.upper.is_valid().to_pylist() == [known]
-    widest = LeafColumn(
-        ("a",), 0, Physical.FIXED_LEN_BYTE_ARRAY, pa.decimal128(38, 37), SortOrder.SIGNED, type_length=16
-    )
-    for unscaled, known in ((10**38 - 1, True), (-(10**38) + 1, True), (10**38, False)):
-        encoded = unscaled.to_bytes(16, "big", signed=True)
-        assert make_bounds(widest, [encoded], [encoded], [0], [1]).lower.is_valid().to_pylist() == [known]
-
-
-@pytest.mark.parametrize(
     "schema",
     [
         "not json",
@@ -294,8 +254,8 @@ def test_structures_that_share_bytes_are_not_believed(file):
 
 def test_encrypted_columns_have_no_indexes(file):
     index = read_dataset(str(file))
-    column, positions = index.columns[0], np.arange(len(index))
-    (footers,) = index._batches.kept
+    column = index.columns[0]
+    (footers,) = index._footers._kept
     chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
     # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
     marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from parquet_core.column_chunk import ColumnChunk
 from parquet_core.compact import INTEGER, decode, list_of, struct
-from parquet_core.dictionary import GUESS_BYTES, dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.dataset import read_dataset
+from parquet_core.dictionary import GUESS_BYTES, dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.plain import PlainValues
 from parquet_core.schema import LeafColumn, Physical, SortOrder
 

@@ -1,0 +1,54 @@
+"""Who wrote a file, as far as `created_by` says, and which of its statistics are known to be wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(\S*)")
+_BACKPORT = re.compile(r"-cdh5\.(\d{1,9})\.")
+
+
+class Writer(NamedTuple):
+    """An application and its version; `suffix` is what follows the three numbers, such as "-SNAPSHOT"."""
+
+    application: str
+    version: tuple[int, int, int]
+    suffix: str
+
+
+def parse_writer(created_by: str) -> Writer | None:
+    """Parse `created_by`, None when it does not name an application with a version.
+
+    >>> parse_writer("parquet-mr version 1.8.0-SNAPSHOT (build 0fda28af)")
+    Writer(application='parquet-mr', version=(1, 8, 0), suffix='-SNAPSHOT')
+    >>> parse_writer("somebody")
+    """
+    application, _, rest = created_by.partition(" version ")
+    found = _VERSION.match(rest.lstrip())
+    if found is None or not application.strip():
+        return None
+    return Writer(application.strip(), (int(found[1]), int(found[2]), int(found[3])), found[4])
+
+
+def mixes_up_bytes(created_by: str) -> bool:
+    """Tell whether deprecated bounds of byte arrays may be those of other values (PARQUET-251).
+
+    parquet-mr before 1.8.0 kept a reference to a buffer that it filled again. Who cannot be told from it
+    is taken for it.
+    """
+    writer = parse_writer(created_by)
+    if writer is None:
+        return True
+    if writer.application != "parquet-mr":
+        return False
+    backport = _BACKPORT.match(writer.suffix) if writer.version == (1, 5, 0) else None
+    if backport is not None:
+        return int(backport[1]) < 5
+    return writer.version < (1, 8, 0) or (writer.version == (1, 8, 0) and writer.suffix != "")
+
+
+def mixes_up_nan(created_by: str) -> bool:
+    """Tell whether a NaN may have hidden larger or smaller values from the bounds (PARQUET-1225)."""
+    writer = parse_writer(created_by)
+    return writer is not None and writer.application == "parquet-cpp" and writer.version < (1, 4, 0)
