@@ -181,13 +181,12 @@ def written_by_spark(request, spark, tmp_path):
     rows = tmp_path / "rows.parquet"
     pq.write_table(without(NOT_IN_SPARK), rows)
     key = "spark.sql.parquet.outputTimestampType"
-    before = spark.conf.get(key)
     spark.conf.set(key, request.param)
     try:
         options = {"parquet.block.row.count.limit": str(GROUP), "parquet.page.row.count.limit": "40"}
         spark.read.parquet(str(rows)).coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
     finally:
-        spark.conf.set(key, before)
+        spark.conf.unset(key)
     return next((tmp_path / "spark").glob("part-*.parquet"))
 
 
