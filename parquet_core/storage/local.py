@@ -1,0 +1,146 @@
+"""Files of this machine: list them, read them by position."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.storage.blocks import blocks_of, cut, outside
+from parquet_core.storage.files import DataFile, is_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from parquet_core.storage.files import Traffic
+
+# Neighbouring ranges are read together when the hole between them is smaller than this:
+# a read by position costs about as much as copying so many bytes.
+HOLE = 32 << 10
+
+
+def list_files(path: str) -> list[DataFile]:
+    """List the data files that a path, directory or glob stands for, in no order; TableNotFound for no such path."""
+    if os.path.exists(path) or not glob.has_magic(path):
+        return list(_expand(path))
+    matches = (file for match in glob.glob(path) for file in _expand(match))
+    # Spark passes over what a glob finds beside the data, such as _SUCCESS.
+    return [file for file in matches if file.size and not is_hidden(os.path.basename(file.path))]
+
+
+def summary(directory: str) -> DataFile | None:
+    """Return the file in a directory that holds its schema alone."""
+    paths = (os.path.join(directory, name) for name in ("_common_metadata", "_metadata"))
+    return next((stat(path) for path in paths if os.path.isfile(path)), None)
+
+
+def stat(path: str) -> DataFile:
+    """Look a file up; TableNotFound when it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise _failure(path, error) from None
+    return DataFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
+    if isinstance(error, FileNotFoundError):
+        return TableNotFound(f"{path}: no such file or directory; check the path")
+    return StorageFailure(f"{path}: {error.strerror}; check who may read it")
+
+
+def _expand(path: str) -> Iterator[DataFile]:
+    if os.path.isdir(path):
+        yield from _walk(path)
+    else:
+        yield stat(path)
+
+
+def _walk(directory: str) -> Iterator[DataFile]:
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        raise StorageFailure(f"{directory}: {error.strerror}; check who may read it") from None
+    for entry in entries:
+        if is_hidden(entry.name):
+            continue
+        if entry.is_dir():
+            yield from _walk(entry.path)
+            continue
+        try:
+            status = entry.stat()
+        except OSError as error:
+            raise _failure(entry.path, error) from None
+        # Spark reads no empty file, so an empty one is no damage either.
+        if status.st_size:
+            yield DataFile(entry.path, status.st_size, status.st_mtime_ns)
+
+
+def read_files(
+    wanted: Iterable[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
+) -> list[list[bytes]]:
+    """Read (start, length) ranges of many files, each opened once; answers in the order asked.
+
+    Raises the error of the first file that has one: MalformedFile for a range outside of the file as listed,
+    StorageFailure when it cannot be read or has become shorter.
+    """
+    answers: list[list[bytes]] = []
+    requests = fetched = 0
+    path, descriptor = "", -1
+    # One loop, one handler: with thousands of files each call or handler more for a file shows.
+    try:
+        for file, ranges in wanted:
+            path, size = file.path, file.size
+            for start, length in ranges:
+                if start < 0 or length < 0 or start + length > size:
+                    raise outside(file, start, length)
+            if not ranges:
+                answers.append([])
+                continue
+            descriptor = os.open(path, os.O_RDONLY)
+            if len(ranges) == 1:
+                data = [_read(path, descriptor, *ranges[0])]
+                fetched += len(data[0])
+                requests += 1
+            else:
+                blocks = blocks_of(ranges, HOLE)
+                read = [_read(path, descriptor, start, stop - start) for start, stop, _ in blocks]
+                fetched += sum(map(len, read))
+                requests += len(read)
+                data = cut(ranges, blocks, read)
+            os.close(descriptor)
+            descriptor = -1
+            answers.append(data)
+    except OSError as error:
+        raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+        if requests:
+            traffic.add(purpose, fetched, requests=requests)
+    return answers
+
+
+def read_block(file: DataFile, start: int, length: int) -> bytes:
+    """Read one range that lies inside of the file."""
+    try:
+        descriptor = os.open(file.path, os.O_RDONLY)
+        try:
+            return _read(file.path, descriptor, start, length)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageFailure(f"{file.path}: {error.strerror}; check who may read it") from None
+
+
+def _read(path: str, descriptor: int, start: int, length: int) -> bytes:
+    data = os.pread(descriptor, length, start)
+    if len(data) == length:
+        return data
+    # Linux answers at most 2 GiB at once.
+    while more := os.pread(descriptor, length - len(data), start + len(data)):
+        data += more
+    if len(data) != length:
+        raise StorageFailure(f"{path}: {len(data)} of {length} bytes at {start}; the file changed while it was read")
+    return data
