@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
 from parquet_core.storage.listing import list_data_files, summary_file
-from parquet_core.storage.ranges import read_many, read_range, read_ranges
+from parquet_core.storage.ranges import read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
 from parquet_core.storage.schemes import is_remote, local_path
 
@@ -25,6 +25,7 @@ __all__ = [
     "local_path",
     "name_of",
     "open_file",
+    "read_each",
     "read_many",
     "read_range",
     "read_ranges",

@@ -23,7 +23,7 @@ HOLE = 32 << 10
 def list_files(path: str) -> list[DataFile]:
     """List the data files that a path, directory or glob stands for, in no order; TableNotFound for no such path."""
     if os.path.exists(path) or not glob.has_magic(path):
-        return list(_expand(path))
+        return _expand(path)
     matches = (file for match in glob.glob(path) for file in _expand(match))
     # Spark passes over what a glob finds beside the data, such as _SUCCESS.
     return [file for file in matches if file.size and not is_hidden(os.path.basename(file.path))]
@@ -50,76 +50,75 @@ def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
 
-def _expand(path: str) -> Iterator[DataFile]:
-    if os.path.isdir(path):
-        yield from _walk(path)
-    else:
-        yield stat(path)
+def _expand(path: str) -> list[DataFile]:
+    if not os.path.isdir(path):
+        return [stat(path)]
+    files: list[DataFile] = []
+    directories = [path]
+    while directories:
+        _list(directories.pop(), files, directories)
+    return files
 
 
-def _walk(directory: str) -> Iterator[DataFile]:
+def _list(directory: str, files: list[DataFile], directories: list[str]) -> None:
+    """Add what lies in a directory and is not hidden to `files` or `directories`."""
+    path = directory
     try:
-        entries = list(os.scandir(directory))
-    except OSError as error:
-        raise StorageFailure(f"{directory}: {error.strerror}; check who may read it") from None
-    for entry in entries:
-        if is_hidden(entry.name):
-            continue
-        if entry.is_dir():
-            yield from _walk(entry.path)
-            continue
-        try:
+        for entry in os.scandir(directory):
+            if is_hidden(entry.name):
+                continue
+            path = entry.path
+            if entry.is_dir():
+                directories.append(path)
+                continue
             status = entry.stat()
-        except OSError as error:
-            raise _failure(entry.path, error) from None
-        # Spark reads no empty file, so an empty one is no damage either.
-        if status.st_size:
-            yield DataFile(entry.path, status.st_size, status.st_mtime_ns)
+            # Spark reads no empty file, so an empty one is no damage either.
+            if size := status.st_size:
+                files.append(DataFile(path, size, status.st_mtime_ns))
+    except OSError as error:
+        # What is gone since it was listed is missing; the directory itself has been seen to be there.
+        raise _failure(path, error) from None
 
 
 def read_files(
     wanted: Iterable[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
-) -> list[list[bytes]]:
-    """Read (start, length) ranges of many files, each opened once; answers in the order asked.
+) -> Iterator[list[bytes]]:
+    """Read (start, length) ranges of many files, each opened once, file by file as the answers are taken.
 
     Raises the error of the first file that has one: MalformedFile for a range outside of the file as listed,
     StorageFailure when it cannot be read or has become shorter.
     """
-    answers: list[list[bytes]] = []
     requests = fetched = 0
-    path, descriptor = "", -1
-    # One loop, one handler: with thousands of files each call or handler more for a file shows.
+    # One loop and one count for all: with thousands of files each call more for a file shows.
     try:
         for file, ranges in wanted:
             path, size = file.path, file.size
             for start, length in ranges:
                 if start < 0 or length < 0 or start + length > size:
                     raise outside(file, start, length)
-            if not ranges:
-                answers.append([])
-                continue
-            descriptor = os.open(path, os.O_RDONLY)
-            if len(ranges) == 1:
-                data = [_read(path, descriptor, *ranges[0])]
-                fetched += len(data[0])
+            blocks = None if len(ranges) == 1 else blocks_of(ranges, HOLE)
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    if blocks is None:
+                        answers = [_read(path, descriptor, *ranges[0])]
+                    else:
+                        read = [_read(path, descriptor, start, stop - start) for start, stop, _ in blocks]
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
+            if blocks is None:
                 requests += 1
+                fetched += len(answers[0])
             else:
-                blocks = blocks_of(ranges, HOLE)
-                read = [_read(path, descriptor, start, stop - start) for start, stop, _ in blocks]
-                fetched += sum(map(len, read))
                 requests += len(read)
-                data = cut(ranges, blocks, read)
-            os.close(descriptor)
-            descriptor = -1
-            answers.append(data)
-    except OSError as error:
-        raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
+                fetched += sum(map(len, read))
+                answers = cut(ranges, blocks, read)
+            yield answers
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
         if requests:
             traffic.add(purpose, fetched, requests=requests)
-    return answers
 
 
 def read_block(file: DataFile, start: int, length: int) -> bytes:

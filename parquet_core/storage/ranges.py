@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +13,7 @@ from parquet_core.storage.schemes import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from parquet_core.errors import MalformedFile
     from parquet_core.storage.blocks import Block
@@ -40,14 +42,29 @@ def read_ranges(file: DataFile, ranges: Sequence[tuple[int, int]], *, purpose: s
 def read_many(
     wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
 ) -> list[list[bytes]]:
-    """Read (start, length) ranges of many files, neighbours in one request; answers stand in the order asked.
+    """Read (start, length) ranges of many files; answers stand in the order asked. See `read_each`."""
+    return list(read_each(wanted, purpose=purpose, traffic=traffic))
 
-    Of remote files, up to 32 requests are in flight. A remote object that is not the one that was listed is
-    noticed, as `Remote.read` of its store says; of a local file, that it became shorter. Raises the error of the
-    first file that has one: MalformedFile for a range outside of the file as listed, StorageFailure.
+
+def read_each(
+    wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
+) -> Iterator[list[bytes]]:
+    """Read (start, length) ranges of many files, neighbours in one request; the answers come file by file, in order.
+
+    Who lets go of one answer before the next lets its memory be used again: of 64 KiB each, most of the time goes
+    into memory that is touched for the first time. Of remote files, up to 32 requests are in flight. A remote
+    object that is not the one that was listed is noticed, as `Remote.read` of its store says; of a local file, that
+    it became shorter. Raises the error of the first file that has one: MalformedFile for a range outside of the
+    file as listed, StorageFailure. The traffic is counted at the end.
     """
-    if not any(is_remote(file.path) for file, _ in wanted):
-        return local.read_files(wanted, purpose=purpose, traffic=traffic)
+    if any(is_remote(file.path) for file, _ in wanted):
+        return _read_remote(wanted, purpose, traffic)
+    return local.read_files(wanted, purpose=purpose, traffic=traffic)
+
+
+def _read_remote(
+    wanted: Sequence[tuple[DataFile, Sequence[tuple[int, int]]]], purpose: str, traffic: Traffic
+) -> Iterator[list[bytes]]:
     plans: list[list[Block]] = []
     damage: MalformedFile | None = None
     for file, ranges in wanted:
@@ -61,12 +78,12 @@ def read_many(
         for block in blocks
     ]
     data = _fetch(requests, purpose, traffic)
+    for (_, ranges), blocks in zip(wanted, plans, strict=False):
+        yield cut(ranges, blocks, [next(data) for _ in blocks])
+    # The generator that counts ends here.
+    assert next(data, None) is None
     if damage is not None:
-        # After the files before it, of which one may have an error too.
         raise damage
-    return [
-        cut(ranges, blocks, [next(data) for _ in blocks]) for (_, ranges), blocks in zip(wanted, plans, strict=True)
-    ]
 
 
 def _is_outside(file: DataFile, start: int, length: int) -> bool:
@@ -87,15 +104,15 @@ def _fetch(requests: list[tuple[DataFile, int, int]], purpose: str, traffic: Tra
     for file, _, _ in requests:
         if is_remote(file.path) and _host(file.path) not in stores:
             stores[_host(file.path)] = remote_of(file.path)
-    data = []
+    sent = fetched = 0
     try:
         for block in in_flight(read, requests):
-            data.append(block)  # noqa: PERF402 - those before an error were fetched all the same
+            sent += len(block) > 0
+            fetched += len(block)
+            yield block
     finally:
-        sent = sum(1 for block in data if block)
         if sent:
-            traffic.add(purpose, sum(map(len, data)), requests=sent)
-    return iter(data)
+            traffic.add(purpose, fetched, requests=sent)
 
 
 def _host(uri: str) -> str:
@@ -105,9 +122,20 @@ def _host(uri: str) -> str:
 
 def in_flight(do: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """Do something that waits for the network for many items at once; results and errors come in their order."""
-    if len(items) == 1:
-        yield do(items[0])
+    if len(items) < 2:
+        yield from map(do, items)
         return
     # A pool for each batch: threads that lived on would be missing after a fork.
     with ThreadPoolExecutor(min(IN_FLIGHT, len(items)), thread_name_prefix="parquet-storage") as pool:
-        yield from pool.map(do, items)
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                if len(waiting) >= 2 * IN_FLIGHT:
+                    # No further ahead of who takes the results: those waiting for it take memory.
+                    yield waiting.popleft().result()
+                waiting.append(pool.submit(do, item))
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
