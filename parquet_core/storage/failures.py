@@ -24,6 +24,7 @@ _KINDS = {"s3a": "s3", "abfs": "az", "abfss": "az"}
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_DENIED = re.compile(r"status code: 40[13]\b")
 _BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
 
@@ -58,11 +59,12 @@ def _absent(error: Exception, said: str, uri: str) -> PruneError | None:
 
 
 def _denied(error: Exception, said: str, uri: str) -> PruneError | None:
-    kind = type(error).__name__
     if _ASKED_THE_MACHINE.search(said):
         return StorageFailure(f"{uri}: no credentials in the environment; {_credentials(uri)}")
-    if isinstance(error, PermissionError) or kind in {"PermissionDeniedError", "UnauthenticatedError"}:
-        return StorageFailure(f"{uri}: access denied ({_answer(said, kind)}); check its rights, or {_credentials(uri)}")
+    # Of a listing obstore raises a general error.
+    if isinstance(error, PermissionError) or _DENIED.search(said):
+        answer = _answer(said, "permission denied")
+        return StorageFailure(f"{uri}: access denied ({answer}); check the rights of who asks, or {_credentials(uri)}")
     return None
 
 

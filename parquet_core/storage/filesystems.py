@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
+
+if TYPE_CHECKING:
+    import re
 
 # What file systems call the time of the last change.
 _TIMES = ("mtime", "modified", "last_modified", "LastModified", "updated", "created")
@@ -42,15 +45,16 @@ class FileSystem:
                 return []
             return [_file(info, self._uri(info["name"], uri)) for info in found]
 
-    def children(self, uri: str) -> tuple[list[str], list[DataFile]]:
-        """List what lies directly in a directory: the URIs of directories, and the files."""
-        with explaining(uri):
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+        """List what lies directly in a directory and has a name that matches."""
+        with explaining(prefix):
             try:
-                self.fs.invalidate_cache(self._name(uri))
-                found = self.fs.ls(self._name(uri), detail=True)
+                self.fs.invalidate_cache(self._name(prefix))
+                found = self.fs.ls(self._name(prefix), detail=True)
             except FileNotFoundError:
                 return [], []
-            named = [(info, self._uri(info["name"].rstrip("/"), uri)) for info in found]
+            named = [(info, self._uri(info["name"].rstrip("/"), prefix)) for info in found]
+            named = [(info, path) for info, path in named if wanted.fullmatch(path.rpartition("/")[2])]
             directories = [path for info, path in named if info["type"] == "directory"]
             return directories, [_file(info, path) for info, path in named if info["type"] == "file"]
 

@@ -1,9 +1,12 @@
-"""Patterns in URIs, as Hadoop understands them in paths."""
+"""Patterns in paths and URIs, as Hadoop and thus Spark understand them.
+
+Names that begin with a dot match as others do, which is where a shell differs.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from parquet_core.errors import UnsupportedFeature
 
@@ -11,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
-    from parquet_core.storage.remote import Remote
 
 _MAGIC = re.compile(r"[*?\[{\\]")
 _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)((?:\\.|[^\]\\])+)\]|([{},])|(.)", re.DOTALL)
@@ -62,26 +64,38 @@ def _members(text: str) -> str:
     return re.sub(r"\\(.)|([\[&~|^])", lambda found: re.escape(found[1] or found[2]), text)
 
 
-def matches(store: Remote, pattern: str) -> Iterator[tuple[str, DataFile | None]]:
-    """Find what a pattern stands for: the URI with the file, or with None where it may be a directory.
+class Listing(Protocol):
+    """What patterns are looked for in; a `prefix` is empty or ends in a slash."""
 
-    Lists the directories that match so far, level by level, not the bucket.
+    def find(self, path: str) -> DataFile | None:
+        """Look a file up; None when there is none of exactly this name."""
+
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+        """List the directories and files whose names match and whose paths are the prefix and the name."""
+
+
+def matches(store: Listing, pattern: str) -> Iterator[tuple[str, DataFile | None]]:
+    """Find what a pattern stands for: the path with the file, or with None where it may be a directory.
+
+    Lists the directories that match so far, level by level, and nothing below others.
     """
-    scheme, _, rest = pattern.partition("://")
-    host, *parts = rest.rstrip("/").split("/")
-    return _below(store, f"{scheme}://{host}", parts)
+    prefix, parts = "", pattern.rstrip("/").split("/")
+    if parts[0].endswith(":") and parts[1:2] == [""]:
+        # The scheme and the host or bucket, in which nothing is a pattern.
+        prefix, parts = "/".join(parts[:3]) + "/", parts[3:]
+    return _below(store, prefix, parts)
 
 
-def _below(store: Remote, base: str, parts: list[str]) -> Iterator[tuple[str, DataFile | None]]:
+def _below(store: Listing, prefix: str, parts: list[str]) -> Iterator[tuple[str, DataFile | None]]:
     literal = next((i for i, part in enumerate(parts) if has_magic(part)), len(parts))
-    base = "/".join([base, *parts[:literal]])
     if literal == len(parts):
-        yield base, store.find(base)
+        path = prefix + "/".join(parts)
+        yield path, store.find(path)
         return
+    prefix += "".join(f"{part}/" for part in parts[:literal])
     wanted, further = pattern_of(parts[literal]), parts[literal + 1 :]
-    directories, files = store.children(base)
+    directories, files = store.children(prefix, wanted)
     for directory in directories:
-        if wanted.fullmatch(directory.rpartition("/")[2]):
-            yield from _below(store, directory, further) if further else [(directory, None)]
+        yield from _below(store, f"{directory}/", further) if further else [(directory, None)]
     if not further:
-        yield from ((file.path, file) for file in files if wanted.fullmatch(file.path.rpartition("/")[2]))
+        yield from ((file.path, file) for file in files)

@@ -15,7 +15,7 @@ from parquet_core.storage.remote import WEB, remote_of
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from parquet_core.storage.files import DataFile
     from parquet_core.storage.remote import Remote
@@ -35,7 +35,7 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     path = os.fspath(table)
     if not path:
         raise TableNotFound("the path of the table is empty; name a directory or a file")
-    files = _remote_files(path) if is_remote(path) else local.list_files(local_path(path))
+    files = _remote_files(path) if is_remote(path) else _local_files(local_path(path))
     if not files:
         raise TableNotFound(f"{path}: no data file in it; name a directory that holds Parquet files")
     return _by_path(files)
@@ -61,21 +61,26 @@ def _one(path: str) -> DataFile:
     return found
 
 
+def _local_files(path: str) -> list[DataFile]:
+    if os.path.exists(path) or not has_magic(path):
+        return local.list_files(path)
+    return _globbed(matches(local, path), lambda match: local.list_files(match) if os.path.isdir(match) else [])
+
+
 def _remote_files(uri: str) -> list[DataFile]:
     store = remote_of(uri)
     if scheme_of(uri) in WEB:
         # A URL may hold any of the characters of patterns.
         return store.walk(uri) if uri.endswith("/") or "*" in uri else [_one(uri)]
-    if has_magic(uri):
-        found = [
-            file
-            for path, match in matches(store, uri)
-            for file in ([match] if match is not None and match.size else _visible(store.walk(path), path))
-        ]
-        # Spark passes over what a glob finds beside the data, such as _SUCCESS.
-        if files := [file for file in found if not is_hidden(name_of(file))]:
-            return files
+    if has_magic(uri) and (files := _globbed(matches(store, uri), lambda path: _visible(store.walk(path), path))):
+        return files
     return _expand(store, uri)
+
+
+def _globbed(found: Iterable[tuple[str, DataFile | None]], below: Callable[[str], list[DataFile]]) -> list[DataFile]:
+    files = [file for path, match in found for file in ([match] if match is not None else below(path))]
+    # Spark passes over a hidden or empty file (_SUCCESS) that a pattern matches, but looks into a hidden directory.
+    return [file for file in files if file.size and not is_hidden(name_of(file))]
 
 
 def _expand(store: Remote, uri: str) -> list[DataFile]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import DataFile, is_hidden
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from parquet_core.storage.files import Traffic
@@ -21,12 +21,31 @@ HOLE = 32 << 10
 
 
 def list_files(path: str) -> list[DataFile]:
-    """List the data files that a path, directory or glob stands for, in no order; TableNotFound for no such path."""
-    if os.path.exists(path) or not glob.has_magic(path):
-        return _expand(path)
-    matches = (file for match in glob.glob(path) for file in _expand(match))
-    # Spark passes over what a glob finds beside the data, such as _SUCCESS.
-    return [file for file in matches if file.size and not is_hidden(os.path.basename(file.path))]
+    """List the data files that a path of a file or directory stands for, in no order; TableNotFound for neither."""
+    if not os.path.isdir(path):
+        return [stat(path)]
+    files: list[DataFile] = []
+    directories = [path]
+    while directories:
+        _list(directories.pop(), files, directories)
+    return files
+
+
+def find(path: str) -> DataFile | None:
+    """Look a file up; None when there is none of exactly this name."""
+    return stat(path) if os.path.isfile(path) else None
+
+
+def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+    """List what lies directly in a directory and has a name that matches; nothing when it is no directory."""
+    try:
+        entries = [entry for entry in os.scandir(prefix or ".") if wanted.fullmatch(entry.name)]
+        directories = [prefix + entry.name for entry in entries if entry.is_dir()]
+        return directories, [stat(prefix + entry.name) for entry in entries if not entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except OSError as error:
+        raise _failure(prefix, error) from None
 
 
 def summary(directory: str) -> DataFile | None:
@@ -48,16 +67,6 @@ def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
     if isinstance(error, FileNotFoundError):
         return TableNotFound(f"{path}: no such file or directory; check the path")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
-
-
-def _expand(path: str) -> list[DataFile]:
-    if not os.path.isdir(path):
-        return [stat(path)]
-    files: list[DataFile] = []
-    directories = [path]
-    while directories:
-        _list(directories.pop(), files, directories)
-    return files
 
 
 def _list(directory: str, files: list[DataFile], directories: list[str]) -> None:

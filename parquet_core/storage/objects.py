@@ -19,16 +19,18 @@ from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
 
 if TYPE_CHECKING:
-    from obstore import GetOptions, ObjectMeta
-    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+    import re
 
-# obstore tries again by itself what may pass: 5xx, broken connections, timeouts.
+    from obstore import GetOptions, ObjectMeta
+    from obstore.store import ObjectStore, RetryConfig
+
+# obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
+# connect and 30 s a request, for who gives client options takes away those of the environment (AWS_ALLOW_HTTP).
 RETRIES: RetryConfig = {
     "max_retries": 5,
     "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
     "retry_timeout": timedelta(seconds=60),
 }
-CLIENT: ClientConfig = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(seconds=60)}
 
 _PREFIXES = ("AWS_", "GOOGLE_", "AZURE_")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,12 +60,12 @@ class Bucket:
             pages = obstore.list(self.store, self._key(uri) or None, chunk_size=1000)
             return [self._file(meta) for page in pages for meta in page]
 
-    def children(self, uri: str) -> tuple[list[str], list[DataFile]]:
-        """List what lies directly in a directory: the URIs of directories, and the objects."""
-        with explaining(uri):
-            found = obstore.list_with_delimiter(self.store, self._key(uri) or None)
-        directories = [self.root + prefix for prefix in found["common_prefixes"]]
-        return directories, [self._file(meta) for meta in found["objects"]]
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+        """List what lies directly in a directory and has a name that matches."""
+        with explaining(prefix):
+            found = obstore.list_with_delimiter(self.store, self._key(prefix) or None)
+        directories = [self.root + key for key in found["common_prefixes"] if _matches(key, wanted)]
+        return directories, [self._file(meta) for meta in found["objects"] if _matches(meta["path"], wanted)]
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range in one request; StorageFailure when the object is not the one that was listed.
@@ -79,6 +81,10 @@ class Bucket:
         return file_of(meta, self.root + meta["path"])
 
 
+def _matches(key: str, wanted: re.Pattern[str]) -> bool:
+    return wanted.fullmatch(key.rpartition("/")[2]) is not None
+
+
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
     scheme, _, rest = uri.partition("://")
@@ -89,7 +95,7 @@ def object_store(uri: str) -> Bucket:
 @lru_cache(maxsize=64)
 def _open(root: str, environment: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - it is the cache's key
     with explaining(root):
-        return Bucket(root, from_url(root, client_options=CLIENT, retry_config=RETRIES))
+        return Bucket(root, from_url(root, retry_config=RETRIES))
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:

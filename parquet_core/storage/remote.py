@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.storage.globs import Listing
 from parquet_core.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
@@ -14,17 +15,11 @@ OBJECT_STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
 WEB = frozenset({"http", "https"})
 
 
-class Remote(Protocol):
+class Remote(Listing, Protocol):
     """A store that answers for URIs; every error is a PruneError that names the URI and what to do."""
-
-    def find(self, uri: str) -> DataFile | None:
-        """Look an object up; None when there is none of exactly this name."""
 
     def walk(self, uri: str) -> list[DataFile]:
         """List all objects below a directory, at any depth; none when there is no such directory."""
-
-    def children(self, uri: str) -> tuple[list[str], list[DataFile]]:
-        """List what lies directly in a directory: the URIs of directories, and the objects."""
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range in one request; StorageFailure when the object is not the one that was listed."""

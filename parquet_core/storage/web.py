@@ -13,9 +13,11 @@ from obstore.store import HTTPStore
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.failures import explaining
-from parquet_core.storage.objects import CLIENT, RETRIES, file_of, read_object
+from parquet_core.storage.objects import RETRIES, file_of, read_object
 
 if TYPE_CHECKING:
+    import re
+
     from parquet_core.storage.files import DataFile
 
 
@@ -42,9 +44,9 @@ class WebServer:
         """Refuse: there is no listing."""
         _refuse(uri)
 
-    def children(self, uri: str) -> NoReturn:
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as of other stores
         """Refuse: there is no listing."""
-        _refuse(uri)
+        _refuse(prefix)
 
     def read(self, file: DataFile, start: int, length: int) -> bytes:
         """Read a range in one request; StorageFailure when the file is not the one that was asked about.
@@ -77,4 +79,4 @@ def _place(uri: str) -> tuple[HTTPStore, str]:
 
 @lru_cache(maxsize=256)
 def _open(url: str) -> HTTPStore:
-    return HTTPStore(url, client_options=CLIENT, retry_config=RETRIES)
+    return HTTPStore(url, client_options={"allow_http": True}, retry_config=RETRIES)
