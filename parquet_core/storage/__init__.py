@@ -5,7 +5,8 @@
 - any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
 
 Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Both are imported when such a URI is first used.
+`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...; of `~/.aws` obstore reads nothing). Both are imported
+when such a URI is first used.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -10,7 +11,6 @@ from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import DataFile, is_hidden
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from parquet_core.storage.files import Traffic
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Neighbouring ranges are read together when the hole between them is smaller than this:
 # a read by position costs about as much as copying so many bytes.
 HOLE = 32 << 10
+
+_COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
 def list_files(path: str) -> list[DataFile]:
@@ -39,7 +41,7 @@ def find(path: str) -> DataFile | None:
 def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
     """List what lies directly in a directory and has a name that matches; nothing when it is no directory."""
     try:
-        entries = [entry for entry in os.scandir(prefix or ".") if wanted.fullmatch(entry.name)]
+        entries = [entry for entry in list(os.scandir(prefix or ".")) if wanted.fullmatch(entry.name)]
         directories = [prefix + entry.name for entry in entries if entry.is_dir()]
         return directories, [stat(prefix + entry.name) for entry in entries if not entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
@@ -65,6 +67,8 @@ def stat(path: str) -> DataFile:
 
 def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
     if isinstance(error, FileNotFoundError):
+        if _COLLAPSED.match(path):
+            return TableNotFound(f"{path}: no such file or directory; give the URI as text, not as a Path")
         return TableNotFound(f"{path}: no such file or directory; check the path")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
@@ -73,7 +77,7 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
     """Add what lies in a directory and is not hidden to `files` or `directories`."""
     path = directory
     try:
-        for entry in os.scandir(directory):
+        for entry in list(os.scandir(directory)):
             if is_hidden(entry.name):
                 continue
             path = entry.path

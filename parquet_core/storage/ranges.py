@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from parquet_core.storage import local
@@ -117,7 +116,7 @@ def _fetch(requests: list[tuple[DataFile, int, int]], purpose: str, traffic: Tra
 
 def _host(uri: str) -> str:
     """Return the scheme and what follows it: files that share them share a store."""
-    return uri[: uri.find("/", uri.index("://") + 3)]
+    return "/".join(uri.split("/", 3)[:3])
 
 
 def in_flight(do: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
@@ -125,6 +124,8 @@ def in_flight(do: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[R
     if len(items) < 2:
         yield from map(do, items)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     # A pool for each batch: threads that lived on would be missing after a fork.
     with ThreadPoolExecutor(min(IN_FLIGHT, len(items)), thread_name_prefix="parquet-storage") as pool:
         waiting: deque[Future[Result]] = deque()

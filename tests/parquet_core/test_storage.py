@@ -105,6 +105,11 @@ def test_file_uris_are_local_and_others_are_not(tmp_path):
         local_path("s3://b/t")
 
 
+def test_a_path_that_was_a_uri_is_told(tmp_path):
+    with pytest.raises(TableNotFound, match="give the URI as text, not as a Path"):
+        list_data_files(Path("s3://bucket/t"))
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=12),
     st.integers(0, 50),
