@@ -27,16 +27,19 @@ def blocks_of(ranges: Sequence[tuple[int, int]], hole: int) -> list[Block]:
     [Block(start=0, stop=17, members=[1, 2]), Block(start=100, stop=110, members=[0])]
     """
     blocks: list[Block] = []
+    first = stop = 0
+    members: list[int] = []
     for i in sorted(range(len(ranges)), key=ranges.__getitem__):
         start, length = ranges[i]
-        stop = start + length
-        if blocks and start <= blocks[-1].stop + hole:
-            before = blocks[-1]
-            before.members.append(i)
-            if stop > before.stop:
-                blocks[-1] = Block(before.start, stop, before.members)
-        else:
-            blocks.append(Block(start, stop, [i]))
+        if members and start > stop + hole:
+            blocks.append(Block(first, stop, members))
+            members = []
+        if not members:
+            first = stop = start
+        members.append(i)
+        stop = max(stop, start + length)
+    if members:
+        blocks.append(Block(first, stop, members))
     return blocks
 
 
