@@ -45,4 +45,5 @@ def is_hidden(name: str) -> bool:
     >>> [is_hidden(name) for name in ("_SUCCESS", ".crc", "_day=1", "part-0.parquet")]
     [True, True, False, False]
     """
-    return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+    first = name[:1]
+    return (first == "_" and "=" not in name) or first == "." or name.endswith("._COPYING_")

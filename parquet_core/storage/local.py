@@ -76,11 +76,16 @@ def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
 def _list(directory: str, files: list[DataFile], directories: list[str]) -> None:
     """Add what lies in a directory and is not hidden to `files` or `directories`."""
     path = directory
+    opened = -1
     try:
-        for entry in list(os.scandir(directory)):
-            if is_hidden(entry.name):
+        # Through its descriptor the directory is not looked up again for every file in it.
+        opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        prefix = directory if directory.endswith("/") else f"{directory}/"
+        for entry in list(os.scandir(opened)):
+            name = entry.name
+            if is_hidden(name):
                 continue
-            path = entry.path
+            path = prefix + name
             if entry.is_dir():
                 directories.append(path)
                 continue
@@ -91,6 +96,9 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
     except OSError as error:
         # What is gone since it was listed is missing; the directory itself has been seen to be there.
         raise _failure(path, error) from None
+    finally:
+        if opened >= 0:
+            os.close(opened)
 
 
 def read_files(
