@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,8 +41,8 @@ def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
         texts = pa.array(values.tolist())
         return (texts.cast(pa.binary()) if pa.types.is_null(texts.type) else texts).dictionary_encode()
     if values.ndim == 2:
-        return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(values).ravel()), values.shape[1])
-    return pa.array(values)
+        return pa.FixedSizeListArray.from_arrays(from_numpy(values.ravel()), values.shape[1])
+    return from_numpy(values)
 
 
 def _as_list(array: pa.Array) -> pa.Array:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.bounds import bounds_type
 from parquet_core.schema import Physical, SortOrder
 
@@ -50,7 +51,7 @@ def bound_values(column: LeafColumn, written: PlainValues) -> pa.Array:
 
 def with_validity(values: pa.Array, valid: Flags) -> pa.Array:
     """Return the values of an array that is no slice with null exactly where no flag is set; the data are shared."""
-    validity = None if valid.all() else pa.array(valid).buffers()[1]
+    validity = None if valid.all() else from_numpy(valid).buffers()[1]
     return pa.Array.from_buffers(values.type, len(values), [validity, *values.buffers()[1:]])
 
 
@@ -73,19 +74,19 @@ def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
 
 def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Array:
     if pa.types.is_boolean(target):
-        return pa.array(numbers == 1, target, mask=~(valid & (numbers <= 1)))
+        return from_numpy(numbers == 1, valid=valid & (numbers <= 1))
     if pa.types.is_floating(target):
-        return pa.array(numbers.astype(target.to_pandas_dtype(), copy=False), target, mask=~valid)
+        return from_numpy(numbers.astype(target.to_pandas_dtype(), copy=False), target, valid=valid)
     if pa.types.is_integer(target):
         if pa.types.is_unsigned_integer(target):
             numbers = numbers.view(numbers.dtype.str.replace("i", "u"))
         narrow = numbers.astype(target.to_pandas_dtype(), copy=False)
         # A stored number that the declared width cannot hold is a lie.
         lies = None if narrow is numbers else narrow != numbers
-        return pa.array(narrow, target, mask=~valid if lies is None else ~valid | lies)
+        return from_numpy(narrow, target, valid=valid if lies is None else valid & ~lies)
     if pa.types.is_time(target):
         valid = valid & (numbers >= 0) & (numbers < _DAY[target.unit])
-    return pa.array(numbers, mask=~valid).view(target)
+    return from_numpy(numbers, target, valid=valid)
 
 
 def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> pa.Array:

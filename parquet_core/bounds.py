@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -89,7 +91,7 @@ def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.i
         return bounds
     source = np.full(len(row_count), -1, np.int64)
     source[at] = np.arange(len(at))
-    indices = pa.array(source, mask=source < 0)
+    indices = from_numpy(source, valid=source >= 0)
     arrays = {f.name: getattr(bounds, f.name) for f in fields(Bounds)}
     return Bounds(**{name: row_count if name == "row_count" else array.take(indices) for name, array in arrays.items()})
 

@@ -80,7 +80,7 @@ _COLUMN_CHUNK = struct(
 )
 _ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # page type, encoding, count
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
-_DICTIONARY_ENCODINGS = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+_PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
 
 
 class ByteRange(NamedTuple):
@@ -399,7 +399,8 @@ def _encoding_stats(ranges: ChunkRanges, table: Numbers) -> tuple[Numbers, NDArr
     damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
     pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size).astype(np.int64)
-    other = np.bincount(owner[is_data & ~np.isin(encoding, _DICTIONARY_ENCODINGS)], minlength=size) > 0
+    is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)
+    other = np.bincount(owner[is_data & ~is_dictionary], minlength=size) > 0
     described = (np.frombuffer(counts, np.int64) >= 0) & ~damaged
     # A page holds a value at least, but for the one page of an empty chunk.
     credible = described & (pages <= np.maximum(_field(table, 3, 5), 1))

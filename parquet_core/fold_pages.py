@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.bound_values import flags_of
 from parquet_core.bounds import Bounds
 from parquet_core.ranks import ranks
@@ -53,7 +54,7 @@ def _fold_side(
         page_of_rank = np.empty(order.max() + 1, np.int64)
         page_of_rank[order] = holders
         chosen[owner[starts]] = page_of_rank[extremes]
-    return values.take(pa.array(chosen, mask=silent | (chosen < 0)))
+    return values.take(from_numpy(chosen, valid=~silent & (chosen >= 0)))
 
 
 def _rankable(values: pa.Array) -> pa.Array:
@@ -65,7 +66,7 @@ def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int6
     unknown[container[starts]] = False
     unknown[container[~flags_of(counts)]] = True
     sums = _spread(pc.fill_null(counts, 0).to_numpy(), starts, container, containers)
-    return pa.array(sums, pa.int64(), mask=unknown)
+    return from_numpy(sums, valid=~unknown)
 
 
 def _spread(

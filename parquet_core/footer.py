@@ -33,10 +33,10 @@ from parquet_core.compact import (
     struct,
 )
 from parquet_core.errors import MalformedFile, UnsupportedFeature
-from parquet_core.gather import gather
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.statistics import TYPE_ORDER, Provenance, WrittenStatistics
+from parquet_core.storage import DataFile, Traffic, read_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from parquet_core.compact import Kind, Slots, Table
     from parquet_core.predicate import Path
-    from parquet_core.storage import DataFile, Traffic
 
     Numbers = NDArray[np.int64]
 
@@ -212,27 +211,25 @@ def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
 
 def _read_encoded(files: Sequence[DataFile], hint: int, traffic: Traffic) -> tuple[bytes, Numbers, Numbers]:
     """Return bytes that hold the FileMetaData of every file, and where each begins and ends."""
-    sizes = np.array([file.size for file in files], np.int64)
     for file in files:
         if file.size < 12:
             raise MalformedFile(
                 f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
             )
-    length = np.minimum(sizes, hint)
-    tails, start = gather(files, np.arange(len(files)), sizes - length, length, purpose="footer", traffic=traffic)
-    stop = start + length - 8
-    claimed = np.array(
-        [_footer_bytes(tails[at : at + 8], file) for at, file in zip(stop.tolist(), files, strict=True)], np.int64
-    )
-    short = np.flatnonzero(claimed > length - 8)
-    if len(short) == 0:
-        return tails, stop - claimed, stop
-    whole = sizes[short] - 8 - claimed[short]
-    more, at = gather(files, short, whole, claimed[short], purpose="footer", traffic=traffic)
-    start = stop - claimed
-    start[short] = at + len(tails)
-    stop[short] = start[short] + claimed[short]
-    return tails + more, start, stop
+    wanted = [(file, [(file.size - min(file.size, hint), min(file.size, hint))]) for file in files]
+    found: list[bytes | None] = []
+    rest: list[tuple[DataFile, list[tuple[int, int]]]] = []
+    # Of each tail only the footer is kept: the memory of one serves the next.
+    for file, (tail,) in zip(files, read_each(wanted, purpose="footer", traffic=traffic), strict=True):
+        length = _footer_bytes(tail[-8:], file)
+        found.append(tail[-8 - length : -8] if length + 8 <= len(tail) else None)
+        if length + 8 > len(tail):
+            rest.append((file, [(file.size - 8 - length, length)]))
+    whole = read_each(rest, purpose="footer", traffic=traffic)
+    encoded = [next(whole)[0] if data is None else data for data in found]
+    length_of = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    stops = np.cumsum(length_of)
+    return b"".join(encoded), stops - length_of, stops
 
 
 def _footer_bytes(end: bytes, file: DataFile) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.storage import COALESCE_HOLE, read_range
+from parquet_core.storage import hole_of, read_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,15 +28,17 @@ def gather(
     order = np.lexsort((start, file))
     owner, first, stop = file[order], start[order], (start + length)[order]
     reach = _reach_in_file(owner, stop)
+    hole = hole_of(files[owner[0]].path) if len(owner) else 0
     begins = np.ones(len(order), np.bool_)
-    begins[1:] = (owner[1:] != owner[:-1]) | (first[1:] > reach[:-1] + COALESCE_HOLE)
+    begins[1:] = (owner[1:] != owner[:-1]) | (first[1:] > reach[:-1] + hole)
     heads = np.flatnonzero(begins)
     block_start = first[heads]
     block_stop = reach[np.append(heads[1:], len(order)) - 1] if len(heads) else block_start
-    blocks = [
-        read_range(files[number], begin, end - begin, purpose=purpose, traffic=traffic)
+    wanted = [
+        (files[number], [(begin, end - begin)])
         for number, begin, end in zip(owner[heads].tolist(), block_start.tolist(), block_stop.tolist(), strict=True)
     ]
+    blocks = [block for (block,) in read_each(wanted, purpose=purpose, traffic=traffic)]
     lengths = block_stop - block_start
     offset = np.cumsum(lengths) - lengths
     block = np.cumsum(begins) - 1

@@ -24,6 +24,7 @@ from parquet_core.page_index import (
     decode_column_indexes,
     decode_offset_indexes,
 )
+from parquet_core.ragged import distinct
 from parquet_core.statistics import is_rebased, trust
 from parquet_core.storage import read_range
 from parquet_core.structure_reader import RowGroupPlaces, Wanted, read_structures
@@ -147,7 +148,7 @@ class MetadataIndex:
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
         trusts, first = self._trusts(column), 0
-        for footers in self._footers.read(np.unique(self.file[positions])):
+        for footers in self._footers.read(distinct(self.file[positions])):
             here = positions[first : first + len(footers)]
             if not np.array_equal(self.row_count[here], footers.row_count):
                 raise StorageFailure(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -92,7 +94,7 @@ class PlainValues:
             low, high = offsets[first], offsets[min(first + _BLOCK, len(self))]
             shift = np.repeat(self.start[block] - offsets[:-1][block], lengths[block])
             data[low:high] = self.buffer[shift + np.arange(low, high)]
-        validity = pa.array(valid).buffers()[1]
+        validity = None if valid.all() else from_numpy(valid).buffers()[1]
         return pa.Array.from_buffers(
             pa.binary(), len(self), [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
         )

@@ -32,6 +32,15 @@ def elements_of(first: Numbers, rows: Numbers) -> Numbers:
     return np.repeat(first[rows] - starts, counts) + np.arange(int(counts.sum()))
 
 
+def distinct(ascending: Numbers) -> Numbers:
+    """Return the distinct numbers of an ascending array; `np.unique` would load numpy's masked arrays for it.
+
+    >>> distinct(np.array([1, 1, 4])).tolist()
+    [1, 4]
+    """
+    return ascending[np.flatnonzero(np.diff(ascending, prepend=ascending[:1] - 1))]
+
+
 def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bool_]:
     """Tell which rows own an element with a flag."""
     found = np.zeros(rows, np.bool_)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.ragged import distinct
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -40,7 +42,7 @@ def merge_borders(group_starts: NDArray[np.int64], page_starts: Sequence[NDArray
 
 def _merge(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     # Columns written with the same page row limit share their borders: the usual case is free.
-    return left if np.array_equal(left, right) else np.union1d(left, right)
+    return left if np.array_equal(left, right) else distinct(np.sort(np.concatenate([left, right]), kind="stable"))
 
 
 def page_of_segment(segments: Segments, page_starts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.bound_values import bound_values, certain, flags_of, with_validity
 from parquet_core.bounds import Bounds, common_calendar_start
 from parquet_core.compact import MISSING
@@ -79,11 +80,11 @@ def trusted_bounds(
         null_count=_count_array(_rows_that_are_null(column, nulls, liars, where(lambda trust: trust.required))),
         row_count=written.row_count,
         nan_count=_count_array(np.where(liars, MISSING, nans)),
-        min_exact=pa.array(
-            written.min_exact == 1, mask=~(exact_low & new & written.min_value.valid & (written.min_exact >= 0))
+        min_exact=from_numpy(
+            written.min_exact == 1, valid=exact_low & new & written.min_value.valid & (written.min_exact >= 0)
         ),
-        max_exact=pa.array(
-            written.max_exact == 1, mask=~(exact_high & new & written.max_value.valid & (written.max_exact >= 0))
+        max_exact=from_numpy(
+            written.max_exact == 1, valid=exact_high & new & written.max_value.valid & (written.max_exact >= 0)
         ),
     )
 
@@ -174,7 +175,7 @@ def _with_deprecated(
     # Values that were cut to the same beginning are not one value.
     constant = certain(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
     bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)
-    flags = pa.array(asked)
+    flags = from_numpy(asked)
     return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
 
 
@@ -188,7 +189,7 @@ def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, 
         return values, kept
     # Either zero may stand for both: writers widen them in one place and forget it in the next.
     is_zero = certain(pc.equal(values, 0.0))
-    widened = pc.if_else(pa.array(is_zero), pa.scalar(zero, values.type), values) if is_zero.any() else values
+    widened = pc.if_else(from_numpy(is_zero), pa.scalar(zero, values.type), values) if is_zero.any() else values
     return widened, kept & ~is_zero
 
 
@@ -201,4 +202,4 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
 
 
 def _count_array(counts: Counts) -> pa.Array:
-    return pa.array(counts, pa.int64(), mask=counts == MISSING)
+    return from_numpy(counts, valid=counts != MISSING)

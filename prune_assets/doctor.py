@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = "doctor/1"
-LIBRARIES = ("pyspark", "pyarrow", "dagster", "sqlglot", "xxhash")
+LIBRARIES = ("pyspark", "pyarrow", "dagster", "sqlglot", "xxhash", "obstore", "fsspec")
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def build_new_files_sensor(
     name: str,
     *,
-    tables: Mapping[dg.AssetKey, Path],
+    tables: Mapping[dg.AssetKey, Path | str],
     checks: Sequence[dg.AssetChecksDefinition],
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
     """Build a sensor that asks for the checks of each table whose set of files changed.
 
-    The cursor is one fingerprint a table (path, size, modification time of every data file), so a tick
+    The cursor is one fingerprint a table (path, size, modification time, ETag of every data file), so a tick
     costs a listing and starts no Spark. A table that cannot be listed is named in the skip reason.
     """
     check_keys = {
@@ -60,9 +60,10 @@ def build_new_files_sensor(
     return new_files
 
 
-def file_set_fingerprint(table: Path) -> str:
+def file_set_fingerprint(table: Path | str) -> str:
     """Return a hash of the names, sizes and times of a table's data files; TableNotFound when there are none."""
     digest = hashlib.sha256()
     for file in list_data_files(table):
-        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}\n".encode())
+        etag = "" if file.etag is None else f"\0{file.etag}"
+        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode())
     return digest.hexdigest()[:16]

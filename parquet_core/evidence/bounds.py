@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNull, Op
 from parquet_core.ranks import ranks
@@ -34,7 +35,7 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds) -> OutcomeArray:
 def _nulls_and_values(bounds: Bounds) -> tuple[Flags, Flags]:
     rows = bounds.row_count > 0
     no_null = _certain(pc.equal(bounds.null_count, 0))
-    no_value = _certain(pc.equal(bounds.null_count, pa.array(bounds.row_count)))
+    no_value = _certain(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     return rows & ~no_null, rows & ~no_value
 
 

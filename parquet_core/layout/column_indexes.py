@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.schema import Physical
+from parquet_core.storage import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,8 +126,7 @@ def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
 
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.ChunkedArray:
-    path = index.files[int(index.file[position])].path
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(open_file(index.files[int(index.file[position])])) as file:
         return file.read_row_group(int(index.ordinal[position]), columns=[column.name]).column(0)
 
 

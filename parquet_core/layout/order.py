@@ -15,7 +15,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.page_index import BoundaryOrder, boundary_order
 from parquet_core.ranks import ranks
 from parquet_core.schema import Physical
-from parquet_core.storage import name_of
+from parquet_core.storage import name_of, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     names = [column.name for column in sort_key]
     total = 0
     for file in index.files:
-        with pq.ParquetFile(file.path) as parquet:
+        with pq.ParquetFile(open_file(file)) as parquet:
             table = parquet.read(columns=names)
         broken = first_unsorted(table, names)
         if broken is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.access_plan import Verdict
+from parquet_core.ragged import distinct
 from parquet_core.row_ranges import overlaps
 from prune_assets.report.skip_report import Extent
 
@@ -59,7 +60,7 @@ def _extent(
     size: NDArray[np.int64],
 ) -> Extent:
     return Extent(
-        files=len(np.unique(index.file[alive])),
+        files=len(distinct(index.file[alive])),
         row_groups=int(alive.sum()),
         pages=None if np.any(pages[alive] < 0) else int(pages[alive].sum()),
         rows=int(rows[alive].sum()),

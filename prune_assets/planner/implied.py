@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, leaves
@@ -85,10 +86,16 @@ class _Containers:
     page_base: Positions
 
 
+def _all_but(cut: Positions, flags: Flags) -> Positions:
+    left = flags.copy()
+    left[cut] = False
+    return np.flatnonzero(left)
+
+
 def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     pages = evaluation.page_answers
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
-    whole = np.setdiff1d(np.flatnonzero(index.row_count > 0), cut)
+    whole = _all_but(cut, index.row_count > 0)
     kept = evaluation.bloom.alive[whole]
     gain = np.where(kept | ~evaluation.statistics.alive[whole], 0, index.row_count[whole])
     base = np.cumsum(index.row_count[cut]) - index.row_count[cut]
@@ -182,7 +189,7 @@ def _bounds(
 
 def _nulls(bounds: Bounds) -> tuple[Flags, Flags]:
     none = pc.fill_null(pc.equal(bounds.null_count, 0), fill_value=False)
-    only = pc.fill_null(pc.equal(bounds.null_count, pa.array(bounds.row_count)), fill_value=False)
+    only = pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False)
     return ~none.to_numpy(zero_copy_only=False), only.to_numpy(zero_copy_only=False)
 
 

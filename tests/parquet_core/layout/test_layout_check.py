@@ -246,6 +246,6 @@ def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("parquet_core.storage.os.scandir", refuse)
+    monkeypatch.setattr("parquet_core.storage.local.os.scandir", refuse)
     with pytest.raises(StorageFailure, match=r"/t: Permission denied; check who may read it"):
         check(table, layout=LayoutSpec())

@@ -1,0 +1,35 @@
+"""The only door to bytes: list the data files of a table, read ranges of files, count the requests.
+
+- a path or `file:` URI: local files;
+- `s3://`, `s3a://`, `gs://`, `az://`, `abfs://`, `abfss://`, `http://`, `https://`: obstore;
+- any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
+
+Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
+`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...; of `~/.aws` obstore reads nothing). Both are imported
+when such a URI is first used.
+"""
+
+from __future__ import annotations
+
+from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
+from parquet_core.storage.listing import list_data_files, summary_file
+from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
+from parquet_core.storage.reader import open_file
+from parquet_core.storage.schemes import is_remote, local_path
+
+__all__ = [
+    "DataFile",
+    "Traffic",
+    "hole_of",
+    "is_hidden",
+    "is_remote",
+    "list_data_files",
+    "local_path",
+    "name_of",
+    "open_file",
+    "read_each",
+    "read_many",
+    "read_range",
+    "read_ranges",
+    "summary_file",
+]

@@ -1,0 +1,123 @@
+"""What went wrong in a store elsewhere, as one line that names the URI and the next step."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.storage.schemes import scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.storage.files import DataFile
+
+_CREDENTIALS = {
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a public bucket",
+    "gs": "set GOOGLE_SERVICE_ACCOUNT to a key file, or GOOGLE_SKIP_SIGNATURE=true for a public bucket",
+    "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
+}
+_KINDS = {"s3a": "s3", "abfs": "az", "abfss": "az"}
+
+# Where the libraries ask for credentials when the environment holds none.
+_ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
+_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_DENIED = re.compile(r"status code: 40[13]\b")
+_BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
+_STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
+
+
+@contextmanager
+def explaining(uri: str) -> Iterator[None]:
+    """Turn whatever a storage library raises inside into an error of ours."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - the libraries raise built-in errors beside their own
+        raise _explained(error, uri) from None
+
+
+def _explained(error: Exception, uri: str) -> PruneError:
+    if isinstance(error, PruneError):
+        return error
+    # obstore appends the structure of its error, and answers of servers have lines of their own.
+    said = " ".join(str(error).partition("Debug source")[0].split())
+    for judge in (_absent, _denied, _unsupported):
+        found = judge(error, said, uri)
+        if found is not None:
+            return found
+    return StorageFailure(f"{uri}: {_answer(said, type(error).__name__)}; {_next_step(said, uri)}")
+
+
+def _absent(error: Exception, said: str, uri: str) -> PruneError | None:
+    if _NO_BUCKET.search(said):
+        return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
+    if isinstance(error, FileNotFoundError):
+        return TableNotFound(f"{uri}: no such object or directory; check the path")
+    return None
+
+
+def _denied(error: Exception, said: str, uri: str) -> PruneError | None:
+    if _ASKED_THE_MACHINE.search(said):
+        return StorageFailure(f"{uri}: no credentials in the environment; {_credentials(uri)}")
+    # Of a listing obstore raises a general error.
+    if isinstance(error, PermissionError) or _DENIED.search(said):
+        answer = _answer(said, "permission denied")
+        return StorageFailure(f"{uri}: access denied ({answer}); check the rights of who asks, or {_credentials(uri)}")
+    return None
+
+
+def _unsupported(error: Exception, said: str, uri: str) -> PruneError | None:
+    kind = type(error).__name__
+    if isinstance(error, ImportError):
+        return UnsupportedFeature(f"{uri}: {said or kind}; install what it names to read {scheme_of(uri)}://")
+    if isinstance(error, ValueError) and "Protocol not known" in said:
+        return UnsupportedFeature(f"{uri}: no storage with the scheme {scheme_of(uri)!r} is known; check it")
+    if kind == "InvalidPathError" or "Could not parse path" in said:
+        return UnsupportedFeature(f"{uri}: keys with an empty, '.' or '..' part are not read ({said}); rename them")
+    if kind == "NotSupportedError":
+        return UnsupportedFeature(f"{uri}: the server sends no ranges of a file; copy it to where that is possible")
+    return None
+
+
+def changed(file: DataFile) -> StorageFailure:
+    """Make the error of an object that is not the one that was listed."""
+    return StorageFailure(f"{file.path}: the object changed since it was listed; list the table again")
+
+
+def gone(file: DataFile) -> StorageFailure:
+    """Make the error of an object that was there when it was listed."""
+    return StorageFailure(f"{file.path}: the object is gone since it was listed; list the table again")
+
+
+def _next_step(said: str, uri: str) -> str:
+    if "Account must be specified" in said:
+        return _CREDENTIALS["az"]
+    if "redirect" in said:
+        return "set AWS_REGION to the region of the bucket"
+    if "builder error" in said:
+        return "check the endpoint; for one with http:// set AWS_ALLOW_HTTP=true"
+    if "error sending request" in said or "timed out" in said:
+        return "check the network and the endpoint"
+    return f"check what {_bucket(uri)} is and answers"
+
+
+def _answer(said: str, otherwise: str) -> str:
+    """Return the part of a message that tells most: what the server said, or how it began."""
+    if body := _BODY.search(said):
+        return ": ".join(part for part in body.groups() if part)
+    if status := _STATUS.search(said):
+        return f"answer {status[1].strip()}"
+    if "error sending request" in said:
+        return "the server cannot be reached"
+    return said[:300] or otherwise
+
+
+def _credentials(uri: str) -> str:
+    scheme = scheme_of(uri) or ""
+    return _CREDENTIALS.get(_KINDS.get(scheme, scheme), "check the credentials")
+
+
+def _bucket(uri: str) -> str:
+    return uri.partition("://")[2].partition("/")[0]

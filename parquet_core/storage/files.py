@@ -1,0 +1,49 @@
+"""A file as it was listed, what was fetched of files, and which names are data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file as it was when listed: what must still be true when its planned ranges are read.
+
+    `path`: a local path, or the full URI of what lies elsewhere. `modified_ns`: 0 where the store does not say.
+    `etag`: what a remote store names this very content with; None where it has no such name.
+    """
+
+    path: str
+    size: int
+    modified_ns: int
+    etag: str | None = None
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What was fetched; `bytes` by purpose (`footer`, `index`, `bloom`). Listings are not counted."""
+
+    requests: int = 0
+    bytes: dict[str, int] = field(default_factory=dict)
+
+    def add(self, purpose: str, count: int, *, requests: int = 1) -> None:
+        """Count `requests` that brought `count` bytes in all."""
+        self.requests += requests
+        self.bytes[purpose] = self.bytes.get(purpose, 0) + count
+
+
+def name_of(file: DataFile) -> str:
+    """Return the last part of the path, for messages."""
+    return file.path.rpartition("/")[2]
+
+
+def is_hidden(name: str) -> bool:
+    """Tell whether Spark passes over a file or directory of this name.
+
+    Source: `HadoopFSUtils.shouldFilterOutPathName` and `PartitioningAwareFileIndex.isDataPath`.
+
+    >>> [is_hidden(name) for name in ("_SUCCESS", ".crc", "_day=1", "part-0.parquet")]
+    [True, True, False, False]
+    """
+    first = name[:1]
+    return (first == "_" and "=" not in name) or first == "." or name.endswith("._COPYING_")

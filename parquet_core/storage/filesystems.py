@@ -1,0 +1,115 @@
+"""Whatever fsspec knows: `memory://`, `hdfs://`, `sftp://`, ..."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.storage.failures import changed, explaining, gone
+from parquet_core.storage.files import DataFile
+
+if TYPE_CHECKING:
+    import re
+
+# What file systems call the time of the last change.
+_TIMES = ("mtime", "modified", "last_modified", "LastModified", "updated", "created")
+_ETAGS = ("ETag", "etag", "e_tag")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """A file system of fsspec."""
+
+    fs: Any
+
+    def find(self, uri: str) -> DataFile | None:
+        """Look a file up; None when there is none of exactly this name."""
+        with explaining(uri):
+            try:
+                info = self._info(uri)
+            except FileNotFoundError:
+                return None
+            return _file(info, uri) if info["type"] == "file" else None
+
+    def walk(self, uri: str) -> list[DataFile]:
+        """List all files below a directory, at any depth; none when there is no such directory."""
+        with explaining(uri):
+            try:
+                self.fs.invalidate_cache(self._name(uri))
+                found = self.fs.find(self._name(uri), detail=True).values()
+            except FileNotFoundError:
+                return []
+            return [_file(info, self._uri(info["name"], uri)) for info in found]
+
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+        """List what lies directly in a directory and has a name that matches."""
+        with explaining(prefix):
+            try:
+                self.fs.invalidate_cache(self._name(prefix))
+                found = self.fs.ls(self._name(prefix), detail=True)
+            except FileNotFoundError:
+                return [], []
+            named = [(info, self._uri(info["name"].rstrip("/"), prefix)) for info in found]
+            named = [(info, path) for info, path in named if wanted.fullmatch(path.rpartition("/")[2])]
+            directories = [path for info, path in named if info["type"] == "directory"]
+            return directories, [_file(info, path) for info, path in named if info["type"] == "file"]
+
+    def read(self, file: DataFile, start: int, length: int) -> bytes:
+        """Read a range; StorageFailure when the file is not the one that was listed.
+
+        fsspec knows no conditional read: size, time and ETag are asked for afterwards, as far as the file system
+        has them, beside the request that is counted.
+        """
+        with explaining(file.path):
+            try:
+                data = bytes(self.fs.cat_file(self._name(file.path), start=start, end=start + length))
+                now = _file(self._info(file.path), file.path)
+            except FileNotFoundError:
+                raise gone(file) from None
+            if now != file or len(data) != length:
+                raise changed(file)
+            return data
+
+    def _info(self, uri: str) -> dict[str, Any]:
+        self.fs.invalidate_cache(self._name(uri).rpartition("/")[0])
+        info: dict[str, Any] = self.fs.info(self._name(uri))
+        return info
+
+    def _name(self, uri: str) -> str:
+        return str(self.fs._strip_protocol(uri)).rstrip("/")  # noqa: SLF001 - fsspec's own way, for subclasses and callers
+
+    def _uri(self, name: str, below: str) -> str:
+        """Return the URI of a name below a URI, spelled as that one is."""
+        inside = name.removeprefix(self._name(below))
+        return below.rstrip("/") + inside if len(inside) < len(name) else str(self.fs.unstrip_protocol(name))
+
+
+def filesystem(uri: str) -> FileSystem:
+    """Return the file system of a URI; UnsupportedFeature when fsspec knows none, or its driver is not installed."""
+    with explaining(uri):
+        return FileSystem(fsspec.core.url_to_fs(uri)[0])
+
+
+def _file(info: dict[str, Any], path: str) -> DataFile:
+    etag = next((str(info[key]) for key in _ETAGS if info.get(key) is not None), None)
+    modified = next((info[key] for key in _TIMES if info.get(key) is not None), None)
+    size = info["size"]
+    if size is None:
+        raise UnsupportedFeature(f"{path}: the file system does not tell its size; copy it to one that does")
+    return DataFile(path, int(size), _nanoseconds(modified), etag)
+
+
+def _nanoseconds(modified: object) -> int:
+    if isinstance(modified, str):
+        try:
+            modified = datetime.fromisoformat(modified)
+        except ValueError:
+            return 0
+    if isinstance(modified, datetime):
+        modified = (modified if modified.tzinfo else modified.replace(tzinfo=UTC)).timestamp()
+    # Whole microseconds: the same time may come as a number here and as a datetime there.
+    return round(modified * 1e6) * 1000 if isinstance(modified, int | float) else 0

@@ -1,0 +1,166 @@
+"""Files of this machine: list them, read them by position."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.storage.blocks import blocks_of, cut, outside
+from parquet_core.storage.files import DataFile, is_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from parquet_core.storage.files import Traffic
+
+# Neighbouring ranges are read together when the hole between them is smaller than this:
+# a read by position costs about as much as copying so many bytes.
+HOLE = 32 << 10
+
+_COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
+
+
+def list_files(path: str) -> list[DataFile]:
+    """List the data files that a path of a file or directory stands for, in no order; TableNotFound for neither."""
+    if not os.path.isdir(path):
+        return [stat(path)]
+    files: list[DataFile] = []
+    directories = [path]
+    while directories:
+        _list(directories.pop(), files, directories)
+    return files
+
+
+def find(path: str) -> DataFile | None:
+    """Look a file up; None when there is none of exactly this name."""
+    return stat(path) if os.path.isfile(path) else None
+
+
+def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+    """List what lies directly in a directory and has a name that matches; nothing when it is no directory."""
+    try:
+        entries = [entry for entry in list(os.scandir(prefix or ".")) if wanted.fullmatch(entry.name)]
+        directories = [prefix + entry.name for entry in entries if entry.is_dir()]
+        return directories, [stat(prefix + entry.name) for entry in entries if not entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except OSError as error:
+        raise _failure(prefix, error) from None
+
+
+def summary(directory: str) -> DataFile | None:
+    """Return the file in a directory that holds its schema alone."""
+    paths = (os.path.join(directory, name) for name in ("_common_metadata", "_metadata"))
+    return next((stat(path) for path in paths if os.path.isfile(path)), None)
+
+
+def stat(path: str) -> DataFile:
+    """Look a file up; TableNotFound when it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise _failure(path, error) from None
+    return DataFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
+    if isinstance(error, FileNotFoundError):
+        if _COLLAPSED.match(path):
+            return TableNotFound(f"{path}: no such file or directory; give the URI as text, not as a Path")
+        return TableNotFound(f"{path}: no such file or directory; check the path")
+    return StorageFailure(f"{path}: {error.strerror}; check who may read it")
+
+
+def _list(directory: str, files: list[DataFile], directories: list[str]) -> None:
+    """Add what lies in a directory and is not hidden to `files` or `directories`."""
+    path = directory
+    opened = -1
+    try:
+        # Through its descriptor the directory is not looked up again for every file in it.
+        opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        prefix = directory if directory.endswith("/") else f"{directory}/"
+        for entry in list(os.scandir(opened)):
+            name = entry.name
+            if is_hidden(name):
+                continue
+            path = prefix + name
+            if entry.is_dir():
+                directories.append(path)
+                continue
+            status = entry.stat()
+            # Spark reads no empty file, so an empty one is no damage either.
+            if size := status.st_size:
+                files.append(DataFile(path, size, status.st_mtime_ns))
+    except OSError as error:
+        # What is gone since it was listed is missing; the directory itself has been seen to be there.
+        raise _failure(path, error) from None
+    finally:
+        if opened >= 0:
+            os.close(opened)
+
+
+def read_files(
+    wanted: Iterable[tuple[DataFile, Sequence[tuple[int, int]]]], *, purpose: str, traffic: Traffic
+) -> Iterator[list[bytes]]:
+    """Read (start, length) ranges of many files, each opened once, file by file as the answers are taken.
+
+    Raises the error of the first file that has one: MalformedFile for a range outside of the file as listed,
+    StorageFailure when it cannot be read or has become shorter.
+    """
+    requests = fetched = 0
+    # One loop and one count for all: with thousands of files each call more for a file shows.
+    try:
+        for file, ranges in wanted:
+            path, size = file.path, file.size
+            for start, length in ranges:
+                if start < 0 or length < 0 or start + length > size:
+                    raise outside(file, start, length)
+            blocks = None if len(ranges) == 1 else blocks_of(ranges, HOLE)
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    if blocks is None:
+                        answers = [_read(path, descriptor, *ranges[0])]
+                    else:
+                        read = [_read(path, descriptor, start, stop - start) for start, stop, _ in blocks]
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
+            if blocks is None:
+                requests += 1
+                fetched += len(answers[0])
+            else:
+                requests += len(read)
+                fetched += sum(map(len, read))
+                answers = cut(ranges, blocks, read)
+            yield answers
+    finally:
+        if requests:
+            traffic.add(purpose, fetched, requests=requests)
+
+
+def read_block(file: DataFile, start: int, length: int) -> bytes:
+    """Read one range that lies inside of the file."""
+    try:
+        descriptor = os.open(file.path, os.O_RDONLY)
+        try:
+            return _read(file.path, descriptor, start, length)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageFailure(f"{file.path}: {error.strerror}; check who may read it") from None
+
+
+def _read(path: str, descriptor: int, start: int, length: int) -> bytes:
+    data = os.pread(descriptor, length, start)
+    if len(data) == length:
+        return data
+    # Linux answers at most 2 GiB at once.
+    while more := os.pread(descriptor, length - len(data), start + len(data)):
+        data += more
+    if len(data) != length:
+        raise StorageFailure(f"{path}: {len(data)} of {length} bytes at {start}; the file changed while it was read")
+    return data

@@ -1,0 +1,142 @@
+"""S3, Google Cloud Storage and Azure through obstore, configured by the environment.
+
+Keys are taken as they are: `s3://bucket/day=a%3Ab/x.parquet` is the object `day=a%3Ab/x.parquet`, as it is for Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import GenericError, PreconditionError
+from obstore.store import from_url
+
+from parquet_core.storage.failures import changed, explaining, gone
+from parquet_core.storage.files import DataFile
+
+if TYPE_CHECKING:
+    import re
+
+    from obstore import GetOptions, ObjectMeta
+    from obstore.store import ObjectStore, RetryConfig
+
+# obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
+# connect and 30 s a request, for who gives client options takes away those of the environment (AWS_ALLOW_HTTP).
+RETRIES: RetryConfig = {
+    "max_retries": 5,
+    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
+    "retry_timeout": timedelta(seconds=60),
+}
+
+_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket or container; `root` is its URI with a slash at the end."""
+
+    root: str
+    store: ObjectStore
+
+    def find(self, uri: str) -> DataFile | None:
+        """Look an object up; None when there is none of exactly this name."""
+        key = self._key(uri)
+        if not key:
+            return None
+        with explaining(uri):
+            try:
+                return self._file(obstore.head(self.store, key))
+            except FileNotFoundError:
+                return None
+
+    def walk(self, uri: str) -> list[DataFile]:
+        """List all objects below a directory, at any depth; none when there is no such directory."""
+        with explaining(uri):
+            pages = obstore.list(self.store, self._key(uri) or None, chunk_size=1000)
+            return [self._file(meta) for page in pages for meta in page]
+
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+        """List what lies directly in a directory and has a name that matches."""
+        with explaining(prefix):
+            found = obstore.list_with_delimiter(self.store, self._key(prefix) or None)
+        directories = [self.root + key for key in found["common_prefixes"] if _matches(key, wanted)]
+        return directories, [self._file(meta) for meta in found["objects"] if _matches(meta["path"], wanted)]
+
+    def read(self, file: DataFile, start: int, length: int) -> bytes:
+        """Read a range in one request; StorageFailure when the object is not the one that was listed.
+
+        The request carries the ETag that the listing gave, and the store refuses it for any other content.
+        """
+        return read_object(self.store, self._key(file.path), file, start, length)
+
+    def _key(self, uri: str) -> str:
+        return uri[len(self.root) :].rstrip("/")
+
+    def _file(self, meta: ObjectMeta) -> DataFile:
+        return file_of(meta, self.root + meta["path"])
+
+
+def _matches(key: str, wanted: re.Pattern[str]) -> bool:
+    return wanted.fullmatch(key.rpartition("/")[2]) is not None
+
+
+def object_store(uri: str) -> Bucket:
+    """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
+    scheme, _, rest = uri.partition("://")
+    environment = tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
+    return _open(f"{scheme}://{rest.partition('/')[0]}/", environment)
+
+
+@lru_cache(maxsize=64)
+def _open(root: str, environment: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - it is the cache's key
+    with explaining(root):
+        return Bucket(root, from_url(root, retry_config=RETRIES))
+
+
+def file_of(meta: ObjectMeta, path: str) -> DataFile:
+    """Turn what obstore says of an object into a file; without a time it says 1970."""
+    modified_ns = (meta["last_modified"] - _EPOCH) // timedelta(microseconds=1) * 1000
+    return DataFile(path, meta["size"], modified_ns, meta["e_tag"])
+
+
+def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length: int) -> bytes:
+    """Read a range of the object that was listed as `file`, and of no other.
+
+    With an ETag the request is conditional (If-Match); a weak one, which the condition never accepts, and that
+    of a server that ignores conditions are compared with what is answered. Without ETags size and time are, to the
+    second.
+    """
+    options: GetOptions = {"range": (start, start + length)}
+    if file.etag is not None and not file.etag.startswith("W/"):
+        # Azure lists it without the quotes that the header has.
+        options["if_match"] = f'"{file.etag.strip(chr(34))}"'
+    with explaining(file.path):
+        try:
+            answer = obstore.get(store, key, options=options)
+            data = answer.bytes().to_bytes()
+        except FileNotFoundError:
+            raise gone(file) from None
+        except PreconditionError:
+            raise changed(file) from None
+        except GenericError as error:
+            if "Range Not Satisfiable" not in str(error):
+                raise
+            raise changed(file) from None
+        if not _is_same(file, file_of(answer.meta, file.path)) or len(data) != length:
+            raise changed(file)
+        return data
+
+
+def _is_same(listed: DataFile, now: DataFile) -> bool:
+    if listed.size != now.size:
+        return False
+    if listed.etag is not None and now.etag is not None:
+        return listed.etag.strip('"') == now.etag.strip('"')
+    # A listing tells milliseconds, a header seconds.
+    times = listed.modified_ns // 10**9, now.modified_ns // 10**9
+    return times[0] == times[1] or 0 in times

@@ -1,0 +1,39 @@
+"""Where a path or URI leads."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from parquet_core.errors import UnsupportedFeature
+
+# With `::` for the chained URIs of fsspec, which are refused by name.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]*)://")
+
+
+def scheme_of(table: str) -> str | None:
+    """Return the scheme of what is not on this machine; None for a local path or `file:` URI.
+
+    >>> [scheme_of(path) for path in ("s3://b/t", "lake/t", "file:///t", "/t/a://b")]
+    ['s3', None, None, None]
+    """
+    # The search for a substring decides about local paths, of which there may be many.
+    if "://" not in table or (found := _SCHEME.match(table)) is None:
+        return None
+    scheme = found[1].lower()
+    return None if scheme == "file" else scheme
+
+
+def is_remote(table: str) -> bool:
+    """Tell whether a path is a URI of something that is not on this machine."""
+    return "://" in table and scheme_of(table) is not None
+
+
+def local_path(table: str) -> str:
+    """Turn a path or `file:` URI into a local path; UnsupportedFeature for any other scheme."""
+    scheme = scheme_of(table)
+    if scheme is not None:
+        raise UnsupportedFeature(
+            f"{table}: only metadata are read from {scheme}://, by plan and check; use a local path here"
+        )
+    return unquote(urlsplit(table).path) if table[:5].lower() == "file:" else table
