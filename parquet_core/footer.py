@@ -26,24 +26,26 @@ from parquet_core.compact import (
     ENCODED,
     INTEGER,
     decode_list,
-    decode_lists,
     decode_table,
-    list_of,
+    decode_tables,
     member,
+    places_of,
+    rows_of,
     struct,
 )
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.ragged import spans
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 from parquet_core.storage import DataFile, Traffic, read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.compact import Kind, Slots, Table
+    from parquet_core.compact import Slots, Table
     from parquet_core.predicate import Path
 
     Numbers = NDArray[np.int64]
@@ -81,12 +83,13 @@ _SCHEMA_ELEMENT = struct(
 _KEY_VALUE = struct({1: BINARY, 2: BINARY})
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN})
-_ROW_GROUP = struct({1: list_of(ENCODED), 3: INTEGER, 4: ENCODED})
+_GROUPS, _CHUNKS = 0, 1
+_ROW_GROUP = struct({1: places_of(ENCODED, _CHUNKS), 3: INTEGER, 4: ENCODED})
 _FILE_META_DATA = struct(
     {
         2: ENCODED,  # schema
         3: INTEGER,  # num_rows
-        4: list_of(_ROW_GROUP),
+        4: rows_of(_ROW_GROUP, _GROUPS),
         5: ENCODED,  # key_value_metadata
         6: BINARY,  # created_by
         7: ENCODED,  # column_orders
@@ -249,15 +252,16 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     def file_place(i: int) -> str:
         return f"{files[i].path}: footer"
 
-    table = _rows(decode_table(encoded, starts, stops, _FILE_META_DATA, place=file_place), _WIDTH)
+    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=file_place)
+    table, groups, begins = _rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64)
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
         raise MalformedFile(f"{files[int(i)].path}: the footer lacks schema, num_rows or row groups; it is damaged")
     encoded_kinds, kind = _encoded_kinds(encoded, table)
     kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
-    first, stop = table[:, at(4)], table[:, at(4)] + table[:, at(4) + 1]
-    counts, groups = _decoded_lists(encoded, first, stop, _ROW_GROUP, file_place)
+    counts = table[:, at(4) + 1]
+    groups = groups[spans(table[:, at(4)], counts)]
     file = np.repeat(np.arange(len(files)), counts)
     ordinal = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
     leaves = np.array([len(provenance.columns) for provenance in kinds], np.int64)[kind[file]]
@@ -266,10 +270,8 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         return f"{files[file[i]].path}: row group {ordinal[i]}"
 
     at = _ROW_GROUP.offset
-    chunk_lists, list_length, row_count = groups[:, at(1)], groups[:, at(1) + 1], groups[:, at(3)].copy()
-    chunk_counts, chunks = _decoded_lists(
-        encoded, chunk_lists, np.where(list_length < 0, -1, chunk_lists + list_length), ENCODED, group_place
-    )
+    row_count, chunk_counts = groups[:, at(3)].copy(), np.maximum(groups[:, at(1) + 1], 0)
+    chunk = spans(groups[:, at(1)], chunk_counts)
     for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
         place = group_place(int(i))
         raise MalformedFile(f"{place}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
@@ -287,21 +289,14 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         row_count=row_count,
         sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
-        chunk_start=chunks[:, 0].copy(),
-        chunk_stop=chunks[:, 0] + chunks[:, 1],
+        chunk_start=begins[chunk],
+        chunk_stop=begins[chunk + 1],
         encoded=encoded,
     )
 
 
 def _rows(table: Table, width: int) -> Numbers:
     return np.frombuffer(table, np.int64).reshape(-1, width)
-
-
-def _decoded_lists(
-    encoded: bytes, starts: Numbers, stops: Numbers, of: Kind, place: Callable[[int], str]
-) -> tuple[Numbers, Numbers]:
-    counts, rows = decode_lists(encoded, starts, stops, of, place=place)
-    return np.maximum(np.frombuffer(counts, np.int64), 0), _rows(rows, of.width)
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:

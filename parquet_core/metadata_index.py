@@ -25,7 +25,7 @@ from parquet_core.page_index import (
     decode_offset_indexes,
 )
 from parquet_core.ragged import distinct
-from parquet_core.statistics import is_rebased, trust
+from parquet_core.statistics import is_rebased, leaf_in_file, trust
 from parquet_core.storage import read_range
 from parquet_core.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.trusted_bounds import trusted_bounds
@@ -243,15 +243,16 @@ class MetadataIndex:
 
     def _fetch_filters(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.column_chunks(column).bloom_filter[positions]
-        rebased = np.array([is_rebased(column, kind) for kind in self.kinds], np.bool_)[self.kind[self.file[positions]]]
-        ranges[rebased] = -1
+        refused = np.array([_against_filters(column, kind) for kind in self.kinds], object)
+        reasons = refused[self.kind[self.file[positions]]]
+        ranges[reasons != ""] = -1
         guessed = self._guess_lengths(positions, ranges)
         wanted = [Wanted(column, positions, ranges)]
         (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
         for i, position in enumerate(positions.tolist()):
             filters = self._filters
-            if rebased[i]:
-                filters[position, column.path] = "the file stores dates of another calendar"
+            if reasons[i]:
+                filters[position, column.path] = reasons[i]
             elif found.stop[i] < 0:
                 filters[position, column.path] = found.absent[i]
             else:
@@ -296,6 +297,14 @@ class MetadataIndex:
                     self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()
+
+
+def _against_filters(column: LeafColumn, kind: Provenance) -> str:
+    """Say why filters of such files must not be probed for values of the column, empty when they may be."""
+    if leaf_in_file(column, kind) is None:
+        # A filter holds hashes of values as the file stores them: of another type each one is another hash.
+        return "the file lacks the column or stores it as another type"
+    return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
 
 
 def _name(what: str, column: LeafColumn) -> str:
