@@ -6,16 +6,19 @@ are asked for. What was read is kept, in memory and, with a cache, on disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 
 from parquet_core.arrow_form import from_batch, numbers_at
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
+from parquet_core.bound_values import flags_of
 from parquet_core.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
 from parquet_core.column_chunk import ColumnChunks, absent_chunks, concat_chunks
 from parquet_core.errors import StorageFailure
+from parquet_core.fold_pages import fold_pages
 from parquet_core.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.page_index import (
     IndexBytes,
@@ -120,6 +123,22 @@ class MetadataIndex:
         """Return what the statistics of every row group say of a column."""
         self._load(column)
         return self._bounds[column.path]
+
+    def bounds_with_pages(self, column: LeafColumn) -> Bounds:
+        """Return the same, with the bounds of a row group's pages where it has none of its own.
+
+        parquet-java drops the statistics of long strings, and keeps their column index. Reads what page indexes
+        it needs.
+        """
+        own = self.bounds(column)
+        silent = ~(flags_of(own.lower) & flags_of(own.upper)) & (self.row_count > 0)
+        positions = np.flatnonzero(silent & (self.column_chunks(column).column_index[:, 0] > 0))
+        if len(positions) == 0:
+            return own
+        pages = self.pages(column, positions)
+        folded = spread_bounds(fold_pages(pages.bounds, pages.row_group, len(positions)), positions, self.row_count)
+        names = ("lower", "upper", "null_count", "nan_count")
+        return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
 
     def _load(self, column: LeafColumn) -> None:
         if column.path in self._chunks:

@@ -41,7 +41,7 @@ def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_ro
 
 
 def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
-    bounds = index.bounds(column)
+    bounds = index.bounds_with_pages(column)
     same_file = index.file[1:] == index.file[:-1]
     steps = _falls(bounds)
     broken = np.flatnonzero(same_file & steps)
