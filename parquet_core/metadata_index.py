@@ -188,6 +188,10 @@ class MetadataIndex:
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
 
+    def place(self, position: int, column: LeafColumn) -> str:
+        """Name a column of a row group in messages."""
+        return self._places().name(position, column)
+
     def _places(self) -> RowGroupPlaces:
         return RowGroupPlaces(self.files, self.file, self.ordinal)
 
