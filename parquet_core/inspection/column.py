@@ -1,4 +1,4 @@
-"""What the schema and all row groups together say of one column; nothing but footers is read for it."""
+"""What the schema and all row groups together say of one column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.fold_pages import fold_pages
-from parquet_core.inspection.facts import ColumnFacts
+from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
 from parquet_core.inspection.names import codec_name, column_order_name, encoding_names
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from parquet_core.schema import LeafColumn
 
 
-def describe_column(index: MetadataIndex, column: LeafColumn) -> ColumnFacts:
-    """Describe a leaf and sum up its chunks over all row groups."""
+def describe_column(index: MetadataIndex, column: LeafColumn, *, pages: bool) -> ColumnFacts:
+    """Describe a leaf and sum up its chunks over all row groups.
+
+    Footers alone are read for it, and with `pages` the offset indexes.
+    """
     chunks, bounds = index.column_chunks(column), index.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
     trusts = [trust(column, kind) for kind in index.kinds]
@@ -58,7 +61,14 @@ def describe_column(index: MetadataIndex, column: LeafColumn) -> ColumnFacts:
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
         overlap_depth=_overlap_depth(bounds),
+        pages=_pages(index, column) if pages else None,
     )
+
+
+def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:
+    (located,) = index.locations([column], np.arange(len(index)))
+    sizes = located.compressed_bytes
+    return PageSummary(len(sizes), Spread.of(located.row_counts(index.row_count)), Spread.of(sizes))
 
 
 def _repetition(column: LeafColumn) -> Repetition:

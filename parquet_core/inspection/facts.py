@@ -6,7 +6,12 @@ None is unknown or absent throughout, never 0 or empty.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SCHEMA = "inspection/1"
 
@@ -47,6 +52,35 @@ class SortingColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """How far sizes differ; the median is rounded down."""
+
+    min: int
+    median: int
+    max: int
+
+    @staticmethod
+    def of(numbers: NDArray[np.int64]) -> Spread | None:
+        """Sum numbers up; None without any.
+
+        >>> Spread.of(np.array([3, 1, 9]))
+        Spread(min=1, median=3, max=9)
+        """
+        if len(numbers) == 0:
+            return None
+        return Spread(int(numbers.min()), int(np.median(numbers)), int(numbers.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    """The data pages of a column in the row groups that locate them by an offset index."""
+
+    count: int
+    rows: Spread | None
+    compressed_bytes: Spread | None
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnFacts:
     """A leaf of the schema, and what all row groups together say of it.
 
@@ -55,6 +89,7 @@ class ColumnFacts:
     `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
     `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups.
     `overlap_depth`: how many row groups hold the point where an average one begins, 1 is no overlap.
+    `pages` is None for a table: its page indexes are not read.
     """
 
     name: str
@@ -83,6 +118,7 @@ class ColumnFacts:
     with_offset_index: int
     with_bloom_filter: int
     overlap_depth: float | None
+    pages: PageSummary | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +246,9 @@ class FileInspection:
     footer_rows: int
     created_by: str
     key_values: tuple[KeyValue, ...]
+    row_group_count: int
+    row_group_rows: Spread | None
+    row_group_bytes: Spread | None
     all_columns: int
     columns: tuple[ColumnFacts, ...]
     probe: BloomProbe | None
