@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import LayoutError, UnknownColumn
 from parquet_core.layout.check import find_column
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:
     """Return the leaves of these dotted names, all leaves of a struct, list or map; every leaf without a name.
 
-    Raises WrongUse for a column that is not there, and says which may be meant.
+    Raises UnknownColumn for a column that is not there, and says which may be meant.
     """
     if not names:
         return index.columns
@@ -26,4 +27,7 @@ def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColu
 
 def _under(index: MetadataIndex, name: str) -> Sequence[LeafColumn]:
     exact = [column for column in index.columns if column.name == name or column.name.startswith(f"{name}.")]
-    return exact or [find_column(name, index, "--column")]
+    try:
+        return exact or [find_column(name, index, "--column")]
+    except LayoutError as error:
+        raise UnknownColumn(str(error)) from None

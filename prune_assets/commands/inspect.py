@@ -87,7 +87,7 @@ def _show_file(
     from prune_assets.report.inspection.console import SHOWN_BLOCKS, SHOWN_ROW_GROUPS, print_file
 
     found = inspect_file(index, columns, bloom=bloom)
-    closely = columns[:SHOWN_BLOCKS] if chosen or len(columns) <= SHOWN_BLOCKS else ()
+    closely = columns[:SHOWN_BLOCKS] if chosen or pages or len(columns) <= SHOWN_BLOCKS else ()
     positions = np.arange(min(len(index), SHOWN_ROW_GROUPS))
     groups = [] if bloom is not None else list(read_row_groups(index, closely, positions, pages=pages))
     click.echo(_text(lambda console: print_file(found, groups, console, pages=pages)))
