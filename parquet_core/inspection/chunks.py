@@ -9,6 +9,7 @@ from parquet_core.bloom import BLOCK_BYTES, estimated_fpp, estimated_ndv, fill
 from parquet_core.inspection.facts import BloomFacts, ChunkFacts
 from parquet_core.inspection.names import codec_name, encoding_names
 from parquet_core.inspection.pages import PageIndexes
+from parquet_core.inspection.uncompressed import uncompressed_bytes
 from parquet_core.inspection.values import plain_values
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.bloom import Blocks
     from parquet_core.bounds import Bounds
     from parquet_core.column_chunk import ColumnChunk, ColumnChunks
+    from parquet_core.footer import Footers
     from parquet_core.inspection.facts import Dictionary, Value
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.schema import LeafColumn
@@ -36,6 +38,7 @@ class Chunks:
     column: LeafColumn
     positions: Positions
     footers: ColumnChunks
+    uncompressed: Positions
     bounds: Bounds
     lower: list[Value]
     upper: list[Value]
@@ -51,6 +54,7 @@ class Chunks:
             encrypted=found.encrypted,
             values=found.num_values,
             compressed_bytes=found.compressed_bytes,
+            uncompressed_bytes=None if self.uncompressed[i] < 0 else int(self.uncompressed[i]),
             value_bytes=found.value_bytes,
             codec=codec_name(found.codec),
             encodings=encoding_names(int(self.footers.encodings[self.positions[i]])),
@@ -68,23 +72,28 @@ class Chunks:
 
 
 def read_chunks(
-    index: MetadataIndex, columns: Sequence[LeafColumn], positions: Positions, *, pages: bool
+    index: MetadataIndex, columns: Sequence[LeafColumn], positions: Positions, footers: Footers, *, pages: bool
 ) -> list[Chunks]:
-    """Read all that the metadata say of columns at chosen row groups, `pages` included or only counted.
+    """Read all that the metadata of one file say of columns at chosen row groups, pages listed or only counted.
 
     Raises MalformedFile and StorageFailure, naming file, row group and column.
     """
     index.fetch_pages(columns, positions)
     locations = index.locations(columns, positions)
-    return [
-        _chunks(index, column, positions, PageIndexes.of(column, index, positions, found, pages=pages))
-        for column, found in zip(columns, locations, strict=True)
-    ]
+    found: list[Chunks] = []
+    for column, located in zip(columns, locations, strict=True):
+        page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
+        uncompressed = uncompressed_bytes(footers, column)[positions]
+        found.append(_chunks(index, column, positions, uncompressed, page_indexes))
+    return found
 
 
-def _chunks(index: MetadataIndex, column: LeafColumn, positions: Positions, page_indexes: PageIndexes) -> Chunks:
+def _chunks(
+    index: MetadataIndex, column: LeafColumn, positions: Positions, uncompressed: Positions, page_indexes: PageIndexes
+) -> Chunks:
     bounds = index.bounds(column).take(positions)
     return Chunks(
+        uncompressed=uncompressed,
         column=column,
         positions=positions,
         footers=index.column_chunks(column),

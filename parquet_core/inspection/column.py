@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.fold_pages import fold_pages
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
 from parquet_core.inspection.names import codec_name, column_order_name, encoding_names
+from parquet_core.inspection.uncompressed import uncompressed_bytes
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
 from parquet_core.ranks import ranks
@@ -20,15 +21,16 @@ from parquet_core.statistics import trust
 
 if TYPE_CHECKING:
     from parquet_core.bounds import Bounds
+    from parquet_core.footer import Footers
     from parquet_core.inspection.facts import Repetition
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.schema import LeafColumn
 
 
-def describe_column(index: MetadataIndex, column: LeafColumn, *, pages: bool) -> ColumnFacts:
+def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers | None = None) -> ColumnFacts:
     """Describe a leaf and sum up its chunks over all row groups.
 
-    Footers alone are read for it, and with `pages` the offset indexes.
+    With the `footers` of the only file its pages are counted too, by the offset indexes.
     """
     chunks, bounds = index.column_chunks(column), index.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
@@ -48,6 +50,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, *, pages: bool) ->
         unsupported=column.unsupported,
         values=_total(chunks.num_values),
         compressed_bytes=_total(chunks.compressed_bytes),
+        uncompressed_bytes=None if footers is None else _known_total(uncompressed_bytes(footers, column)),
         codecs=tuple(str(codec_name(codec)) for codec in np.unique(chunks.codec).tolist() if codec >= 0),
         encodings=encoding_names(reduce(int.__or__, np.unique(chunks.encodings).tolist(), 0)),
         lower=plain_values(column, whole.lower)[0],
@@ -61,7 +64,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, *, pages: bool) ->
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
         overlap_depth=_overlap_depth(bounds),
-        pages=_pages(index, column) if pages else None,
+        pages=None if footers is None else _pages(index, column),
     )
 
 
@@ -80,6 +83,10 @@ def _repetition(column: LeafColumn) -> Repetition:
 def _total(numbers: np.ndarray) -> int:
     # Damaged footers may hold numbers whose sum wraps around.
     return sum(numbers.tolist())
+
+
+def _known_total(numbers: np.ndarray) -> int | None:
+    return None if (numbers < 0).any() else _total(numbers)
 
 
 def _count(flags: pa.Array) -> int:

@@ -89,7 +89,7 @@ class ColumnFacts:
     `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
     `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups.
     `overlap_depth`: how many row groups hold the point where an average one begins, 1 is no overlap.
-    `pages` is None for a table: its page indexes are not read.
+    `pages` and `uncompressed_bytes` are None for a table.
     """
 
     name: str
@@ -105,6 +105,7 @@ class ColumnFacts:
     unsupported: str
     values: int
     compressed_bytes: int
+    uncompressed_bytes: int | None
     codecs: tuple[str, ...]
     encodings: tuple[str, ...]
     lower: Value
@@ -184,6 +185,7 @@ class ChunkFacts:
     encrypted: bool
     values: int
     compressed_bytes: int
+    uncompressed_bytes: int | None
     value_bytes: int | None
     codec: str | None
     encodings: tuple[str, ...]

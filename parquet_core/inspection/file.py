@@ -43,7 +43,7 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
         row_group_rows=Spread.of(index.row_count),
         row_group_bytes=Spread.of(_group_bytes(index)),
         all_columns=len(index.columns),
-        columns=tuple(describe_column(index, column, pages=True) for column in columns),
+        columns=tuple(describe_column(index, column, footers) for column in columns),
         probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
         row_groups=(),
     )
@@ -57,7 +57,7 @@ def read_row_groups(
     `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
     """
     footers, sizes = _footers(index), _group_bytes(index)
-    chunks = read_chunks(index, columns, positions, pages=pages)
+    chunks = read_chunks(index, columns, positions, footers, pages=pages)
     return (
         RowGroupFacts(
             index=position,
@@ -78,7 +78,9 @@ def _footers(index: MetadataIndex) -> Footers:
 
 
 def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
-    return sum((index.column_chunks(column).compressed_bytes for column in index.columns), np.zeros(len(index), np.int64))
+    return sum(
+        (index.column_chunks(column).compressed_bytes for column in index.columns), np.zeros(len(index), np.int64)
+    )
 
 
 def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:

@@ -110,7 +110,9 @@ def recomputed_orders(batch: PageBatch) -> Positions:
     falls = same & (_steps(low, pc.greater) | _steps(high, pc.greater))
     rises = same & (_steps(low, pc.less) | _steps(high, pc.less))
     fallen, risen = (any_in(flags, group[1:], len(batch)) for flags in (falls, rises))
-    order = np.where(fallen, np.where(risen, BoundaryOrder.UNORDERED, BoundaryOrder.DESCENDING), BoundaryOrder.ASCENDING)
+    order = np.where(
+        fallen, np.where(risen, BoundaryOrder.UNORDERED, BoundaryOrder.DESCENDING), BoundaryOrder.ASCENDING
+    )
     return np.where(silent, -1, order)
 
 

@@ -40,7 +40,7 @@ def inspect_table(
         ),
         differences=_differences(index),
         all_columns=len(index.columns),
-        columns=tuple(describe_column(index, column, pages=False) for column in columns),
+        columns=tuple(describe_column(index, column) for column in columns),
         probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
         files=_files(index, writer),
     )

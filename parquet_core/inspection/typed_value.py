@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?")
 _ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -47,7 +48,7 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     return found
 
 
-def _parse(column: LeafColumn, text: str) -> pa.Array | None:
+def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
     kind = column.type
     if kind is None or pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return _of_bytes(column, text)
@@ -64,7 +65,17 @@ def _parse(column: LeafColumn, text: str) -> pa.Array | None:
     if pa.types.is_timestamp(kind):
         zone = "Z" if kind.tz and not _ZONE.search(text) else ""
         return pc.cast(pa.array([text + zone]), kind)
-    return pc.cast(pa.array([text]), kind) if pa.types.is_time(kind) else None
+    return _of_time(text, kind) if pa.types.is_time(kind) else None
+
+
+def _of_time(text: str, kind: pa.DataType) -> pa.Array | None:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return None
+    nanoseconds = int(found[1]) * 3600 * 10**9 + int(found[2]) * 60 * 10**9 + int(found[3]) * 10**9
+    nanoseconds += int((found[4] or "").ljust(9, "0"))
+    # Cast from the finest unit, which refuses to lose digits.
+    return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(kind)
 
 
 def _of_float(text: str, kind: pa.DataType) -> pa.Array | None:

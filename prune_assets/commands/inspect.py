@@ -1,4 +1,4 @@
-"""`prune inspect`: what the metadata of a file or a table say, page indexes and bloom filters included."""  # noqa: A005 - a command's file has its name
+"""`prune inspect`: what the metadata of a file or a table say, page indexes and bloom filters included."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
 def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, as_json: bool) -> None:
     """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
+    from parquet_core.dataset import read_dataset
     from parquet_core.inspection import choose_columns
-    from parquet_core.metadata_index import read_dataset
     from parquet_core.storage import local_path
 
     is_file = Path(local_path(target)).is_file()

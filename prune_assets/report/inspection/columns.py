@@ -78,9 +78,9 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN_NAMES else f"{shown} and {len(names) - _SHOWN_NAMES:,} more"
 
 
-def column_block(column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool) -> list[
-    RenderableType
-]:
+def column_block(
+    column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool
+) -> list[RenderableType]:
     """Show one column in the row groups given, the `number`-th of their chunks, page by page if asked."""
     chunks = [(group.index, group.chunks[number]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]
@@ -101,10 +101,17 @@ def _summary(column: ColumnFacts) -> Iterator[str]:
     order = column.column_order or "no column order"
     yield f"{type_text(column)}, {column.repetition}, {levels}; {order}"
     codecs, encodings = ", ".join(column.codecs) or "?", ", ".join(column.encodings) or "?"
-    yield f"{bytes_text(column.compressed_bytes)} in {column.row_groups:,} chunks: {codecs}; {encodings}"
+    size = f"{bytes_text(column.compressed_bytes)}{_ratio(column)}"
+    yield f"{size} in {column.row_groups:,} chunks: {codecs}; {encodings}"
     if column.pages is not None and column.pages.rows is not None and column.pages.compressed_bytes is not None:
         rows, sizes = rows_spread_text(column.pages.rows), bytes_spread_text(column.pages.compressed_bytes)
         yield f"{column.pages.count:,} pages of {rows}, {sizes} (least / median / most)"
+
+
+def _ratio(column: ColumnFacts) -> str:
+    if column.uncompressed_bytes is None or column.compressed_bytes == 0:
+        return ""
+    return f", {column.uncompressed_bytes / column.compressed_bytes:.2f} times that uncompressed,"
 
 
 def _is_valueless(chunk: ChunkFacts) -> bool:

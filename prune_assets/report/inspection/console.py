@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ProbeFacts,
         RowGroupFacts,
         TableInspection,
+        Verdict,
     )
 
 SHOWN_ROW_GROUPS = 10
@@ -35,7 +36,7 @@ _SHOWN = 10
 _SHOWN_PROBES = 20
 _LONGEST_PATH = 70
 _LONGEST_VALUE = 60
-_VERDICTS = {"maybe": "may be there", "unknown": "not known", "absent": "absent for certain"}
+_VERDICTS: dict[Verdict, str] = {"maybe": "may be there", "unknown": "not known", "absent": "absent for certain"}
 _LEAST_MEDIAN_MOST = "(least / median / most)"
 
 
@@ -104,8 +105,12 @@ def _table_header(found: TableInspection) -> Iterator[tuple[str, str]]:
 
 def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
     rows = (
-        (f"{group.index:,}", number_text(group.rows), bytes_text(group.compressed_bytes),
-         sorting_text(group.sorting_columns))
+        (
+            f"{group.index:,}",
+            number_text(group.rows),
+            bytes_text(group.compressed_bytes),
+            sorting_text(group.sorting_columns),
+        )
         for group in groups
     )
     titles = ("row group", "rows", "bytes", "claims to be sorted by")
@@ -119,8 +124,12 @@ def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[
 def _files(found: TableInspection) -> list[RenderableType]:
     shown = found.files[:_SHOWN]
     rows = (
-        (printable(short_path(file.path, found.path, _LONGEST_PATH)), number_text(file.rows),
-         number_text(file.row_groups), bytes_text(file.bytes))
+        (
+            printable(short_path(file.path, found.path, _LONGEST_PATH)),
+            number_text(file.rows),
+            number_text(file.row_groups),
+            bytes_text(file.bytes),
+        )
         for file in shown
     )
     titles = ("file", "rows", "row groups", "bytes")
