@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from prune_assets.report.quantities import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,12 +34,11 @@ def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | No
     """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
     from parquet_core.dataset import read_dataset
     from parquet_core.inspection import choose_columns
-    from parquet_core.storage import local_path
 
-    is_file = Path(local_path(target)).is_file()
-    if pages and not is_file and Path(local_path(target)).exists():
-        raise click.UsageError(f"--pages: {target} is a table; pages are listed of one file, name it")
     index = read_dataset(target)
+    is_file = _is_file(target, index)
+    if pages and not is_file:
+        raise click.UsageError(f"--pages: {target} is a table; pages are listed of one file, such as {_first(index)}")
     columns = choose_columns(index, names)
     if not is_file:
         _show_table(target, index, columns, bloom=bloom, as_json=as_json)
@@ -46,6 +46,17 @@ def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | No
         _print_file_json(index, columns, pages=pages, bloom=bloom)
     else:
         _show_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
+
+
+def _is_file(target: str, index: MetadataIndex) -> bool:
+    from parquet_core.storage import local_path
+
+    path = local_path(target) if target.lower().startswith("file:") else target
+    return [file.path for file in index.files] == [path]
+
+
+def _first(index: MetadataIndex) -> str:
+    return printable(index.files[0].path)
 
 
 def _show_table(
