@@ -95,8 +95,8 @@ def _count(flags: pa.Array) -> int:
 
 def _overlap_depth(bounds: Bounds) -> float | None:
     """Return the overlap depth of the row groups that hold a value; None when bounds of one are unknown."""
-    nulls = pc.fill_null(bounds.null_count, -1).to_numpy()
-    valued = np.flatnonzero(nulls != bounds.row_count)
+    nulls, nans = pc.fill_null(bounds.null_count, -1).to_numpy(), pc.fill_null(bounds.nan_count, 0).to_numpy()
+    valued = np.flatnonzero((nulls < 0) | (nulls + nans != bounds.row_count))
     low, high = (_rankable(side.take(valued)) for side in (bounds.lower, bounds.upper))
     if len(valued) == 0 or low.null_count or high.null_count:
         return None

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from prune_assets.report.inspection.parts import cells, line, more, name_text, section
 from prune_assets.report.inspection.wording import (
     bound_text,
-    bytes_spread_text,
+    counted,
     coverage_text,
     filter_text,
+    is_valueless,
+    nulls_text,
     number_text,
     order_text,
-    rows_spread_text,
+    sizes_text,
     type_text,
 )
 from prune_assets.report.quantities import bytes_text
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 SHOWN_COLUMNS = 40
 SHOWN_PAGES = 30
 _SHOWN_NAMES = 5
-_TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "column index", "bloom filter", "depth")
+_TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "index", "bloom", "depth")
 _CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
 _PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
 _NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "depth", "row group")
@@ -46,7 +48,7 @@ def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
 
 
 def _column_line(column: ColumnFacts) -> tuple[str, ...]:
-    valueless = column.null_count is not None and column.null_count == column.values
+    valueless = is_valueless(column.values, column.null_count, column.nan_count)
     depth = "-" if column.overlap_depth is None else f"{column.overlap_depth:.2f}"
     return (
         name_text(column.name),
@@ -55,7 +57,7 @@ def _column_line(column: ColumnFacts) -> tuple[str, ...]:
         bytes_text(column.compressed_bytes),
         bound_text(column.lower, valueless=valueless),
         bound_text(column.upper, valueless=valueless),
-        number_text(column.null_count),
+        nulls_text(column.null_count, column.nan_count),
         coverage_text(column.with_column_index, column.row_groups),
         coverage_text(column.with_bloom_filter, column.row_groups),
         depth,
@@ -63,7 +65,7 @@ def _column_line(column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
-    untrusted = [(f"bounds not believed: {reason}", column.name) for column in columns for reason in column.untrusted]
+    untrusted = [(_doubt(column, reason), column.name) for column in columns for reason in column.untrusted]
     unpruned = [(f"not pruned on: {column.unsupported}", column.name) for column in columns if column.unsupported]
     encrypted = [("encrypted", column.name) for column in columns if column.encrypted]
     by_note: dict[str, list[str]] = {}
@@ -71,6 +73,11 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
         by_note.setdefault(note, []).append(name)
     lines = [f"{note} ({_some(names)})" for note, names in list(by_note.items())[:SHOWN_COLUMNS]]
     return section("Notes", *map(line, lines)) if lines else []
+
+
+def _doubt(column: ColumnFacts, reason: str) -> str:
+    # Where the new pair is not believed, a deprecated one may be.
+    return f"bounds {'only partly' if column.with_bounds else 'not'} believed: {reason}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -102,10 +109,9 @@ def _summary(column: ColumnFacts) -> Iterator[str]:
     yield f"{type_text(column)}, {column.repetition}, {levels}; {order}"
     codecs, encodings = ", ".join(column.codecs) or "?", ", ".join(column.encodings) or "?"
     size = f"{bytes_text(column.compressed_bytes)}{_ratio(column)}"
-    yield f"{size} in {column.row_groups:,} chunks: {codecs}; {encodings}"
-    if column.pages is not None and column.pages.rows is not None and column.pages.compressed_bytes is not None:
-        rows, sizes = rows_spread_text(column.pages.rows), bytes_spread_text(column.pages.compressed_bytes)
-        yield f"{column.pages.count:,} pages of {rows}, {sizes} (least / median / most)"
+    yield f"{size} in {counted(column.row_groups, 'chunk')}: {codecs}; {encodings}"
+    if column.pages is not None and column.pages.count:
+        yield f"{counted(column.pages.count, 'page')} {sizes_text(column.pages.rows, column.pages.compressed_bytes)}"
 
 
 def _ratio(column: ColumnFacts) -> str:
@@ -114,12 +120,8 @@ def _ratio(column: ColumnFacts) -> str:
     return f", {column.uncompressed_bytes / column.compressed_bytes:.2f} times that uncompressed,"
 
 
-def _is_valueless(chunk: ChunkFacts) -> bool:
-    return chunk.null_count is not None and chunk.null_count == chunk.values
-
-
 def _chunk_line(index: int, chunk: ChunkFacts) -> tuple[str, ...]:
-    valueless = _is_valueless(chunk)
+    valueless = is_valueless(chunk.values, chunk.null_count, chunk.nan_count)
     return (
         f"{index:,}",
         number_text(chunk.values),
@@ -127,7 +129,7 @@ def _chunk_line(index: int, chunk: ChunkFacts) -> tuple[str, ...]:
         chunk.dictionary or "?",
         bound_text(chunk.lower, exact=chunk.min_exact, valueless=valueless),
         bound_text(chunk.upper, exact=chunk.max_exact, valueless=valueless),
-        number_text(chunk.null_count),
+        nulls_text(chunk.null_count, chunk.nan_count),
         number_text(chunk.data_pages if chunk.page_index.count is None else chunk.page_index.count),
         "-" if chunk.page_index.reason else order_text(chunk.page_index),
     )
@@ -152,7 +154,7 @@ def _reasons(chunks: Sequence[ChunkFacts]) -> Iterator[str]:
 
 
 def _page_line(index: int, page: PageFacts) -> tuple[str, ...]:
-    valueless = page.null_count == page.rows
+    valueless = is_valueless(page.rows, page.null_count, page.nan_count)
     return (
         f"{index:,}",
         f"{page.first_row:,}",
@@ -161,5 +163,5 @@ def _page_line(index: int, page: PageFacts) -> tuple[str, ...]:
         bytes_text(page.compressed_bytes),
         bound_text(page.lower, valueless=valueless),
         bound_text(page.upper, valueless=valueless),
-        number_text(page.null_count),
+        nulls_text(page.null_count, page.nan_count),
     )

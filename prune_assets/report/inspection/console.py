@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 from prune_assets.report.file_names import short_path
 from prune_assets.report.inspection.columns import column_block, column_lines
 from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
-from prune_assets.report.inspection.wording import (
-    bytes_spread_text,
-    number_text,
-    rows_spread_text,
-    sorting_text,
-)
+from prune_assets.report.inspection.wording import counted, number_text, sizes_text, sorting_text
 from prune_assets.report.quantities import bytes_text, clipped, printable
 
 if TYPE_CHECKING:
@@ -37,7 +32,6 @@ _SHOWN_PROBES = 20
 _LONGEST_PATH = 70
 _LONGEST_VALUE = 60
 _VERDICTS: dict[Verdict, str] = {"maybe": "may be there", "unknown": "not known", "absent": "absent for certain"}
-_LEAST_MEDIAN_MOST = "(least / median / most)"
 
 
 def print_file(found: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
@@ -76,11 +70,7 @@ def _file_header(found: FileInspection) -> Iterator[tuple[str, str]]:
     yield "Size", f"{bytes_text(found.bytes)}, the footer {bytes_text(found.footer_bytes)} of it"
     other = "" if found.rows == found.footer_rows else f"; the footer claims {found.footer_rows:,}"
     yield "Rows", f"{found.rows:,}{other}"
-    sizes = ""
-    if found.row_group_rows is not None and found.row_group_bytes is not None:
-        spreads = f"{rows_spread_text(found.row_group_rows)}, {bytes_spread_text(found.row_group_bytes)}"
-        sizes = f", {spreads} {_LEAST_MEDIAN_MOST}"
-    yield "Row groups", f"{found.row_group_count:,}{sizes}"
+    yield "Row groups", f"{found.row_group_count:,} {sizes_text(found.row_group_rows, found.row_group_bytes)}"
     yield "Written by", printable(clipped(found.created_by, 200)) or "?"
     for entry in found.key_values[:_SHOWN]:
         value = printable(clipped(entry.value, _LONGEST_VALUE))
@@ -92,9 +82,9 @@ def _file_header(found: FileInspection) -> Iterator[tuple[str, str]]:
 def _table_header(found: TableInspection) -> Iterator[tuple[str, str]]:
     yield "Table", printable(found.path)
     yield "Files", f"{len(found.files):,}, {bytes_text(found.bytes)}"
-    yield "Rows", f"{found.rows:,} in {found.row_groups:,} row groups"
+    yield "Rows", f"{found.rows:,} in {counted(found.row_groups, 'row group')}"
     for writer in found.writers[:_SHOWN]:
-        yield "Written by", f"{printable(clipped(writer.created_by, 200)) or '?'} ({writer.files:,} files)"
+        yield "Written by", f"{printable(clipped(writer.created_by, 200)) or '?'} ({counted(writer.files, 'file')})"
     if len(found.writers) > _SHOWN:
         yield "", f"… and {len(found.writers) - _SHOWN:,} more; --json shows all"
     if found.partitions:
@@ -149,7 +139,7 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     ranked = sorted(probe.row_groups, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
     return section(
         f"Bloom filters asked for {asked}",
-        line(f"of {total:,} row groups: {summary}" if total else "there is no row group to ask"),
+        line(f"of {counted(total, 'row group')}: {summary}" if total else "there is no row group to ask"),
         cells(("file", "row group", "answer"), (_probe_line(fact, target) for fact in ranked), numbers=("row group",)),
         *more(total - len(ranked), "row groups", "--json shows all"),
     )

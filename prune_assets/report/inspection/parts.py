@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _LONGEST_NAME = 60
+_NAME_WIDTH = 30
 _LONGEST_LINE = 400
 
 
@@ -32,8 +34,11 @@ def grid(rows: Iterable[tuple[str, str]]) -> Table:
 def cells(titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:
     """Lay out rows of cells under titles; the columns of `numbers` end at their right."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
-        table.add_column(title, overflow="fold", justify="right" if title in numbers else "left")
+    rows = list(rows)
+    widest = max((cell_len(row[0]) for row in rows), default=0)
+    for i, title in enumerate(titles):
+        width = min(widest, _NAME_WIDTH) if i == 0 else None
+        table.add_column(title, overflow="fold", min_width=width, justify="right" if title in numbers else "left")
     for row in rows:
         table.add_row(*map(Text, row))
     return table

@@ -8,6 +8,8 @@ from parquet_core.inspection.facts import Hex
 from prune_assets.report.quantities import bytes_text, clipped, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parquet_core.inspection.facts import (
         BloomFacts,
         ColumnFacts,
@@ -61,6 +63,33 @@ def number_text(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
+def counted(count: int, what: str) -> str:
+    """Show a count with its noun.
+
+    >>> counted(1, "page"), counted(1234, "row group")
+    ('1 page', '1,234 row groups')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def nulls_text(nulls: int | None, nans: int | None) -> str:
+    """Show how many values are null, and how many NaN if some are.
+
+    >>> nulls_text(0, None), nulls_text(0, 2), nulls_text(None, 0)
+    ('0', '0, 2 NaN', '?')
+    """
+    return f"{number_text(nulls)}, {nans:,} NaN" if nans else number_text(nulls)
+
+
+def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
+    """Tell whether there is surely no value to bound: nulls and NaN alone.
+
+    >>> is_valueless(3, 3, None), is_valueless(3, 1, 2), is_valueless(3, None, None)
+    (True, True, False)
+    """
+    return nulls is not None and nulls + (0 if nans is None else nans) == values
+
+
 def coverage_text(part: int, whole: int) -> str:
     """Show in how many of the row groups something is.
 
@@ -72,14 +101,24 @@ def coverage_text(part: int, whole: int) -> str:
     return "all" if part == whole else f"{part:,} of {whole:,}"
 
 
-def rows_spread_text(spread: Spread) -> str:
-    """Show how the rows of row groups or pages differ."""
-    return f"{spread.min:,} / {spread.median:,} / {spread.max:,} rows"
+def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
+    """Show how many rows and bytes row groups or pages have: the same each, or least, median and most.
+
+    >>> from parquet_core.inspection.facts import Spread
+    >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
+    'of 5 rows, 10 B / 20 B / 900 B (least / median / most)'
+    """
+    if rows is None or sizes is None:
+        return ""
+    several = rows.min != rows.max or sizes.min != sizes.max
+    legend = " (least / median / most)" if several else ""
+    return f"of {_spread(rows, '{:,}'.format)} rows, {_spread(sizes, bytes_text)}{legend}"
 
 
-def bytes_spread_text(spread: Spread) -> str:
-    """Show how the bytes of row groups or pages differ."""
-    return " / ".join(bytes_text(size) for size in (spread.min, spread.median, spread.max))
+def _spread(spread: Spread, show: Callable[[int], str]) -> str:
+    if spread.min == spread.max:
+        return show(spread.min)
+    return " / ".join(map(show, (spread.min, spread.median, spread.max)))
 
 
 def type_text(column: ColumnFacts) -> str:
