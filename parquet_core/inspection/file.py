@@ -57,16 +57,17 @@ def read_row_groups(
     `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
     """
     footers, sizes = _footers(index), _group_bytes(index)
+    sortings = [_sorting_columns(footers, position) for position in positions.tolist()]
     chunks = read_chunks(index, columns, positions, footers, pages=pages)
     return (
         RowGroupFacts(
             index=position,
             rows=int(index.row_count[position]),
             compressed_bytes=int(sizes[position]),
-            sorting_columns=_sorting_columns(footers, position),
+            sorting_columns=sorting,
             chunks=tuple(of_column.chunk(i) for of_column in chunks),
         )
-        for i, position in enumerate(positions.tolist())
+        for i, (position, sorting) in enumerate(zip(positions.tolist(), sortings, strict=True))
     )
 
 
