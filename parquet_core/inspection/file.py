@@ -29,7 +29,8 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
     assert len(index.files) == 1, "an index of one file"
-    index.locations(index.columns if len(columns) == len(index.columns) else columns, np.arange(len(index)))
+    # Fetched together here, and asked for column by column below.
+    index.locations(columns, np.arange(len(index)))
     footers, (kind,) = _footers(index), index.kinds
     return FileInspection(
         path=index.files[0].path,

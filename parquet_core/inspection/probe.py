@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from parquet_core.bloom import Blocks
     from parquet_core.metadata_index import MetadataIndex
     from parquet_core.schema import LeafColumn
+    from parquet_core.statistics import Provenance
 
 _SHOWN = 10
-_OTHER_TYPE = "the file lacks the column or stores it as another type"
+_OTHER_TYPE = "the file lacks the column, stores it as another type, or has two of its name"
 
 
 def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafColumn:
@@ -49,7 +50,7 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
     """
     # That predicates do not prune on a column says nothing about the bytes in its filters.
     asked = replace(column, unsupported="")
-    if not can_hash(asked) or sum(other.name == column.name for other in index.columns) > 1:
+    if not can_hash(asked):
         kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
         raise WrongUse(f"--bloom: filters of {column.name} ({kind}) cannot be asked; choose another column")
     probes = probe_hashes(asked, parse_value(asked, text))
@@ -61,13 +62,19 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
-    alike = np.array([leaf_in_file(column, kind) is not None for kind in index.kinds], np.bool_)
+    alike = np.array([_has_alone(column, kind) for kind in index.kinds], np.bool_)
     of_column = alike[index.kind[index.file]]
     found: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
     for position, blocks in zip(positions.tolist(), index.bloom_filters(column, positions), strict=True):
         found[position] = blocks
     return found
+
+
+def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
+    # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+    names = sum(leaf.name == column.name for leaf in kind.columns)
+    return names == 1 and leaf_in_file(column, kind) is not None
 
 
 def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers

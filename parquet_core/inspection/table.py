@@ -57,21 +57,16 @@ def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
 def _differences(index: MetadataIndex) -> tuple[str, ...]:
     """Say how the schemas of files differ from the table's, and in how many files."""
     files = Counter(index.kind.tolist())
-    # Equal schemas are one object, and files that differ in what else they say share it.
-    schemas: dict[int, tuple[Sequence[LeafColumn], int]] = {}
-    for number, kind in enumerate(index.kinds):
-        _, count = schemas.get(id(kind.columns), ((), 0))
-        schemas[id(kind.columns)] = kind.columns, count + files[number]
+    forms = [_form(column) for column in index.columns]
     found: Counter[str] = Counter()
-    for columns, count in schemas.values():
-        for difference in _differences_of(columns, index.columns):
-            found[difference] += count
+    for number, kind in enumerate(index.kinds):
+        if [_form(column) for column in kind.columns] != forms:
+            for difference in _differences_of(kind.columns, index.columns):
+                found[difference] += files[number]
     return tuple(f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in found.items())
 
 
 def _differences_of(columns: Sequence[LeafColumn], table: Sequence[LeafColumn]) -> Iterator[str]:
-    if [_form(column) for column in columns] == [_form(column) for column in table]:
-        return
     by_path = {column.path: column for column in columns}
     for column in table:
         leaf = by_path.pop(column.path, None)

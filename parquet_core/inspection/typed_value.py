@@ -92,7 +92,8 @@ def _of_bytes(column: LeafColumn, text: str) -> pa.Array | None:
         data = bytes.fromhex(text.replace("-", ""))
     else:
         data = text.encode()
-    fits = column.physical is Physical.BYTE_ARRAY or len(data) == column.type_length
+    fixed = column.physical is Physical.FIXED_LEN_BYTE_ARRAY and len(data) == column.type_length
+    fits = column.physical is Physical.BYTE_ARRAY or fixed
     return pa.array([data], pa.binary()) if fits else None
 
 

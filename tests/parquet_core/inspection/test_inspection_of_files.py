@@ -311,6 +311,18 @@ def test_a_filter_of_another_type_is_not_asked(tmp_path):
     assert [fact.verdict for fact in probe.row_groups] == ["maybe", "unknown"]
 
 
+def test_filters_that_writers_may_have_mixed_up_are_not_asked(tmp_path):
+    path = tmp_path / "clash.parquet"
+    pq.write_table(
+        pa.table({"a.b": [1], "a": pa.array([{"b": 7}])}),
+        path,
+        bloom_filter_options={"a.b": {"ndv": 1, "fpp": 0.01}},
+    )
+    index = read_dataset(path)
+    probe = inspect_file(index, index.columns[:1], bloom="99").probe
+    assert [fact.verdict for fact in probe.row_groups] == ["unknown"]
+
+
 def test_a_file_without_rows_is_told(tmp_path):
     path = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)

@@ -25,6 +25,8 @@ TYPES = {
     "binary": (Physical.BYTE_ARRAY, pa.binary()),
     "fixed": (Physical.FIXED_LEN_BYTE_ARRAY, pa.binary(16)),
     "odd": (Physical.BYTE_ARRAY, None),
+    "odd_number": (Physical.INT32, None),
+    "half": (Physical.FIXED_LEN_BYTE_ARRAY, pa.float16()),
 }
 
 
@@ -57,6 +59,7 @@ def column(name):
         ("fixed", "0x" + "0a" * 16, b"\x0a" * 16),
         ("fixed", "00000000-0000-0000-0000-0000000000ff", b"\x00" * 15 + b"\xff"),
         ("odd", "x", b"x"),
+        ("half", "0.5", 0.5),
     ],
 )
 def test_a_text_is_read_as_the_type_says(name, text, value):
@@ -90,6 +93,9 @@ def test_a_text_is_read_as_the_type_says(name, text, value):
         ("binary", "\udcff"),
         ("fixed", "0x00"),
         ("fixed", "short"),
+        ("odd_number", ""),
+        ("odd_number", "1"),
+        ("half", "1e6"),
     ],
 )
 def test_what_cannot_be_a_value_is_told_in_one_line(name, text):
