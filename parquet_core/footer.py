@@ -323,7 +323,6 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
         raise MalformedFile(f"{file.path}: {error}") from None
 
 
-# The files of a table carry the same schema, byte for byte.
 @lru_cache(maxsize=256)
 def _provenance(kind: EncodedKind) -> Provenance:
     schema, pairs, created_by, orders = kind
@@ -337,6 +336,8 @@ def _provenance(kind: EncodedKind) -> Provenance:
     )
 
 
+# Files whose key-value metadata differ carry the same schema, byte for byte.
+@lru_cache(maxsize=64)
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
     columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
