@@ -26,7 +26,6 @@ from parquet_core.compact import (
     ENCODED,
     INTEGER,
     decode_list,
-    decode_table,
     decode_tables,
     member,
     places_of,
@@ -205,7 +204,8 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
     encoded, start, stop = _read_encoded([file], SIZE_HINT, traffic)
-    table = _rows(decode_table(encoded, start, stop, _FILE_META_DATA, place=lambda _: f"{file.path}: footer"), _WIDTH)
+    decoded, _ = decode_tables(encoded, start, stop, _FILE_META_DATA, 2, place=lambda _: f"{file.path}: footer")
+    table = _rows(decoded, _WIDTH)
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
     (kind,), _ = _encoded_kinds(encoded, table)
