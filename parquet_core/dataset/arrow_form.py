@@ -59,8 +59,11 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)
-        chosen: np.ndarray[Any, Any] = texts[numbers_from(array.indices.fill_null(len(texts) - 1))]
-        return chosen
+        chosen = numbers_from(array.indices)
+        if array.indices.null_count:
+            chosen = np.where(flags_from(array.indices.is_valid()), chosen, len(texts) - 1)
+        found: np.ndarray[Any, Any] = texts[chosen]
+        return found
     if pa.types.is_fixed_size_list(array.type):
         width = array.type.list_size
         numbers: np.ndarray[Any, Any] = numbers_from(array.flatten()).reshape(-1, width)
