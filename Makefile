@@ -50,6 +50,7 @@ format: $(READY)  ## rewrite the sources in the house format
 
 .PHONY: wheel
 wheel: $(READY)  ## build a wheel into dist/, its hot loop compiled where there is a compiler
+	@rm -rf build
 	@.ci/uv build --quiet --wheel --no-build-isolation --python $(PY)
 
 .PHONY: lock
