@@ -12,13 +12,14 @@ cdef class Kind:
     cdef readonly list offsets
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t width
+    cdef readonly Py_ssize_t least
     cdef readonly Kind of
 
 @cython.locals(i=Py_ssize_t)
 cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at) except -1
 
 @cython.locals(i=Py_ssize_t, count=cython.longlong, total=cython.longlong)
-cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at) except -1
+cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at, Py_ssize_t least) except -1
 
 @cython.locals(i=Py_ssize_t, cell=Py_ssize_t)
 cdef int _fill_lists(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at) except -1
@@ -43,7 +44,7 @@ cdef Py_ssize_t _member(bytes buffer, Py_ssize_t position, Kind kind, list slots
 cdef Py_ssize_t _list_header(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
 
 @cython.locals(count=cython.ulonglong, stop=Py_ssize_t)
-cdef cython.longlong _count(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
+cdef cython.longlong _count(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Py_ssize_t least) except -1
 
 cdef int _expect(Kind of, int wire, cython.longlong count, Py_ssize_t position) except -1
 

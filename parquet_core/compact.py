@@ -46,12 +46,15 @@ class Kind:
     `kinds` by field id, None for a field that is passed over, and the slot each goes into; `size` is the
     number of its slots. `of` is the kind of a list's elements. In a table it takes `width` numbers: one for
     a number or bool; where it begins and its length for everything else but a struct; for a struct where it
-    ends, then its fields, each at its `offsets`.
+    ends, then its fields, each at its `offsets`. `least`: the bytes that a list's element takes at least, which
+    bounds how much memory a list of this kind can ask for.
     """
 
-    __slots__ = ("code", "kinds", "of", "offsets", "size", "slots", "width", "wires")
+    __slots__ = ("code", "kinds", "least", "of", "offsets", "size", "slots", "width", "wires")
 
-    def __init__(self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None) -> None:
+    def __init__(
+        self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None, least: int = 1
+    ) -> None:
         last = max(fields, default=-1)
         numbers = {field: slot for slot, field in enumerate(fields)}
         self.code: int = code
@@ -60,6 +63,7 @@ class Kind:
         self.slots: list[int] = [numbers.get(field, 0) for field in range(last + 1)]
         self.size: int = len(fields)
         self.of: Kind | None = of
+        self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
         self.width: int = {_INTEGER_KIND: 1, _BOOLEAN_KIND: 1, _STRUCT_KIND: ends[-1]}.get(code, 2)
@@ -103,9 +107,17 @@ BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
 
 
-def struct(fields: dict[int, Kind]) -> Kind:
-    """Return the kind of a struct; the slots follow the order of the ids given."""
-    return Kind(_STRUCT_KIND, (_STRUCT,), fields)
+def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
+    """Return the kind of a struct; the slots follow the order of the ids given.
+
+    `least`: its bytes with all that the format requires, of which a field takes two and the end one.
+    """
+    return Kind(_STRUCT_KIND, (_STRUCT,), fields, None, least)
+
+
+def encoded_struct(*, least: int) -> Kind:
+    """Return the kind ENCODED of structs that take so many bytes at least."""
+    return Kind(_ENCODED_KIND, (_STRUCT,), {}, None, least)
 
 
 def member(fields: dict[int, Kind]) -> Kind:
@@ -182,7 +194,7 @@ def decode_lists(
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
     try:
-        total = _fill_counts(buffer, first, last, counts, at)
+        total = _fill_counts(buffer, first, last, counts, at, of.least)
         table = array("q", [MISSING]) * (of.width * total)
         _fill_lists(buffer, first, last, of, table, at)
     except (_BadBytes, IndexError) as bad:
@@ -197,13 +209,13 @@ def _fill_rows(buffer: bytes, starts: Table, stops: Table, spec: Kind, table: Ta
         _row(buffer, starts[i], stops[i], spec, table, i * spec.width, 0)
 
 
-def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table) -> int:
+def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table, least: int) -> int:
     total = 0
     for i in range(len(starts)):
         at[0] = i
         if stops[i] >= 0:
             _inside(buffer, starts[i], stops[i])
-            count = _count(buffer, starts[i], stops[i])
+            count = _count(buffer, starts[i], stops[i], least)
             counts[i] = count
             total += count
     return total
@@ -215,7 +227,7 @@ def _fill_lists(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Tab
         at[0] = i
         if stops[i] >= 0:
             _rows(buffer, starts[i], stops[i], of, table, cell)
-            cell += of.width * _count(buffer, starts[i], stops[i])
+            cell += of.width * _count(buffer, starts[i], stops[i], of.least)
 
 
 def _inside(buffer: bytes, start: int, stop: int) -> None:
@@ -362,15 +374,14 @@ def _list_header(data: bytes, position: int, size: int) -> int:
     return _after(data, position + 1, size) if data[position] >= 0xF0 else position + 1
 
 
-def _count(data: bytes, position: int, size: int) -> int:
-    """Return the number of elements that the header of the list at `position` claims."""
+def _count(data: bytes, position: int, size: int, least: int) -> int:
+    """Return the number of elements, of `least` bytes or more, that the header of the list at `position` claims."""
     stop = _list_header(data, position, size)
     count = data[position] >> 4
     if count == 15:
         count = _varint(data, position + 1, stop)
-    if count > size - stop:
-        # Every element takes a byte at least.
-        raise _BadBytes(f"a list of {count} elements where {size - stop} bytes are left", stop)
+    if count > (size - stop) // least:
+        raise _BadBytes(f"a list of {count} elements, {least} bytes each or more, where {size - stop} are left", stop)
     return count
 
 
@@ -382,7 +393,7 @@ def _expect(of: Kind | None, wire: int, count: int, position: int) -> None:
 def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], depth: int) -> int:
     data = buffer
     size = len(buffer)
-    count = _count(data, position, size)
+    count = _count(data, position, size, 1 if of is None else of.least)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     _expect(of, wire, count, position)
@@ -493,7 +504,7 @@ def _cell(data: bytes, position: int, size: int, kind: Kind, wire: int, table: T
 
 
 def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: int) -> int:
-    count = _count(data, position, size)
+    count = _count(data, position, size, of.least)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     _expect(of, wire, count, position)
@@ -560,7 +571,7 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
 
 
 def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
-    count = _count(data, position, size)
+    count = _count(data, position, size, 1)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:

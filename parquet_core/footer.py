@@ -28,6 +28,7 @@ from parquet_core.compact import (
     decode_list,
     decode_lists,
     decode_table,
+    encoded_struct,
     list_of,
     member,
     struct,
@@ -76,12 +77,14 @@ _SCHEMA_ELEMENT = struct(
         7: INTEGER,  # scale
         8: INTEGER,  # precision
         10: _LOGICAL_TYPE,
-    }
+    },
+    least=3,  # name
 )
-_KEY_VALUE = struct({1: BINARY, 2: BINARY})
+_KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
-_SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN})
-_ROW_GROUP = struct({1: list_of(ENCODED), 3: INTEGER, 4: ENCODED})
+_SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
+_COLUMN_CHUNK = encoded_struct(least=3)  # file_offset
+_ROW_GROUP = struct({1: list_of(_COLUMN_CHUNK), 3: INTEGER, 4: ENCODED}, least=7)  # columns, total_byte_size, num_rows
 _FILE_META_DATA = struct(
     {
         2: ENCODED,  # schema
@@ -268,7 +271,7 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     at = _ROW_GROUP.offset
     chunk_lists, list_length, row_count = groups[:, at(1)], groups[:, at(1) + 1], groups[:, at(3)].copy()
     chunk_counts, chunks = _decoded_lists(
-        encoded, chunk_lists, np.where(list_length < 0, -1, chunk_lists + list_length), ENCODED, group_place
+        encoded, chunk_lists, np.where(list_length < 0, -1, chunk_lists + list_length), _COLUMN_CHUNK, group_place
     )
     for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
         place = group_place(int(i))
@@ -324,8 +327,8 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
     """Decode what a footer says beside its row groups; `file` is named where that is damaged."""
     try:
         return _provenance(kind)
-    except MalformedFile as error:
-        raise MalformedFile(f"{file.path}: {error}") from None
+    except (MalformedFile, UnsupportedFeature) as error:
+        raise type(error)(f"{file.path}: {error}") from None
 
 
 # The files of a table carry the same schema, byte for byte.
@@ -344,7 +347,7 @@ def _provenance(kind: EncodedKind) -> Provenance:
 
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
-    columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
+    columns = leaf_columns(map(_schema_element, elements), place="schema")
     return without_spark_comparisons(columns, spark_schema)
 
 

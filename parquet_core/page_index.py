@@ -39,7 +39,7 @@ _COLUMN_INDEX = struct(
         8: list_of(INTEGER),  # nan_counts
     }
 )
-_PAGE_LOCATION = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # offset, compressed_page_size, first_row_index
+_PAGE_LOCATION = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # offset, compressed_page_size, first_row_index
 _OFFSET_INDEX = struct({1: list_of(_PAGE_LOCATION)})
 
 _MOST_PAGE_BYTES = (1 << 31) - 1
