@@ -31,7 +31,7 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 
 .PHONY: fuzz
 fuzz: $(READY)  ## damage real metadata 200,000 times; only errors and honest answers may come of it (ARGS="--seed 2")
-	@PYTHONPATH=. $(PY) tests/fuzz $(ARGS)
+	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
 
 .PHONY: bench
 bench: $(READY)  ## measure against peers, side by side

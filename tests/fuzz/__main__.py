@@ -28,7 +28,9 @@ def main(count: int, seconds: float, seed: int, first: int, jobs: int, keep: Pat
         counts = (f"{number:,}" for number in (tally.cases, tally.errors, tally.answers))
         table.add_row(name, *counts, f"{1000 * tally.slowest:.0f} ms", f"{tally.ratio:.0f} x input")
     console.print(table)
-    console.print(f"Allowed: 1 s; {RATIO} x the input and {FREE_BYTES >> 10} KiB. A ratio counts {SMALL >> 10} KiB of input at least.")
+    console.print(
+        f"Allowed: 1 s; {RATIO} x the input and {FREE_BYTES >> 10} KiB. A ratio counts {SMALL >> 10} KiB of input at least."
+    )
     for violation in result.violations:
         what = f"case {violation.number}, {violation.target}: {violation.what}"
         console.print(f"error: {what}; {violation.keep(keep)} holds its bytes", style="red", markup=False)

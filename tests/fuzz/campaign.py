@@ -177,7 +177,9 @@ def run(*, seed, count, seconds, jobs=1, first=0):
     start = time.monotonic()
     result = Result()
     with tempfile.TemporaryDirectory() as name:
-        workers = [_Worker(Path(name) / str(job), seed, first + job, jobs, first + count, seconds) for job in range(jobs)]
+        workers = [
+            _Worker(Path(name) / str(job), seed, first + job, jobs, first + count, seconds) for job in range(jobs)
+        ]
         while any(worker.is_running() for worker in workers):
             time.sleep(0.1)
         for worker in workers:
@@ -195,7 +197,7 @@ class _Worker:
         self.progress.write_bytes(b"\xff" * 8)
         self.number, self.since, self.hangs = self._now(), time.monotonic(), False
         arguments = [seed, first, step, count, seconds, self.progress, self.output]
-        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(Path(__file__)), *map(str, arguments)],
             env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},

@@ -66,7 +66,9 @@ def tables():
         return dt.date(1970, 1, 1) + dt.timedelta(chance.randint(-90_000, 90_000))
 
     numbers = {f"i{bits}": column(lambda: chance.randint(-99, 99), getattr(pa, f"int{bits}")()) for bits in (8, 32, 64)}
-    yield numbers | {f"u{bits}": column(lambda: chance.randint(0, 99), getattr(pa, f"uint{bits}")()) for bits in (16, 64)}
+    yield numbers | {
+        f"u{bits}": column(lambda: chance.randint(0, 99), getattr(pa, f"uint{bits}")()) for bits in (16, 64)
+    }
     yield {
         "flag": column(lambda: chance.random() < 0.5, pa.bool_()),
         "f16": column(lambda: np.float16(chance.gauss(0, 1)), pa.float16()),

@@ -134,7 +134,9 @@ def set_value(chance, _, place):
         number = chance.choice([*NUMBERS_TO_TRY, *near])
         place[2] = number if -(2**63) <= number < 2**63 else 0
     elif wire == BINARY:
-        text = chance.choice([b"", b"\0", b"\n", b"\xff" * 9, value[:-1], value + b"\0", value[::-1], bytes(len(value))])
+        text = chance.choice(
+            [b"", b"\0", b"\n", b"\xff" * 9, value[:-1], value + b"\0", value[::-1], bytes(len(value))]
+        )
         place[2] = text
     elif wire in LISTS:
         place[2] = (value[0], _changed(chance, *value))
@@ -150,7 +152,14 @@ def _changed(chance, wire, values):
         return [*values[:i], chance.choice([b"", b"\xff" * 8, values[j], values[i][::-1]]), *values[i + 1 :]]
     if wire in {TRUE, FALSE} and chance.random() < 0.7:
         return [*values[:i], chance.choice([0, 1, 2, 255]), *values[i + 1 :]]
-    changes = [values[:i], values[:-1], [*values, values[i]], [*values[:i], values[j], *values[i + 1 :]], values * chance.choice([3, 3, 3, 100]), []]
+    changes = [
+        values[:i],
+        values[:-1],
+        [*values, values[i]],
+        [*values[:i], values[j], *values[i + 1 :]],
+        values * chance.choice([3, 3, 3, 100]),
+        [],
+    ]
     return chance.choice(changes)
 
 

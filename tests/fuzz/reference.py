@@ -71,12 +71,17 @@ def _sorted_by(group):
 def _check_chunk(chunk, found, *where):
     meta = get(chunk, 3, STRUCT)
     must(found is not None, *where, "a chunk is missing")
-    must(found.encrypted == (meta is None or any(f == 8 and w in {9, 10, 12} for f, w, _ in chunk)), *where, "encrypted")
+    must(
+        found.encrypted == (meta is None or any(f == 8 and w in {9, 10, 12} for f, w, _ in chunk)), *where, "encrypted"
+    )
     if meta is None:
         return
     claimed = (found.num_values, found.compressed_bytes, found.data_page_offset)
     must(claimed == tuple(get(meta, field, *NUMBERS) for field in (5, 7, 9)), *where, claimed)
-    for known, value in ((found.codec, get(meta, 4, *NUMBERS)), (found.dictionary_page_offset, get(meta, 11, *NUMBERS))):
+    for known, value in (
+        (found.codec, get(meta, 4, *NUMBERS)),
+        (found.dictionary_page_offset, get(meta, 11, *NUMBERS)),
+    ):
         must(known in {None, value}, *where, known, value)
     for place, holder, fields in (
         (found.column_index, chunk, (6, 7)),
