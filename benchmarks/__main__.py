@@ -3,48 +3,77 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.many_files import FILES, many_files
+from benchmarks.many_files import many_files
+from benchmarks.wide_file import wide_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PAIRS = 11
 SIDES = Path(__file__).with_name("sides")
+CACHE = Path(".bench") / "cache"
 
-# What is compared: name, our side, the peer's side, and the ratio that is asked for.
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides on the same files. `bar`: the ratio asked for, ours to the peer's."""
+
+    name: str
+    ours: str
+    peer: str
+    bar: float | None
+    files: Callable[[], Path] = many_files
+
+
 COMPARISONS = [
-    ("footers and page indexes of 2 columns, pyarrow splits by row group", "page_indexes", "pyarrow_split", 0.6),
-    ("footers alone, pyarrow reads the same footers", "footers", "pyarrow_footers", None),
+    Comparison(
+        "footers + page indexes of 2 columns | pyarrow splits by row group", "page_indexes", "pyarrow_split", 0.6
+    ),
+    Comparison("the same | DataFusion, first query", "page_indexes", "datafusion_query", 0.2),
+    Comparison("the same from disk | pyarrow splits by row group", "from_disk", "pyarrow_split", 0.2),
+    Comparison("footers + bounds of 2 columns | pyarrow", "footers", "pyarrow_footers", None),
+    Comparison("2,000 columns x 50 row groups, two columns | pyarrow", "wide", "pyarrow_wide", 0.5, wide_file),
+    Comparison("1,000 footers walked, as Python | compiled", "walk_as_python", "walk", 60.0),
 ]
 
 
-def seconds(side: str, directory: Path) -> float:
-    """Run one side once and return the seconds that it measured, imports and warm-up left out."""
-    command = [sys.executable, str(SIDES / f"{side}.py"), str(directory)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout)["seconds"])
+def measured(side: str, path: Path) -> dict[str, float]:
+    """Run one side once and return what it measured, imports left out; the first run fills the cache on disk."""
+    command = [sys.executable, str(SIDES / f"{side}.py"), str(path)]
+    environment = {**os.environ, "PRUNE_CACHE_DIR": str(CACHE.absolute())}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return {name: float(value) for name, value in json.loads(done.stdout).items()}
 
 
 def main() -> None:
     """Print medians and the median ratio of interleaved pairs, with its 95 % interval."""
-    directory = many_files()
-    table = Table(
-        "comparison", "ours", "peer", "ratio", "95 % interval", "bar", title=f"{FILES:,} files, {PAIRS} pairs"
-    )
-    for name, ours, peer, bar in COMPARISONS:
-        pairs = [(seconds(ours, directory), seconds(peer, directory)) for _ in range(PAIRS)]
+    table = Table("ours | peer", "ours", "peer", "ratio", "95 % interval", "bar", title=f"{PAIRS} pairs each")
+    for comparison in COMPARISONS:
+        path = comparison.files()
+        measured(comparison.ours, path)
+        pairs = [
+            (measured(comparison.ours, path)["seconds"], measured(comparison.peer, path)["seconds"])
+            for _ in range(PAIRS)
+        ]
         ratios = sorted(a / b for a, b in pairs)
         mine, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
         # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
-        interval = f"{ratios[1]:.2f} to {ratios[-2]:.2f}"
-        asked = "" if bar is None else f"{bar:.2f}"
-        table.add_row(name, f"{mine:.3f} s", f"{theirs:.3f} s", f"{statistics.median(ratios):.2f}", interval, asked)
-    Console().print(table)
+        interval = f"{ratios[1]:.3f} to {ratios[-2]:.3f}"
+        asked = "" if comparison.bar is None else f"{comparison.bar:g}"
+        ratio = f"{statistics.median(ratios):.3f}"
+        table.add_row(comparison.name, f"{mine * 1e3:.1f} ms", f"{theirs * 1e3:.1f} ms", ratio, interval, asked)
+    Console(width=130).print(table)
 
 
 if __name__ == "__main__":

@@ -31,3 +31,39 @@ def from_numpy(
 
 def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def flags_from(array: pa.Array) -> NDArray[np.bool_]:
+    """Return bools as numpy has them; null counts as False. `to_numpy` would load pandas, where it is installed.
+
+    >>> flags_from(pa.array([True, None, False])).tolist()
+    [True, False, False]
+    """
+    validity, data = array.buffers()
+    flags = _unpacked(data, array)
+    return flags if array.null_count == 0 else flags & _unpacked(validity, array)
+
+
+def numbers_from(array: pa.Array) -> NDArray[Any]:
+    """Return numbers, or the numbers that dates and times are, as numpy has them; null counts as anything.
+
+    >>> numbers_from(pa.array([1, 2, 3], pa.int16())[1:]).tolist()
+    [2, 3]
+    """
+    width = array.type.bit_width // 8
+    kind = array.type
+    code = "f" if pa.types.is_floating(kind) else "u" if pa.types.is_unsigned_integer(kind) else "i"
+    data = array.buffers()[1]
+    return (
+        np.frombuffer(data, f"<{code}{width}", len(array), array.offset * width)
+        if len(array)
+        else np.zeros(0, f"<{code}{width}")
+    )
+
+
+def _unpacked(bits: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:
+    if len(array) == 0:
+        return np.zeros(0, np.bool_)
+    stop = array.offset + len(array)
+    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8, (stop + 7) // 8), count=stop, bitorder="little")
+    return unpacked[array.offset :].view(np.bool_)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,14 +59,13 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)
-        chosen: np.ndarray[Any, Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()]
+        chosen: np.ndarray[Any, Any] = texts[numbers_from(array.indices.fill_null(len(texts) - 1))]
         return chosen
     if pa.types.is_fixed_size_list(array.type):
         width = array.type.list_size
-        numbers: np.ndarray[Any, Any] = array.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
+        numbers: np.ndarray[Any, Any] = numbers_from(array.flatten()).reshape(-1, width)
         return numbers
-    plain: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
-    return plain
+    return flags_from(array) if pa.types.is_boolean(array.type) else numbers_from(array)
 
 
 def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:

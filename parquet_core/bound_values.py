@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.bounds import bounds_type
 from parquet_core.schema import Physical, SortOrder
 
@@ -57,12 +57,12 @@ def with_validity(values: pa.Array, valid: Flags) -> pa.Array:
 
 def flags_of(values: pa.Array) -> Flags:
     """Tell where a value stands."""
-    return pc.is_valid(values).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]  # booleans
+    return flags_from(pc.is_valid(values))
 
 
 def certain(answer: pa.Array) -> Flags:
     """Turn a comparison into flags: what compares with an unknown value is not certain."""
-    return pc.fill_null(answer, fill_value=False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return flags_from(answer)
 
 
 def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:

@@ -2,7 +2,8 @@
 import cython
 
 cdef int _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID
-cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND
+cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND, _ROWS_KIND, _PLACES_KIND
+cdef list _NO_SINKS
 
 cdef class Kind:
     cdef readonly int code
@@ -14,9 +15,10 @@ cdef class Kind:
     cdef readonly Py_ssize_t width
     cdef readonly Py_ssize_t least
     cdef readonly Kind of
+    cdef readonly Py_ssize_t sink
 
 @cython.locals(i=Py_ssize_t)
-cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at) except -1
+cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at, list sinks) except -1
 
 @cython.locals(i=Py_ssize_t, count=cython.longlong, total=cython.longlong)
 cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at, Py_ssize_t least) except -1
@@ -52,10 +54,13 @@ cdef int _expect(Kind of, int wire, cython.longlong count, Py_ssize_t position) 
 cdef Py_ssize_t _list(bytes buffer, Py_ssize_t position, Kind of, list values, int depth) except -1
 
 @cython.locals(kinds=list, offsets=list, known=Py_ssize_t, kind=Kind, field=cython.longlong, header=cython.int, wire=cython.int, stop=Py_ssize_t, cell=Py_ssize_t)
-cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind spec, cython.longlong[::1] table, Py_ssize_t base, int depth) except -1
+cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind spec, cython.longlong[::1] table, Py_ssize_t base, int depth, list sinks) except -1
 
 @cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
-cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth) except -1
+cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
+
+@cython.locals(of=Kind, count=cython.longlong, wire=cython.int)
+cdef Py_ssize_t _sunk(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
 @cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)
 cdef Py_ssize_t _rows(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind of, cython.longlong[::1] table, Py_ssize_t cell) except -1

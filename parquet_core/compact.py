@@ -46,14 +46,21 @@ class Kind:
     `kinds` by field id, None for a field that is passed over, and the slot each goes into; `size` is the
     number of its slots. `of` is the kind of a list's elements. In a table it takes `width` numbers: one for
     a number or bool; where it begins and its length for everything else but a struct; for a struct where it
-    ends, then its fields, each at its `offsets`. `least`: the bytes that a list's element takes at least, which
-    bounds how much memory a list of this kind can ask for.
+    ends, then its fields, each at its `offsets`. A list with a `sink` puts its elements there, and takes the
+    number of the first of them and how many they are. `least`: the bytes that an element of a list takes at
+    least, which bounds what memory a list of this kind can ask for.
     """
 
-    __slots__ = ("code", "kinds", "least", "of", "offsets", "size", "slots", "width", "wires")
+    __slots__ = ("code", "kinds", "least", "of", "offsets", "sink", "size", "slots", "width", "wires")
 
     def __init__(
-        self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None, least: int = 1
+        self,
+        code: int,
+        wires: Iterable[int],
+        fields: Mapping[int, Kind],
+        of: Kind | None = None,
+        sink: int = -1,
+        least: int = 1,
     ) -> None:
         last = max(fields, default=-1)
         numbers = {field: slot for slot, field in enumerate(fields)}
@@ -63,6 +70,7 @@ class Kind:
         self.slots: list[int] = [numbers.get(field, 0) for field in range(last + 1)]
         self.size: int = len(fields)
         self.of: Kind | None = of
+        self.sink: int = sink
         self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
@@ -99,6 +107,8 @@ _STRUCT_KIND: Final = 3
 _LIST_KIND: Final = 4
 _MEMBER_KIND: Final = 5
 _ENCODED_KIND: Final = 6
+_ROWS_KIND: Final = 7
+_PLACES_KIND: Final = 8
 
 INTEGER = Kind(_INTEGER_KIND, (_BYTE, 4, 5, _I64), {})
 BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
@@ -112,12 +122,12 @@ def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
 
     `least`: its bytes with all that the format requires, of which a field takes two and the end one.
     """
-    return Kind(_STRUCT_KIND, (_STRUCT,), fields, None, least)
+    return Kind(_STRUCT_KIND, (_STRUCT,), fields, least=least)
 
 
 def encoded_struct(*, least: int) -> Kind:
     """Return the kind ENCODED of structs that take so many bytes at least."""
-    return Kind(_ENCODED_KIND, (_STRUCT,), {}, None, least)
+    return Kind(_ENCODED_KIND, (_STRUCT,), {}, least=least)
 
 
 def member(fields: dict[int, Kind]) -> Kind:
@@ -130,7 +140,20 @@ def list_of(kind: Kind) -> Kind:
     return Kind(_LIST_KIND, (_LIST, _SET), {}, kind)
 
 
+def rows_of(kind: Kind, sink: int) -> Kind:
+    """Return the kind of a list of structs whose rows go into a table of their own."""
+    return Kind(_ROWS_KIND, (_LIST, _SET), {}, kind, sink)
+
+
+def places_of(kind: Kind, sink: int) -> Kind:
+    """Return the kind of a list of which a table gets the place where each element begins, and the last one ends."""
+    return Kind(_PLACES_KIND, (_LIST, _SET), {}, kind, sink)
+
+
 EMPTY = struct({})
+
+
+_NO_SINKS: Final[list[Table]] = []
 
 
 class _BadBytes(Exception):
@@ -175,13 +198,21 @@ def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, 
 
     Raises MalformedFile for the first that is damaged or goes beyond its range; `place` names it by its number.
     """
+    return decode_tables(buffer, starts, stops, spec, 0, place=place)[0]
+
+
+def decode_tables(
+    buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, sinks: int, *, place: Callable[[int], str]
+) -> tuple[Table, list[Table]]:
+    """Do as `decode_table`, in one pass with the lists that have one of the sinks; returns what these got as well."""
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     table = array("q", [MISSING]) * (spec.width * len(first))
+    filled = [array("q") for _ in range(sinks)]
     try:
-        _fill_rows(buffer, first, last, spec, table, at)
+        _fill_rows(buffer, first, last, spec, table, at, filled)
     except (_BadBytes, IndexError) as bad:
         raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
-    return table
+    return table, filled
 
 
 def decode_lists(
@@ -202,11 +233,13 @@ def decode_lists(
     return counts, table
 
 
-def _fill_rows(buffer: bytes, starts: Table, stops: Table, spec: Kind, table: Table, at: Table) -> None:
+def _fill_rows(
+    buffer: bytes, starts: Table, stops: Table, spec: Kind, table: Table, at: Table, sinks: list[Table]
+) -> None:
     for i in range(len(starts)):
         at[0] = i
         _inside(buffer, starts[i], stops[i])
-        _row(buffer, starts[i], stops[i], spec, table, i * spec.width, 0)
+        _row(buffer, starts[i], stops[i], spec, table, i * spec.width, 0, sinks)
 
 
 def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table, least: int) -> int:
@@ -441,7 +474,9 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
 # Structs and lists as rows of a table.
 
 
-def _row(data: bytes, position: int, size: int, spec: Kind, table: Table, base: int, depth: int) -> int:
+def _row(
+    data: bytes, position: int, size: int, spec: Kind, table: Table, base: int, depth: int, sinks: list[Table]
+) -> int:
     if depth > MAX_DEPTH:
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
     kinds = spec.kinds
@@ -472,10 +507,20 @@ def _row(data: bytes, position: int, size: int, spec: Kind, table: Table, base: 
         if kind.code == _BOOLEAN_KIND:
             table[cell] = wire == _TRUE
         else:
-            position = _cell(data, position, size, kind, wire, table, cell, depth)
+            position = _cell(data, position, size, kind, wire, table, cell, depth, sinks)
 
 
-def _cell(data: bytes, position: int, size: int, kind: Kind, wire: int, table: Table, cell: int, depth: int) -> int:
+def _cell(
+    data: bytes,
+    position: int,
+    size: int,
+    kind: Kind,
+    wire: int,
+    table: Table,
+    cell: int,
+    depth: int,
+    sinks: list[Table],
+) -> int:
     code = kind.code
     if code == _INTEGER_KIND and wire != _BYTE:
         stop = _after(data, position, size)
@@ -491,16 +536,45 @@ def _cell(data: bytes, position: int, size: int, kind: Kind, wire: int, table: T
         # A field that is given twice counts as given last, with nothing left of what came before.
         for column in range(kind.width):
             table[cell + column] = MISSING
-        return _row(data, position, size, kind, table, cell, depth + 1)
+        return _row(data, position, size, kind, table, cell, depth + 1, sinks)
     if code == _INTEGER_KIND:
         stop = _end(position, size, 1)
         byte = data[position]
         table[cell] = byte - 256 if byte >= 0x80 else byte
         return stop
+    if code in {_ROWS_KIND, _PLACES_KIND}:
+        return _sunk(data, position, size, kind, table, cell, depth, sinks)
     stop = _skip(data, position, size, wire, depth)
     table[cell] = position
     table[cell + 1] = stop - position
     return stop
+
+
+def _sunk(
+    data: bytes, position: int, size: int, kind: Kind, table: Table, cell: int, depth: int, sinks: list[Table]
+) -> int:
+    of = kind.of
+    count = _count(data, position, size, 1 if of is None else of.least)
+    wire = data[position] & 0x0F
+    position = _list_header(data, position, size)
+    _expect(of, wire, count, position)
+    if of is None:
+        return position
+    sink = sinks[kind.sink]
+    table[cell + 1] = count
+    if kind.code == _PLACES_KIND:
+        table[cell] = len(sink)
+        for _ in range(count):
+            sink.append(position)
+            position = _skip(data, position, size, wire, depth)
+        sink.append(position)
+        return position
+    table[cell] = len(sink) // of.width
+    for _ in range(count):
+        row = array("q", [MISSING]) * of.width
+        position = _row(data, position, size, of, row, 0, depth + 1, sinks)
+        sink.extend(row)
+    return position
 
 
 def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: int) -> int:
@@ -511,13 +585,13 @@ def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: i
     width = of.width
     for _ in range(count):
         if of.code == _STRUCT_KIND:
-            position = _row(data, position, size, of, table, cell, 0)
+            position = _row(data, position, size, of, table, cell, 0, _NO_SINKS)
         elif of.code == _BOOLEAN_KIND:
             stop = _end(position, size, 1)
             table[cell] = data[position] == _TRUE
             position = stop
         else:
-            position = _cell(data, position, size, of, wire, table, cell, 0)
+            position = _cell(data, position, size, of, wire, table, cell, 0, _NO_SINKS)
         cell += width
     return position
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.bound_values import flags_of
 from parquet_core.bounds import Bounds
 from parquet_core.ranks import ranks
@@ -25,7 +25,7 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
     A bound is known when every page that may hold a value has it, a count when every page has it. A
     container without pages is unknown, with 0 rows. Whether a folded bound occurs is unknown.
     """
-    nulls, nans = (pc.fill_null(counts, 0).to_numpy() for counts in (pages.null_count, pages.nan_count))
+    nulls, nans = (numbers_from(pc.fill_null(counts, 0)) for counts in (pages.null_count, pages.nan_count))
     valueless = nulls + nans == pages.row_count
     starts = np.flatnonzero(np.diff(container, prepend=-1) != 0)
     return Bounds(
@@ -65,7 +65,7 @@ def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int6
     unknown = np.ones(containers, np.bool_)
     unknown[container[starts]] = False
     unknown[container[~flags_of(counts)]] = True
-    sums = _spread(pc.fill_null(counts, 0).to_numpy(), starts, container, containers)
+    sums = _spread(numbers_from(pc.fill_null(counts, 0)), starts, container, containers)
     return from_numpy(sums, valid=~unknown)
 
 

@@ -26,25 +26,26 @@ from parquet_core.compact import (
     ENCODED,
     INTEGER,
     decode_list,
-    decode_lists,
-    decode_table,
+    decode_tables,
     encoded_struct,
-    list_of,
     member,
+    places_of,
+    rows_of,
     struct,
 )
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.ragged import spans
 from parquet_core.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 from parquet_core.storage import DataFile, Traffic, read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.compact import Kind, Slots, Table
+    from parquet_core.compact import Slots, Table
     from parquet_core.predicate import Path
 
     Numbers = NDArray[np.int64]
@@ -84,12 +85,14 @@ _KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
 _COLUMN_CHUNK = encoded_struct(least=3)  # file_offset
-_ROW_GROUP = struct({1: list_of(_COLUMN_CHUNK), 3: INTEGER, 4: ENCODED}, least=7)  # columns, total_byte_size, num_rows
+_GROUPS, _CHUNKS = 0, 1
+# columns, total_byte_size, num_rows
+_ROW_GROUP = struct({1: places_of(_COLUMN_CHUNK, _CHUNKS), 3: INTEGER, 4: ENCODED}, least=7)
 _FILE_META_DATA = struct(
     {
         2: ENCODED,  # schema
         3: INTEGER,  # num_rows
-        4: list_of(_ROW_GROUP),
+        4: rows_of(_ROW_GROUP, _GROUPS),
         5: ENCODED,  # key_value_metadata
         6: BINARY,  # created_by
         7: ENCODED,  # column_orders
@@ -205,7 +208,8 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
     encoded, start, stop = _read_encoded([file], SIZE_HINT, traffic)
-    table = _rows(decode_table(encoded, start, stop, _FILE_META_DATA, place=lambda _: f"{file.path}: footer"), _WIDTH)
+    decoded, _ = decode_tables(encoded, start, stop, _FILE_META_DATA, 2, place=lambda _: f"{file.path}: footer")
+    table = _rows(decoded, _WIDTH)
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
     (kind,), _ = _encoded_kinds(encoded, table)
@@ -252,15 +256,16 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
     def file_place(i: int) -> str:
         return f"{files[i].path}: footer"
 
-    table = _rows(decode_table(encoded, starts, stops, _FILE_META_DATA, place=file_place), _WIDTH)
+    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=file_place)
+    table, groups, begins = _rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64)
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
         raise MalformedFile(f"{files[int(i)].path}: the footer lacks schema, num_rows or row groups; it is damaged")
     encoded_kinds, kind = _encoded_kinds(encoded, table)
     kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
-    first, stop = table[:, at(4)], table[:, at(4)] + table[:, at(4) + 1]
-    counts, groups = _decoded_lists(encoded, first, stop, _ROW_GROUP, file_place)
+    counts = table[:, at(4) + 1]
+    groups = groups[spans(table[:, at(4)], counts)]
     file = np.repeat(np.arange(len(files)), counts)
     ordinal = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
     leaves = np.array([len(provenance.columns) for provenance in kinds], np.int64)[kind[file]]
@@ -269,10 +274,8 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         return f"{files[file[i]].path}: row group {ordinal[i]}"
 
     at = _ROW_GROUP.offset
-    chunk_lists, list_length, row_count = groups[:, at(1)], groups[:, at(1) + 1], groups[:, at(3)].copy()
-    chunk_counts, chunks = _decoded_lists(
-        encoded, chunk_lists, np.where(list_length < 0, -1, chunk_lists + list_length), _COLUMN_CHUNK, group_place
-    )
+    row_count, chunk_counts = groups[:, at(3)].copy(), np.maximum(groups[:, at(1) + 1], 0)
+    chunk = spans(groups[:, at(1)], chunk_counts)
     for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
         place = group_place(int(i))
         raise MalformedFile(f"{place}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
@@ -290,21 +293,14 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         row_count=row_count,
         sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
-        chunk_start=chunks[:, 0].copy(),
-        chunk_stop=chunks[:, 0] + chunks[:, 1],
+        chunk_start=begins[chunk],
+        chunk_stop=begins[chunk + 1],
         encoded=encoded,
     )
 
 
 def _rows(table: Table, width: int) -> Numbers:
     return np.frombuffer(table, np.int64).reshape(-1, width)
-
-
-def _decoded_lists(
-    encoded: bytes, starts: Numbers, stops: Numbers, of: Kind, place: Callable[[int], str]
-) -> tuple[Numbers, Numbers]:
-    counts, rows = decode_lists(encoded, starts, stops, of, place=place)
-    return np.maximum(np.frombuffer(counts, np.int64), 0), _rows(rows, of.width)
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
@@ -331,7 +327,6 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
         raise type(error)(f"{file.path}: {error}") from None
 
 
-# The files of a table carry the same schema, byte for byte.
 @lru_cache(maxsize=256)
 def _provenance(kind: EncodedKind) -> Provenance:
     schema, pairs, created_by, orders = kind
@@ -345,6 +340,8 @@ def _provenance(kind: EncodedKind) -> Provenance:
     )
 
 
+# Files whose key-value metadata differ carry the same schema, byte for byte.
+@lru_cache(maxsize=64)
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
     columns = leaf_columns(map(_schema_element, elements), place="schema")

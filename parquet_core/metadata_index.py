@@ -6,16 +6,19 @@ are asked for. What was read is kept, in memory and, with a cache, on disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 
 from parquet_core.arrow_form import from_batch, numbers_at
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
+from parquet_core.bound_values import flags_of
 from parquet_core.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
 from parquet_core.column_chunk import ColumnChunks, absent_chunks, concat_chunks
 from parquet_core.errors import StorageFailure
+from parquet_core.fold_pages import fold_pages
 from parquet_core.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.page_index import (
     IndexBytes,
@@ -25,7 +28,7 @@ from parquet_core.page_index import (
     decode_offset_indexes,
 )
 from parquet_core.ragged import distinct
-from parquet_core.statistics import is_rebased, trust
+from parquet_core.statistics import is_rebased, leaf_in_file, trust
 from parquet_core.storage import read_range
 from parquet_core.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.trusted_bounds import trusted_bounds
@@ -121,6 +124,22 @@ class MetadataIndex:
         self._load(column)
         return self._bounds[column.path]
 
+    def bounds_with_pages(self, column: LeafColumn) -> Bounds:
+        """Return the same, with the bounds of a row group's pages where it has none of its own.
+
+        parquet-java drops the statistics of long strings, and keeps their column index. Reads what page indexes
+        it needs.
+        """
+        own = self.bounds(column)
+        silent = ~(flags_of(own.lower) & flags_of(own.upper)) & (self.row_count > 0)
+        positions = np.flatnonzero(silent & (self.column_chunks(column).column_index[:, 0] > 0))
+        if len(positions) == 0:
+            return own
+        pages = self.pages(column, positions)
+        folded = spread_bounds(fold_pages(pages.bounds, pages.row_group, len(positions)), positions, self.row_count)
+        names = ("lower", "upper", "null_count", "nan_count")
+        return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
+
     def _load(self, column: LeafColumn) -> None:
         if column.path in self._chunks:
             return
@@ -168,6 +187,10 @@ class MetadataIndex:
 
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
+
+    def place(self, position: int, column: LeafColumn) -> str:
+        """Name a column of a row group in messages."""
+        return self._places().name(position, column)
 
     def _places(self) -> RowGroupPlaces:
         return RowGroupPlaces(self.files, self.file, self.ordinal)
@@ -243,15 +266,16 @@ class MetadataIndex:
 
     def _fetch_filters(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.column_chunks(column).bloom_filter[positions]
-        rebased = np.array([is_rebased(column, kind) for kind in self.kinds], np.bool_)[self.kind[self.file[positions]]]
-        ranges[rebased] = -1
+        refused = np.array([_against_filters(column, kind) for kind in self.kinds], object)
+        reasons = refused[self.kind[self.file[positions]]]
+        ranges[reasons != ""] = -1
         guessed = self._guess_lengths(positions, ranges)
         wanted = [Wanted(column, positions, ranges)]
         (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
         for i, position in enumerate(positions.tolist()):
             filters = self._filters
-            if rebased[i]:
-                filters[position, column.path] = "the file stores dates of another calendar"
+            if reasons[i]:
+                filters[position, column.path] = reasons[i]
             elif found.stop[i] < 0:
                 filters[position, column.path] = found.absent[i]
             else:
@@ -296,6 +320,14 @@ class MetadataIndex:
                     self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()
+
+
+def _against_filters(column: LeafColumn, kind: Provenance) -> str:
+    """Say why filters of such files must not be probed for values of the column, empty when they may be."""
+    if leaf_in_file(column, kind) is None:
+        # A filter holds hashes of values as the file stores them: of another type each one is another hash.
+        return "the file lacks the column or stores it as another type"
+    return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
 
 
 def _name(what: str, column: LeafColumn) -> str:

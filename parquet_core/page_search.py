@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import numbers_from
 from parquet_core.bound_values import flags_of
 from parquet_core.predicate import Op
 
@@ -94,7 +95,7 @@ def _numbers(values: pa.Array) -> NDArray[Any] | None:
         values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
-    return values.to_numpy()  # type: ignore[no-any-return]  # Arrow is untyped
+    return numbers_from(values)
 
 
 def _plain(value: pa.Scalar) -> Any:

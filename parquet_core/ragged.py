@@ -27,9 +27,7 @@ def elements_of(first: Numbers, rows: Numbers) -> Numbers:
     >>> elements_of(np.array([0, 2, 2, 3]), np.array([2, 0])).tolist()
     [2, 0, 1]
     """
-    counts = first[rows + 1] - first[rows]
-    starts = np.cumsum(counts) - counts
-    return np.repeat(first[rows] - starts, counts) + np.arange(int(counts.sum()))
+    return spans(first[rows], first[rows + 1] - first[rows])
 
 
 def distinct(ascending: Numbers) -> Numbers:
@@ -46,3 +44,13 @@ def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bo
     found = np.zeros(rows, np.bool_)
     found[owner[flags]] = True
     return found
+
+
+def spans(first: Numbers, counts: Numbers) -> Numbers:
+    """Return the numbers of successive spans, each of `counts` numbers from `first` on.
+
+    >>> spans(np.array([7, 2]), np.array([2, 1])).tolist()
+    [7, 8, 2]
+    """
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import numbers_from
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,5 +22,5 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     """
     together = pa.concat_arrays(arrays)
     # Nulls come last by default; saying so is spelled differently from one pyarrow to the next.
-    numbers = pc.rank(together, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+    numbers = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.leaf_type import Physical, SortOrder, arrow_type, reason_against_pruning, sort_order
@@ -85,6 +85,7 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
     if root is None:
         raise MalformedFile(f"{place}: the footer has an empty schema; the file is damaged")
     leaves: list[LeafColumn] = []
+    known: dict[object, _Values] = {}
     groups = [_Group((), _child_count(root, place))]
     for element in walk:
         while groups and groups[-1].remaining == 0:
@@ -98,7 +99,7 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
         if element.physical is None:
             groups.append(group)
         else:
-            leaves.append(_leaf(element, group, len(leaves), place))
+            leaves.append(_leaf(element, group, len(leaves), known, place))
     if any(group.remaining for group in groups):
         raise MalformedFile(f"{place}: the schema tree ends early; the footer is damaged")
     _refuse_same_paths(leaves, place)
@@ -148,15 +149,32 @@ def _child_count(element: SchemaElement, place: str) -> int:
     return 0 if count is None else count
 
 
-def _leaf(element: SchemaElement, group: _Group, index: int, place: str) -> LeafColumn:
-    name = repr(element.name)
+class _Values(NamedTuple):
+    """What the type of a leaf says of its values."""
+
+    type: pa.DataType | None
+    order: SortOrder
+    reason: str
+
+
+def _values_of(element: SchemaElement, physical: Physical, known: dict[object, _Values]) -> _Values:
+    # A schema of thousands of columns has few types.
+    logical = None if element.logical is None else repr(element.logical)
+    key = (physical, element.type_length, element.converted, element.scale, element.precision, logical)
+    if key not in known:
+        values = arrow_type(element, physical)
+        known[key] = _Values(values, sort_order(values, physical), reason_against_pruning(element, physical))
+    return known[key]
+
+
+def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object, _Values], place: str) -> LeafColumn:
     if element.physical is None or not 0 <= element.physical <= Physical.FIXED_LEN_BYTE_ARRAY:
-        raise MalformedFile(f"{place}: column {name} has unknown physical type {element.physical}")
+        raise MalformedFile(f"{place}: column {element.name!r} has unknown physical type {element.physical}")
     physical = Physical(element.physical)
     length = element.type_length
     if physical is Physical.FIXED_LEN_BYTE_ARRAY and (length is None or not 0 <= length <= _MOST_BYTES):
-        raise MalformedFile(f"{place}: column {name} has fixed length {length}; the footer is damaged")
-    values, reason = arrow_type(element, physical), reason_against_pruning(element, physical)
+        raise MalformedFile(f"{place}: column {element.name!r} has fixed length {length}; the footer is damaged")
+    values, order, reason = _values_of(element, physical, known)
     if group.repetition:
         reason = "a repeated column is not pruned on"
     elif len(group.path) > 1:
@@ -166,7 +184,7 @@ def _leaf(element: SchemaElement, group: _Group, index: int, place: str) -> Leaf
         index=index,
         physical=physical,
         type=values,
-        order=sort_order(values, physical),
+        order=order,
         type_length=0 if length is None else length,
         max_definition_level=group.definition,
         max_repetition_level=group.repetition,

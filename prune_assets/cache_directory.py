@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+
+if TYPE_CHECKING:
+    from parquet_core.metadata_cache import MetadataCache
 
 CACHE_VARIABLE = "PRUNE_CACHE_DIR"
+BYTES_VARIABLE = "PRUNE_CACHE_BYTES"
 
 
 def cache_directory() -> Path:
@@ -16,3 +23,17 @@ def cache_directory() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("prune-assets")
+
+
+def metadata_cache() -> MetadataCache | None:
+    """Return where the metadata of tables is kept; None when PRUNE_CACHE_BYTES is 0.
+
+    Raises WrongUse when that is no number of bytes.
+    """
+    from parquet_core.metadata_cache import DEFAULT_BYTES, MetadataCache
+
+    asked = os.environ.get(BYTES_VARIABLE, "").strip()
+    if asked and not asked.isdecimal():
+        raise WrongUse(f"{BYTES_VARIABLE}={asked!r}: give a number of bytes, or 0 to keep no metadata on disk")
+    most = int(asked) if asked else DEFAULT_BYTES
+    return MetadataCache(cache_directory() / "metadata", most) if most else None

@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
     "doctor": "Tell which Java, Spark and libraries are used, and what is missing.",
     "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
+    "inspect": "Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.",
 }
 DEBUG_VARIABLE = "PRUNE_DEBUG"
 

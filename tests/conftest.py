@@ -10,6 +10,13 @@ ROOT = Path(__file__).parents[1]
 PARQUET_TESTING = ROOT.parent / "shared" / "data" / "parquet-testing"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """No test finds what an earlier run kept, or leaves anything with the user."""
+    with patch.dict(os.environ, {"PRUNE_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}):
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """One local session for all tests; Java is one process, and a second start costs seconds."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from pathlib import Path
 
 import dagster as dg
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from parquet_core.layout.spec import LayoutSpec
+from prune_assets.cli import COMMANDS, main
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -47,3 +52,29 @@ def test_the_python_example_runs(spark, tmp_path, monkeypatch):
     exec(compile(source.replace('".demo/', f'"{tmp_path}/.demo/'), "README.md", "exec"), names)
     assert names["df"].count() == 30
     assert names["plan"].report.kept.rows <= names["plan"].report.total.rows
+
+
+# Blocks of no language: what is typed into a shell.
+SHELL = [block for block in README.split("```")[1::2] if block.startswith("\n")]
+
+
+def test_every_command_is_listed():
+    (listed,) = [block for block in SHELL if "prune doctor" in block]
+    assert {line.split()[1] for line in listed.strip().splitlines()} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("line", [line for block in SHELL for line in block.splitlines() if "lake/" in line])
+def test_the_inspections_run(line, tmp_path, monkeypatch):
+    rows = pa.table({"l_orderkey": [1, 7], "l_shipdate": [dt.date(1994, 1, 1)] * 2})
+    (tmp_path / "lake/lineitem").mkdir(parents=True)
+    pq.write_table(
+        rows,
+        tmp_path / "lake/lineitem/part-00000.parquet",
+        write_page_index=True,
+        bloom_filter_options={"l_orderkey": {"ndv": 2, "fpp": 0.01}},
+    )
+    monkeypatch.chdir(tmp_path)
+    command = line.partition("#")[0].split()
+    assert command[:2] == ["prune", "inspect"]
+    result = CliRunner().invoke(main, command[1:])
+    assert (result.exit_code, result.stderr) == (0, "")

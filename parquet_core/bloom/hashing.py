@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
+from parquet_core.arrow_arrays import numbers_from
 from parquet_core.bloom.xxh64 import xxh64
 from parquet_core.errors import WrongUse
 from parquet_core.schema import LeafColumn, Physical
@@ -54,7 +55,7 @@ def hash_values(column: LeafColumn, values: pa.Array) -> Hashes:
     if len(values) == 0:
         return np.zeros(0, np.uint64)
     if column.physical is Physical.BYTE_ARRAY or pa.types.is_binary(values.type):
-        encoded = values.cast(pa.large_binary()).to_numpy(zero_copy_only=False)
+        encoded = values.cast(pa.large_binary()).to_pylist()
         return np.fromiter(map(xxhash.xxh64_intdigest, encoded), np.uint64, len(values))
     return xxh64(_encode(column, values))
 
@@ -102,7 +103,7 @@ def _encode(column: LeafColumn, values: pa.Array) -> NDArray[np.uint8]:
     if pa.types.is_temporal(values.type):
         # A date beyond year 9999 is none to Python, but it is a number of days.
         values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    numbers = values.to_numpy(zero_copy_only=False).astype(stored, copy=False)
+    numbers = numbers_from(values).astype(stored, copy=False)
     return np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, stored.itemsize)
 
 

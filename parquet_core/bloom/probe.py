@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.bloom.blocks import BLOCK_BYTES, Blocks, block_numbers, masks
 from parquet_core.bloom.hashing import hash_values
 
@@ -45,9 +46,9 @@ def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
     if not pa.types.is_floating(values.type):
         return Probes(hash_values(column, values), np.zeros(0, np.intp), everything)
     hashes = hash_values(column, values)
-    numbers = values.to_numpy(zero_copy_only=False)
+    numbers = numbers_from(values)
     again = np.flatnonzero(numbers == 0)
-    others = pa.array(np.negative(numbers[again]), values.type)
+    others = from_numpy(np.negative(numbers[again]), values.type)
     return Probes(np.concatenate([hashes, hash_values(column, others)]), again, ~np.isnan(numbers))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNull, Op
 from parquet_core.ranks import ranks
@@ -47,8 +47,7 @@ def _outcomes(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
 
 def _certain(answer: pa.Array) -> Flags:
     """Turn a comparison into flags: an unknown bound makes nothing certain."""
-    flags: Flags = pc.fill_null(answer, fill_value=False).to_numpy(zero_copy_only=False)
-    return flags
+    return flags_from(answer)
 
 
 def _ruled_out(leaf: Compare | Interval | In, bounds: Bounds) -> tuple[Flags, Flags]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.page_index import BoundaryOrder, boundary_order
@@ -40,7 +41,7 @@ def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_ro
 
 
 def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
-    bounds = index.bounds(column)
+    bounds = index.bounds_with_pages(column)
     same_file = index.file[1:] == index.file[:-1]
     steps = _falls(bounds)
     broken = np.flatnonzero(same_file & steps)
@@ -57,8 +58,7 @@ def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
 def _falls(bounds: Bounds) -> NDArray[np.bool_]:
     """Tell for each container but the first whether it surely begins below the upper bound before it."""
     falls = pc.less(bounds.lower[1:], bounds.upper[:-1])
-    flags: NDArray[np.bool_] = pc.fill_null(falls, fill_value=False).to_numpy(zero_copy_only=False)
-    return flags
+    return flags_from(falls)
 
 
 def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
@@ -115,7 +115,7 @@ def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
         values = table.column(name).combine_chunks()
         values = values.cast(pa.binary()) if pa.types.is_string(values.type) else values
         (rank,) = ranks(values)
-        rank[values.is_null().to_numpy(zero_copy_only=False)] = 0  # nulls first: the ranks of values begin at 1
+        rank[flags_from(values.is_null())] = 0  # nulls first: the ranks of values begin at 1
         step = np.diff(rank)
         falls |= tied & (step < 0)
         tied &= step == 0

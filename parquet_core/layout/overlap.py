@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ranks import ranks
@@ -30,12 +31,12 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Itera
     if not sort_key:
         return
     column = sort_key[0]
-    bounds = index.bounds(column)
-    all_null = pc.fill_null(pc.equal(bounds.null_count, bounds.row_count), fill_value=False)
-    valued = np.flatnonzero((index.row_count > 0) & ~all_null.to_numpy(zero_copy_only=False))
+    bounds = index.bounds_with_pages(column)
+    all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
+    valued = np.flatnonzero((index.row_count > 0) & ~all_null)
     low, high = bounds.lower.take(valued), bounds.upper.take(valued)
     if low.null_count or high.null_count:
-        unknown = valued[~pc.and_(low.is_valid(), high.is_valid()).to_numpy(zero_copy_only=False)]
+        unknown = valued[~flags_from(pc.and_(low.is_valid(), high.is_valid()))]
         yield Finding(
             "overlap.unknown",
             Severity.ERROR,

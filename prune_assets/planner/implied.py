@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, leaves
@@ -188,13 +188,12 @@ def _bounds(
 
 
 def _nulls(bounds: Bounds) -> tuple[Flags, Flags]:
-    none = pc.fill_null(pc.equal(bounds.null_count, 0), fill_value=False)
-    only = pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False)
-    return ~none.to_numpy(zero_copy_only=False), only.to_numpy(zero_copy_only=False)
+    none = flags_from(pc.equal(bounds.null_count, 0))
+    return ~none, flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
 
 
 def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nulls: Flags) -> Positions:
-    known = pc.and_(pc.is_valid(low), pc.is_valid(high)).to_numpy(zero_copy_only=False)
+    known = flags_from(pc.and_(pc.is_valid(low), pc.is_valid(high)))
     return np.where(known & ~keeps_nulls, containers.gain, 0)
 
 

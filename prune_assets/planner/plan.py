@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from parquet_core.access_plan import Verdict
 from parquet_core.dataset import read_dataset
 from parquet_core.errors import WrongUse
+from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
@@ -68,7 +69,9 @@ class Plan:
     @cached_property
     def report(self) -> SkipReport:
         """What is skipped, out of how much, by which level and why."""
-        return summarize(self)
+        report = summarize(self)
+        self.index.save()
+        return report
 
     @cached_property
     def implied(self) -> ImpliedPredicate | None:
@@ -102,12 +105,13 @@ def plan(
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL")
     started = time.perf_counter()
     semantics = _semantics(session)
-    index = read_dataset(table)
+    index = read_dataset(table, cache=metadata_cache())
     # A column that stands in files and in directory names is one column: the files' spelling of it is enough.
     named = {column.path[0].casefold() for column in index.columns}
     in_directories = [column for column in index.partitions if column.path[0].casefold() not in named]
     lowered = lower(where, [*index.columns, *in_directories], semantics=semantics)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
+    index.save()
     return Plan(
         table=table if isinstance(table, str) else str(table),
         semantics=semantics,

@@ -152,14 +152,14 @@ def _shown(answer):
     return answer if isinstance(answer, str) else f"{str(answer)[:300]} ..."
 
 
-def work(seed, first, step, count, seconds, progress):
-    """Run the cases first, first + step, ... below count until the time is over; a file says where it is."""
+def work(seed, numbers, seconds, progress):
+    """Run the cases of these numbers until the time is over; a file says at which one it is."""
     result, end = Result(), time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as name, open(progress, "r+b") as file, mmap.mmap(file.fileno(), 8) as now:
+    with tempfile.TemporaryDirectory() as name, progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as now:
         directory = Path(name)
         corpus = make(directory)
         runner = Runner(directory)
-        for number in range(first, count, step):
+        for number in numbers:
             if time.monotonic() > end or len(result.violations) >= 10:
                 break
             now[:] = number.to_bytes(8, "little")
@@ -177,9 +177,8 @@ def run(*, seed, count, seconds, jobs=1, first=0):
     start = time.monotonic()
     result = Result()
     with tempfile.TemporaryDirectory() as name:
-        workers = [
-            _Worker(Path(name) / str(job), seed, first + job, jobs, first + count, seconds) for job in range(jobs)
-        ]
+        numbers = [range(first + job, first + count, jobs) for job in range(jobs)]
+        workers = [_Worker(Path(name) / str(job), seed, numbers[job], seconds) for job in range(jobs)]
         while any(worker.is_running() for worker in workers):
             time.sleep(0.1)
         for worker in workers:
@@ -191,12 +190,12 @@ def run(*, seed, count, seconds, jobs=1, first=0):
 class _Worker:
     """A process that works, and what it tells: the number of its case in one file, its result in another."""
 
-    def __init__(self, path, seed, first, step, count, seconds):
+    def __init__(self, path, seed, numbers, seconds):
         self.seed = seed
         self.progress, self.output = path.with_suffix(".now"), path.with_suffix(".json")
         self.progress.write_bytes(b"\xff" * 8)
         self.number, self.since, self.hangs = self._now(), time.monotonic(), False
-        arguments = [seed, first, step, count, seconds, self.progress, self.output]
+        arguments = [seed, numbers.start, numbers.stop, numbers.step, seconds, self.progress, self.output]
         paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(Path(__file__)), *map(str, arguments)],
@@ -230,8 +229,9 @@ class _Worker:
 
 
 def main():
-    seed, first, step, count, seconds, progress, output = sys.argv[1:]
-    result = work(int(seed), int(first), int(step), int(count), float(seconds), progress)
+    seed, start, stop, step, seconds, progress, output = sys.argv[1:]
+    numbers = range(int(start), int(stop), int(step))
+    result = work(int(seed), numbers, float(seconds), Path(progress))
     Path(output).write_text(json.dumps(asdict(result)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
+from itertools import pairwise
 
 import pyarrow as pa
 import slow_thrift
@@ -130,7 +131,7 @@ def check_offset_index(data, pages, rows):
     found = elements(slow_thrift.parse(data)[0], 1)
     must(pages == [tuple(get(page, field, *NUMBERS) for field in (1, 2, 3)) for page in found], pages)
     edges = [first for _, _, first in pages] + [max(rows, 1)]
-    must(edges[0] == 0 and all(a < b for a, b in zip(edges, edges[1:], strict=False)), "rows of pages", edges)
+    must(edges[0] == 0 and all(a < b for a, b in pairwise(edges)), "rows of pages", edges)
 
 
 def check_column_index(data, leaf, pages):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PLACE = "lake/f.parquet"
 READERS = (footer, column_chunk, page_index, dictionary, bloom.parse)
-DECODERS = ("decode", "decode_list", "decode_lists", "decode_table")
+DECODERS = ("decode", "decode_list", "decode_lists", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 
 
@@ -63,6 +63,7 @@ class Call(NamedTuple):
 def recorded():
     """Yield a list that every call of the hot loop is put into."""
     footer._provenance.cache_clear()
+    footer._parse_schema.cache_clear()
     calls = []
 
     def recorder(name, call):

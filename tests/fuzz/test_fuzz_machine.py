@@ -100,7 +100,7 @@ def test_memory_and_time_are_measured(monkeypatch, tmp_path, corpus):
 @pytest.mark.parametrize("hangs", [False, True])
 def test_a_worker_that_dies_or_hangs_is_a_finding(monkeypatch, tmp_path, hangs):
     monkeypatch.setattr(campaign, "HANGING", 0.0 if hangs else 600.0)
-    worker = campaign._Worker(tmp_path / "0", 1, 0, 1, 10**9, 600.0)
+    worker = campaign._Worker(tmp_path / "0", 1, range(10**9), 600.0)
     if not hangs:
         os.kill(worker.process.pid, signal.SIGSEGV)
         worker.process.wait()

@@ -5,9 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from urllib.parse import quote
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import Handler
 
+from parquet_core.dataset import read_dataset
 from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature
 from parquet_core.storage import (
     DataFile,
@@ -16,7 +20,6 @@ from parquet_core.storage import (
     objects,
     read_many,
     read_range,
-    read_ranges,
     summary_file,
 )
 from parquet_core.storage import web as web_module
@@ -271,24 +274,14 @@ def test_many_requests_are_in_flight(web):
 
 
 def test_footer_and_indexes_of_a_wide_file_take_two_requests(web, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from parquet_core.footer import read_footer
-
     table = pa.table({f"c{i}": list(range(200)) for i in range(200)})
     pq.write_table(table, tmp_path / "wide.parquet", write_page_index=True, data_page_size=200, row_group_size=100)
     web.files = {"/wide.parquet": (tmp_path / "wide.parquet").read_bytes()}
-    (file,) = list_data_files([f"{web.url}/wide.parquet"])
-    web.asked.clear()
-    traffic = Traffic()
-    footer = read_footer(file, traffic=traffic)
-    assert traffic.requests == 1, "the footer lies inside of the 64 KiB at the end"
-    chunks = [group.chunk(leaf) for group in footer.row_groups for leaf in footer.columns]
-    places = [place for chunk in chunks for place in (chunk.column_index, chunk.offset_index)]
-    assert len(places) == 800
-    read_ranges(file, [(place.offset, place.length) for place in places], purpose="index", traffic=traffic)
-    assert traffic.requests == len(web.reads()) == 2
+    index = read_dataset([f"{web.url}/wide.parquet"])
+    assert len(web.reads()) == 1, "the footer lies inside of the 64 KiB at the end"
+    index.fetch_pages(index.columns, np.arange(2))
+    assert all((index.pages(column, np.arange(2)).reason == "").all() for column in index.columns)
+    assert index.traffic.requests == len(web.reads()) == 2
 
 
 @pytest.mark.parametrize("path", ["/a b.parquet", "/t/day=a%3Ab/é+ü.parquet"])

@@ -264,7 +264,7 @@ def rows_for_spark(tmp_path_factory):
     return path
 
 
-def write_by_spark(spark, rows, path, codec, version, dictionary):
+def write_by_spark(spark, rows, path, *, codec, version, dictionary):
     options = {
         "compression": codec,
         "parquet.writer.version": version,
@@ -288,7 +288,7 @@ def test_codecs_and_pages_of_spark(spark, rows_for_spark, tmp_path, codec):
     for version in ("v1", "v2"):
         for dictionary in (True, False):
             target = tmp_path / f"{version}-{dictionary}"
-            path = write_by_spark(spark, rows_for_spark, target, codec, version, dictionary)
+            path = write_by_spark(spark, rows_for_spark, target, codec=codec, version=version, dictionary=dictionary)
             claims = assert_file_holds(path)
             for name in flat().column_names:
                 assert claims[name]["lower"] == claims[name]["null_count"] == ROWS // GROUP, name

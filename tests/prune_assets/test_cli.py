@@ -118,7 +118,7 @@ import sys
 from prune_assets.cli import main
 main(["--help"], standalone_mode=False)
 heavy = {"pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy", "rich", "msgspec"}
-commands = {"prune_assets.commands.explain", "prune_assets.commands.check", "prune_assets.commands.doctor"}
+commands = {f"prune_assets.commands.{name}" for name in ("check", "doctor", "explain", "inspect")}
 print(sorted((heavy | commands) & set(sys.modules)), file=sys.stderr)
 """
     done = run(code)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from parquet_core.dataset import read_dataset
 from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted
@@ -249,3 +250,21 @@ def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
     monkeypatch.setattr("parquet_core.storage.local.os.scandir", refuse)
     with pytest.raises(StorageFailure, match=r"/t: Permission denied; check who may read it"):
         check(table, layout=LayoutSpec())
+
+
+@pytest.mark.spark
+def test_order_and_overlap_of_long_strings_are_told_from_their_pages(spark, table):
+    """Spark drops the statistics of a chunk whose bounds are long, and keeps the cut ones of its pages."""
+    rows = spark.range(400).selectExpr("concat(format_string('%04d', id), repeat('x', 3000)) AS word")
+    options = {"parquet.block.row.count.limit": "100", "parquet.page.row.count.limit": "20"}
+    rows.coalesce(1).write.mode("overwrite").options(**options).parquet(str(table))
+    index = read_dataset(table)
+    (column,) = index.columns
+    assert index.bounds(column).lower.null_count == len(index) == 4
+    bounds = index.bounds_with_pages(column)
+    assert [low[:4] for low in bounds.lower.to_pylist()] == [b"0000", b"0100", b"0200", b"0300"]
+    assert [high[:4] for high in bounds.upper.to_pylist()] == [b"0099", b"0199", b"0299", b"0399"]
+    assert bounds.null_count.to_pylist() == [0] * 4
+    found = {finding.code: finding for finding in check(table, layout=LayoutSpec(sort_by=["word"]))}
+    assert found["overlap.row_groups"].severity is Severity.INFO
+    assert found["order.row_groups"].severity is Severity.INFO

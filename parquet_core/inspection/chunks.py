@@ -1,0 +1,128 @@
+"""The chunks of one column: footer, page index and bloom filter of each, read together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_core.bloom import BLOCK_BYTES, estimated_fpp, estimated_ndv, fill
+from parquet_core.inspection.facts import BloomFacts, ChunkFacts
+from parquet_core.inspection.names import codec_name, encoding_names
+from parquet_core.inspection.pages import PageIndexes
+from parquet_core.inspection.uncompressed import uncompressed_bytes
+from parquet_core.inspection.values import plain_values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.bounds import Bounds
+    from parquet_core.column_chunk import ColumnChunk, ColumnChunks
+    from parquet_core.footer import Footers
+    from parquet_core.inspection.facts import Dictionary, Value
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+    Positions = NDArray[np.int64]
+
+_DICTIONARY_ENCODINGS = {2, 8}
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """One column at chosen row groups, everything read; `chunk` is made when it is asked for."""
+
+    column: LeafColumn
+    positions: Positions
+    footers: ColumnChunks
+    uncompressed: Positions
+    bounds: Bounds
+    lower: list[Value]
+    upper: list[Value]
+    page_indexes: PageIndexes
+    filters: Sequence[BloomFacts]
+
+    def chunk(self, i: int) -> ChunkFacts:
+        """Return the facts of the i-th of the chosen row groups."""
+        found = self.footers.chunk(int(self.positions[i]))
+        assert found is not None, "a file has a chunk for each of its columns"
+        return ChunkFacts(
+            column=self.column.name,
+            encrypted=found.encrypted,
+            values=found.num_values,
+            compressed_bytes=found.compressed_bytes,
+            uncompressed_bytes=None if self.uncompressed[i] < 0 else int(self.uncompressed[i]),
+            value_bytes=found.value_bytes,
+            codec=codec_name(found.codec),
+            encodings=encoding_names(int(self.footers.encodings[self.positions[i]])),
+            data_pages=found.data_pages,
+            dictionary=_dictionary(found),
+            lower=self.lower[i],
+            upper=self.upper[i],
+            min_exact=self.bounds.min_exact[i].as_py(),
+            max_exact=self.bounds.max_exact[i].as_py(),
+            null_count=self.bounds.null_count[i].as_py(),
+            nan_count=self.bounds.nan_count[i].as_py(),
+            page_index=self.page_indexes.chunk(i),
+            bloom_filter=self.filters[i],
+        )
+
+
+def read_chunks(
+    index: MetadataIndex, columns: Sequence[LeafColumn], positions: Positions, footers: Footers, *, pages: bool
+) -> list[Chunks]:
+    """Read all that the metadata of one file say of columns at chosen row groups, pages listed or only counted.
+
+    Raises MalformedFile and StorageFailure, naming file, row group and column.
+    """
+    index.fetch_pages(columns, positions)
+    locations = index.locations(columns, positions)
+    found: list[Chunks] = []
+    for column, located in zip(columns, locations, strict=True):
+        page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
+        uncompressed = uncompressed_bytes(footers, column)[positions]
+        found.append(_chunks(index, column, positions, uncompressed, page_indexes))
+    return found
+
+
+def _chunks(
+    index: MetadataIndex, column: LeafColumn, positions: Positions, uncompressed: Positions, page_indexes: PageIndexes
+) -> Chunks:
+    bounds = index.bounds(column).take(positions)
+    return Chunks(
+        uncompressed=uncompressed,
+        column=column,
+        positions=positions,
+        footers=index.column_chunks(column),
+        bounds=bounds,
+        lower=plain_values(column, bounds.lower),
+        upper=plain_values(column, bounds.upper),
+        page_indexes=page_indexes,
+        filters=[_filter_facts(found) for found in index.bloom_filters(column, positions)],
+    )
+
+
+def _filter_facts(found: Blocks | str) -> BloomFacts:
+    if isinstance(found, str):
+        return BloomFacts(found)
+    share = fill(found)
+    return BloomFacts(
+        reason="",
+        bytes=len(found) * BLOCK_BYTES,
+        blocks=len(found),
+        fill=share,
+        estimated_fpp=estimated_fpp(found),
+        # Of a filter that is full nothing can be told.
+        estimated_distinct=None if share == 1 else round(estimated_ndv(found)),
+    )
+
+
+def _dictionary(chunk: ColumnChunk) -> Dictionary | None:
+    if chunk.dictionary_only is True:
+        return "complete"
+    if not _DICTIONARY_ENCODINGS & set(chunk.encodings):
+        return None if chunk.encrypted else "none"
+    return None if chunk.dictionary_only is None else "partial"

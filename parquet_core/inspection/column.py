@@ -1,0 +1,107 @@
+"""What the schema and all row groups together say of one column."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.fold_pages import fold_pages
+from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
+from parquet_core.inspection.names import codec_name, column_order_name, encoding_names
+from parquet_core.inspection.uncompressed import uncompressed_bytes
+from parquet_core.inspection.values import plain_values
+from parquet_core.layout.overlap import overlap_depth
+from parquet_core.ranks import ranks
+from parquet_core.schema import Physical
+from parquet_core.statistics import trust
+
+if TYPE_CHECKING:
+    from parquet_core.bounds import Bounds
+    from parquet_core.footer import Footers
+    from parquet_core.inspection.facts import Repetition
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers | None = None) -> ColumnFacts:
+    """Describe a leaf and sum up its chunks over all row groups.
+
+    With the `footers` of the only file its pages are counted too, by the offset indexes.
+    """
+    chunks, bounds = index.column_chunks(column), index.bounds(column)
+    whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
+    trusts = [trust(column, kind) for kind in index.kinds]
+    orders = {column_order_name(judged.column_order) for judged in trusts}
+    return ColumnFacts(
+        name=column.name,
+        path=column.path,
+        physical=column.physical.name,
+        type_length=column.type_length if column.physical is Physical.FIXED_LEN_BYTE_ARRAY else None,
+        type=None if column.type is None else str(column.type),
+        repetition=_repetition(column),
+        max_definition_level=column.max_definition_level,
+        max_repetition_level=column.max_repetition_level,
+        column_order=orders.pop() if len(orders) == 1 else None,
+        untrusted=tuple(dict.fromkeys(judged.reason for judged in trusts if judged.reason)),
+        unsupported=column.unsupported,
+        values=_total(chunks.num_values),
+        compressed_bytes=_total(chunks.compressed_bytes),
+        uncompressed_bytes=None if footers is None else _known_total(uncompressed_bytes(footers, column)),
+        codecs=tuple(str(codec_name(codec)) for codec in np.unique(chunks.codec).tolist() if codec >= 0),
+        encodings=encoding_names(reduce(int.__or__, np.unique(chunks.encodings).tolist(), 0)),
+        lower=plain_values(column, whole.lower)[0],
+        upper=plain_values(column, whole.upper)[0],
+        null_count=whole.null_count[0].as_py(),
+        nan_count=whole.nan_count[0].as_py(),
+        row_groups=int((chunks.present | chunks.encrypted).sum()),
+        encrypted=int(chunks.encrypted.sum()),
+        with_bounds=_count(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())),
+        with_column_index=int((chunks.column_index[:, 0] > 0).sum()),
+        with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
+        with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
+        overlap_depth=_overlap_depth(bounds),
+        pages=None if footers is None else _pages(index, column),
+    )
+
+
+def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:
+    (located,) = index.locations([column], np.arange(len(index)))
+    sizes = located.compressed_bytes
+    return PageSummary(len(sizes), Spread.of(located.row_counts(index.row_count)), Spread.of(sizes))
+
+
+def _repetition(column: LeafColumn) -> Repetition:
+    if column.max_repetition_level:
+        return "repeated"
+    return "optional" if column.max_definition_level else "required"
+
+
+def _total(numbers: np.ndarray) -> int:
+    # Damaged footers may hold numbers whose sum wraps around.
+    return sum(numbers.tolist())
+
+
+def _known_total(numbers: np.ndarray) -> int | None:
+    return None if (numbers < 0).any() else _total(numbers)
+
+
+def _count(flags: pa.Array) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def _overlap_depth(bounds: Bounds) -> float | None:
+    """Return the overlap depth of the row groups that hold a value; None when bounds of one are unknown."""
+    nulls, nans = pc.fill_null(bounds.null_count, -1).to_numpy(), pc.fill_null(bounds.nan_count, 0).to_numpy()
+    valued = np.flatnonzero((nulls < 0) | (nulls + nans != bounds.row_count))
+    low, high = (_rankable(side.take(valued)) for side in (bounds.lower, bounds.upper))
+    if len(valued) == 0 or low.null_count or high.null_count:
+        return None
+    return overlap_depth(*ranks(low, high))
+
+
+def _rankable(values: pa.Array) -> pa.Array:
+    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values

@@ -1,0 +1,93 @@
+"""What one file says of itself, row group by row group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import StaleTable
+from parquet_core.footer import read_footer
+from parquet_core.inspection.chunks import read_chunks
+from parquet_core.inspection.column import describe_column
+from parquet_core.inspection.facts import FileInspection, KeyValue, RowGroupFacts, SortingColumn, Spread
+from parquet_core.inspection.probe import probe_filters, probed_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.footer import Footers
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None) -> FileInspection:
+    """Describe the only file of an index and the chosen columns; `row_groups` is empty, see `read_row_groups`.
+
+    `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
+    """
+    assert len(index.files) == 1, "an index of one file"
+    # Fetched together here, and asked for column by column below.
+    index.locations(columns, np.arange(len(index)))
+    footers, (kind,) = _footers(index), index.kinds
+    return FileInspection(
+        path=index.files[0].path,
+        bytes=index.files[0].size,
+        footer_bytes=int(footers.footer_bytes[0]),
+        rows=int(index.row_count.sum()),
+        footer_rows=int(footers.num_rows[0]),
+        created_by=kind.created_by,
+        key_values=tuple(KeyValue(key, len(value.encode()), value) for key, value in kind.key_values.items()),
+        row_group_count=len(index),
+        row_group_rows=Spread.of(index.row_count),
+        row_group_bytes=Spread.of(_group_bytes(index)),
+        all_columns=len(index.columns),
+        columns=tuple(describe_column(index, column, footers) for column in columns),
+        probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
+        row_groups=(),
+    )
+
+
+def read_row_groups(
+    index: MetadataIndex, columns: Sequence[LeafColumn], positions: NDArray[np.int64], *, pages: bool
+) -> Iterator[RowGroupFacts]:
+    """Read the metadata of chosen row groups of the only file, then hand the facts out one by one.
+
+    `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
+    """
+    footers, sizes = _footers(index), _group_bytes(index)
+    sortings = [_sorting_columns(footers, position) for position in positions.tolist()]
+    chunks = read_chunks(index, columns, positions, footers, pages=pages)
+    return (
+        RowGroupFacts(
+            index=position,
+            rows=int(index.row_count[position]),
+            compressed_bytes=int(sizes[position]),
+            sorting_columns=sorting,
+            chunks=tuple(of_column.chunk(i) for of_column in chunks),
+        )
+        for i, (position, sorting) in enumerate(zip(positions.tolist(), sortings, strict=True))
+    )
+
+
+def _footers(index: MetadataIndex) -> Footers:
+    footers = read_footer(index.files[0], traffic=index.traffic)
+    if not np.array_equal(footers.row_count, index.row_count):
+        raise StaleTable(f"{index.files[0].path}: the file changed while it was read; try again")
+    return footers
+
+
+def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
+    return sum(
+        (index.column_chunks(column).compressed_bytes for column in index.columns), np.zeros(len(index), np.int64)
+    )
+
+
+def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:
+    columns = footers.kinds[0].columns
+    return tuple(
+        SortingColumn(columns[leaf].name if 0 <= leaf < len(columns) else f"column {leaf}", descending, nulls_first)
+        for leaf, descending, nulls_first in footers.sorted_by(position)
+    )

@@ -1,0 +1,84 @@
+"""One value asked of every bloom filter of a column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.bloom import can_hash, may_hold, probe_hashes
+from parquet_core.errors import WrongUse
+from parquet_core.inspection.facts import BloomProbe, ProbeFacts
+from parquet_core.inspection.typed_value import parse_value
+from parquet_core.statistics import leaf_in_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+    from parquet_core.statistics import Provenance
+
+_SHOWN = 10
+_OTHER_TYPE = "the file lacks the column, stores it as another type, or has two of its name"
+
+
+def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafColumn:
+    """Return the one column to be asked: the only one there is, or the only one with filters.
+
+    Raises WrongUse when none or several may be meant.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    filtered = [column for column in columns if (index.column_chunks(column).bloom_filter[:, 0] > 0).any()]
+    if len(filtered) == 1:
+        return filtered[0]
+    if not filtered:
+        raise WrongUse(
+            "--bloom: no column has a bloom filter; write one with the option parquet.bloom.filter.enabled#NAME=true"
+        )
+    names = ", ".join(column.name for column in filtered[:_SHOWN])
+    raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
+
+
+def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomProbe:
+    """Ask the column's filter in every row group for a value, written as text.
+
+    Raises WrongUse for a text that is no value of the column's type, and for a column whose filters nobody can ask.
+    """
+    # That predicates do not prune on a column says nothing about the bytes in its filters.
+    asked = replace(column, unsupported="")
+    if not can_hash(asked):
+        kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
+        raise WrongUse(f"--bloom: filters of {column.name} ({kind}) cannot be asked; choose another column")
+    probes = probe_hashes(asked, parse_value(asked, text))
+    filters = _filters(index, column)
+    asked_at = [i for i, found in enumerate(filters) if not isinstance(found, str)]
+    answers = may_hold([found for found in filters if not isinstance(found, str)], probes)[:, 0].tolist()
+    maybe = dict(zip(asked_at, answers, strict=True))
+    return BloomProbe(column.name, text, tuple(_fact(index, i, maybe.get(i), found) for i, found in enumerate(filters)))
+
+
+def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
+    alike = np.array([_has_alone(column, kind) for kind in index.kinds], np.bool_)
+    of_column = alike[index.kind[index.file]]
+    found: list[Blocks | str] = [_OTHER_TYPE] * len(index)
+    positions = np.flatnonzero(of_column)
+    for position, blocks in zip(positions.tolist(), index.bloom_filters(column, positions), strict=True):
+        found[position] = blocks
+    return found
+
+
+def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
+    # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+    names = sum(leaf.name == column.name for leaf in kind.columns)
+    return names == 1 and leaf_in_file(column, kind) is not None
+
+
+def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers
+    file, row_group = index.files[int(index.file[position])].path, int(index.ordinal[position])
+    if isinstance(found, str):
+        return ProbeFacts(file, row_group, "unknown", found)
+    return ProbeFacts(file, row_group, "maybe" if maybe else "absent", "")

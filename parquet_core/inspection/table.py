@@ -1,0 +1,88 @@
+"""What the files of a table say, taken together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.inspection.column import describe_column
+from parquet_core.inspection.facts import TableFile, TableInspection, Writer
+from parquet_core.inspection.probe import probe_filters, probed_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+def inspect_table(
+    table: str, index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None
+) -> TableInspection:
+    """Describe a table and the chosen columns from the footers alone.
+
+    `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
+    """
+    writers = list(dict.fromkeys(kind.created_by for kind in index.kinds))
+    writer = np.array([writers.index(kind.created_by) for kind in index.kinds], np.int64)[index.kind]
+    return TableInspection(
+        path=table,
+        bytes=sum(file.size for file in index.files),
+        rows=int(index.row_count.sum()),
+        row_groups=len(index),
+        partitions=tuple(column.name for column in index.partitions),
+        schema_file=None if index.summary is None else index.summary.path,
+        writers=tuple(
+            Writer(name, count)
+            for name, count in zip(writers, np.bincount(writer, minlength=len(writers)).tolist(), strict=True)
+        ),
+        differences=_differences(index),
+        all_columns=len(index.columns),
+        columns=tuple(describe_column(index, column) for column in columns),
+        probe=None if bloom is None else probe_filters(index, probed_column(index, columns), bloom),
+        files=_files(index, writer),
+    )
+
+
+def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
+    rows = np.zeros(len(index.files), np.int64)
+    np.add.at(rows, index.file, index.row_count)
+    groups = np.bincount(index.file, minlength=len(index.files))
+    columns = rows.tolist(), groups.tolist(), writer.tolist()
+    return tuple(TableFile(file.path, file.size, *facts) for file, *facts in zip(index.files, *columns, strict=True))
+
+
+def _differences(index: MetadataIndex) -> tuple[str, ...]:
+    """Say how the schemas of files differ from the table's, and in how many files."""
+    files = Counter(index.kind.tolist())
+    forms = [_form(column) for column in index.columns]
+    found: Counter[str] = Counter()
+    for number, kind in enumerate(index.kinds):
+        if [_form(column) for column in kind.columns] != forms:
+            for difference in _differences_of(kind.columns, index.columns):
+                found[difference] += files[number]
+    return tuple(f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in found.items())
+
+
+def _differences_of(columns: Sequence[LeafColumn], table: Sequence[LeafColumn]) -> Iterator[str]:
+    by_path = {column.path: column for column in columns}
+    for column in table:
+        leaf = by_path.pop(column.path, None)
+        if leaf is None:
+            yield f"column {column.name} is not there"
+        elif _form(leaf) != _form(column):
+            yield f"column {column.name} is {_said(leaf)}, in the table {_said(column)}"
+    for leaf in by_path.values():
+        yield f"column {leaf.name} ({_said(leaf)}) is not in the table's schema"
+
+
+def _form(column: LeafColumn) -> tuple[object, ...]:
+    levels = column.max_definition_level, column.max_repetition_level
+    return column.path, column.physical, column.type, column.type_length, levels
+
+
+def _said(column: LeafColumn) -> str:
+    kind = column.physical.name if column.type is None else f"{column.type} stored as {column.physical.name}"
+    return kind if column.max_definition_level else f"{kind}, required"

@@ -1,0 +1,114 @@
+"""`prune inspect`: what the metadata of a file or a table say, page indexes and bloom filters included."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from prune_assets.report.quantities import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.schema import LeafColumn
+
+
+@click.command()
+@click.argument("target", metavar="FILE|TABLE")
+@click.option(
+    "--column",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A column to look at closely, or a struct; may be given several times.",
+)
+@click.option("--pages", is_flag=True, help="List the pages of the chosen columns of a file.")
+@click.option("--bloom", metavar="VALUE", help="Ask the bloom filters of one column for this value.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
+def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, as_json: bool) -> None:
+    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
+    from parquet_core.dataset import read_dataset
+    from parquet_core.inspection import choose_columns
+
+    index = read_dataset(target)
+    is_file = _is_file(target, index)
+    if pages and not is_file:
+        raise click.UsageError(f"--pages: {target} is a table; pages are listed of one file, such as {_first(index)}")
+    columns = choose_columns(index, names)
+    if not is_file:
+        _show_table(target, index, columns, bloom=bloom, as_json=as_json)
+    elif as_json:
+        _print_file_json(index, columns, pages=pages, bloom=bloom)
+    else:
+        _show_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
+
+
+def _is_file(target: str, index: MetadataIndex) -> bool:
+    from parquet_core.storage import local_path
+
+    path = local_path(target) if target.lower().startswith("file:") else target
+    return [file.path for file in index.files] == [path]
+
+
+def _first(index: MetadataIndex) -> str:
+    return printable(index.files[0].path)
+
+
+def _show_table(
+    target: str, index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None, as_json: bool
+) -> None:
+    from parquet_core.inspection import inspect_table
+
+    found = inspect_table(target, index, columns, bloom=bloom)
+    if as_json:
+        from prune_assets.report.inspection.json_form import table_json
+
+        click.echo(table_json(found))
+    else:
+        from prune_assets.report.inspection.console import print_table
+
+        click.echo(_text(lambda console: print_table(found, console)))
+
+
+def _print_file_json(index: MetadataIndex, columns: Sequence[LeafColumn], *, pages: bool, bloom: str | None) -> None:
+    import numpy as np
+
+    from parquet_core.inspection import inspect_file, read_row_groups
+    from prune_assets.report.inspection.json_form import file_json
+
+    found = inspect_file(index, columns, bloom=bloom)
+    # Everything is read before the first part is printed.
+    groups = read_row_groups(index, columns, np.arange(len(index)), pages=pages)
+    for part in file_json(found, groups):
+        click.echo(part, nl=False)
+    click.echo()
+
+
+def _show_file(
+    index: MetadataIndex, columns: Sequence[LeafColumn], *, chosen: bool, pages: bool, bloom: str | None
+) -> None:
+    import numpy as np
+
+    from parquet_core.inspection import inspect_file, read_row_groups
+    from prune_assets.report.inspection.console import SHOWN_BLOCKS, SHOWN_ROW_GROUPS, print_file
+
+    found = inspect_file(index, columns, bloom=bloom)
+    closely = columns[:SHOWN_BLOCKS] if chosen or pages or len(columns) <= SHOWN_BLOCKS else ()
+    positions = np.arange(min(len(index), SHOWN_ROW_GROUPS))
+    groups = [] if bloom is not None else list(read_row_groups(index, closely, positions, pages=pages))
+    click.echo(_text(lambda console: print_file(found, groups, console, pages=pages)))
+
+
+def _text(show: Callable[[Console], None]) -> str:
+    """Render the whole before a byte of it is printed; in colour for a terminal."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    with console.capture() as capture:
+        show(console)
+    return "\n".join(text.rstrip() for text in capture.get().splitlines())

@@ -1,0 +1,167 @@
+"""Columns on the console: a line for each, and a block for each that is chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from prune_assets.report.inspection.parts import cells, line, more, name_text, section
+from prune_assets.report.inspection.wording import (
+    bound_text,
+    counted,
+    coverage_text,
+    filter_text,
+    is_valueless,
+    nulls_text,
+    number_text,
+    order_text,
+    sizes_text,
+    type_text,
+)
+from prune_assets.report.quantities import bytes_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from parquet_core.inspection.facts import ChunkFacts, ColumnFacts, PageFacts, RowGroupFacts
+
+SHOWN_COLUMNS = 40
+SHOWN_PAGES = 30
+_SHOWN_NAMES = 5
+_TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "index", "bloom", "depth")
+_CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
+_PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
+_NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "depth", "row group")
+
+
+def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
+    """Show a line for each column, and why bounds are not believed."""
+    shown = columns[:SHOWN_COLUMNS]
+    parts = section(
+        f"Columns ({len(columns):,})",
+        cells(_TITLES, map(_column_line, shown), numbers=_NUMBERS),
+        *more(len(columns) - len(shown), "columns", "--column NAME shows one, --json all"),
+    )
+    return [*parts, *_notes(columns)]
+
+
+def _column_line(column: ColumnFacts) -> tuple[str, ...]:
+    valueless = is_valueless(column.values, column.null_count, column.nan_count)
+    depth = "-" if column.overlap_depth is None else f"{column.overlap_depth:.2f}"
+    return (
+        name_text(column.name),
+        f"{type_text(column)}, {column.repetition}",
+        number_text(column.values),
+        bytes_text(column.compressed_bytes),
+        bound_text(column.lower, valueless=valueless),
+        bound_text(column.upper, valueless=valueless),
+        nulls_text(column.null_count, column.nan_count),
+        coverage_text(column.with_column_index, column.row_groups),
+        coverage_text(column.with_bloom_filter, column.row_groups),
+        depth,
+    )
+
+
+def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
+    untrusted = [(_doubt(column, reason), column.name) for column in columns for reason in column.untrusted]
+    unpruned = [(f"not pruned on: {column.unsupported}", column.name) for column in columns if column.unsupported]
+    encrypted = [("encrypted", column.name) for column in columns if column.encrypted]
+    by_note: dict[str, list[str]] = {}
+    for note, name in [*untrusted, *unpruned, *encrypted]:
+        by_note.setdefault(note, []).append(name)
+    lines = [f"{note} ({_some(names)})" for note, names in list(by_note.items())[:SHOWN_COLUMNS]]
+    return section("Notes", *map(line, lines)) if lines else []
+
+
+def _doubt(column: ColumnFacts, reason: str) -> str:
+    # Where the new pair is not believed, a deprecated one may be.
+    return f"bounds {'only partly' if column.with_bounds else 'not'} believed: {reason}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(map(name_text, names[:_SHOWN_NAMES]))
+    return shown if len(names) <= _SHOWN_NAMES else f"{shown} and {len(names) - _SHOWN_NAMES:,} more"
+
+
+def column_block(
+    column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool
+) -> list[RenderableType]:
+    """Show one column in the row groups given, the `number`-th of their chunks, page by page if asked."""
+    chunks = [(group.index, group.chunks[number]) for group in groups]
+    parts: list[RenderableType] = [line(text) for text in _summary(column)]
+    if chunks:
+        parts.append(cells(_CHUNK_TITLES, (_chunk_line(*chunk) for chunk in chunks), numbers=_NUMBERS))
+    parts += more(column.row_groups - len(chunks), "row groups", "--json shows all")
+    parts += map(line, _filters(chunks))
+    parts += map(line, _reasons([chunk for _, chunk in chunks]))
+    if pages and column.pages is not None:
+        listed = [(i, page) for i, chunk in chunks for page in chunk.page_index.pages or ()][:SHOWN_PAGES]
+        parts.append(cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS))
+        parts += more(column.pages.count - len(listed), "pages", "--pages --json shows all")
+    return section(f"Column {name_text(column.name)}", *parts)
+
+
+def _summary(column: ColumnFacts) -> Iterator[str]:
+    levels = f"levels {column.max_definition_level} / {column.max_repetition_level} (definition / repetition)"
+    order = column.column_order or "no column order"
+    yield f"{type_text(column)}, {column.repetition}, {levels}; {order}"
+    codecs, encodings = ", ".join(column.codecs) or "?", ", ".join(column.encodings) or "?"
+    size = f"{bytes_text(column.compressed_bytes)}{_ratio(column)}"
+    yield f"{size} in {counted(column.row_groups, 'chunk')}: {codecs}; {encodings}"
+    if column.pages is not None and column.pages.count:
+        yield f"{counted(column.pages.count, 'page')} {sizes_text(column.pages.rows, column.pages.compressed_bytes)}"
+
+
+def _ratio(column: ColumnFacts) -> str:
+    if column.uncompressed_bytes is None or column.compressed_bytes == 0:
+        return ""
+    return f", {column.uncompressed_bytes / column.compressed_bytes:.2f} times that uncompressed,"
+
+
+def _chunk_line(index: int, chunk: ChunkFacts) -> tuple[str, ...]:
+    valueless = is_valueless(chunk.values, chunk.null_count, chunk.nan_count)
+    return (
+        f"{index:,}",
+        number_text(chunk.values),
+        bytes_text(chunk.compressed_bytes),
+        chunk.dictionary or "?",
+        bound_text(chunk.lower, exact=chunk.min_exact, valueless=valueless),
+        bound_text(chunk.upper, exact=chunk.max_exact, valueless=valueless),
+        nulls_text(chunk.null_count, chunk.nan_count),
+        number_text(chunk.data_pages if chunk.page_index.count is None else chunk.page_index.count),
+        "-" if chunk.page_index.reason else order_text(chunk.page_index),
+    )
+
+
+def _filters(chunks: Sequence[tuple[int, ChunkFacts]]) -> Iterator[str]:
+    for index, chunk in chunks:
+        if not chunk.bloom_filter.reason:
+            yield f"bloom filter of row group {index:,}: {filter_text(chunk.bloom_filter)}"
+
+
+def _reasons(chunks: Sequence[ChunkFacts]) -> Iterator[str]:
+    if any(False in (chunk.min_exact, chunk.max_exact) for chunk in chunks):
+        yield "~ a bound that no value need have"
+    for what, reasons in (
+        ("page index", Counter(chunk.page_index.reason for chunk in chunks)),
+        ("bloom filter", Counter(chunk.bloom_filter.reason for chunk in chunks)),
+    ):
+        for reason, count in reasons.items():
+            if reason:
+                yield f"no {what} in {count:,} of these row groups: {reason}"
+
+
+def _page_line(index: int, page: PageFacts) -> tuple[str, ...]:
+    valueless = is_valueless(page.rows, page.null_count, page.nan_count)
+    return (
+        f"{index:,}",
+        f"{page.first_row:,}",
+        f"{page.rows:,}",
+        f"{page.offset:,}",
+        bytes_text(page.compressed_bytes),
+        bound_text(page.lower, valueless=valueless),
+        bound_text(page.upper, valueless=valueless),
+        nulls_text(page.null_count, page.nan_count),
+    )

@@ -1,0 +1,151 @@
+"""The console form of an inspection: the whole in a few screens, however wide or long the file is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from prune_assets.report.file_names import short_path
+from prune_assets.report.inspection.columns import column_block, column_lines
+from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
+from prune_assets.report.inspection.wording import counted, number_text, sizes_text, sorting_text
+from prune_assets.report.quantities import bytes_text, clipped, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console, RenderableType
+
+    from parquet_core.inspection.facts import (
+        BloomProbe,
+        FileInspection,
+        ProbeFacts,
+        RowGroupFacts,
+        TableInspection,
+        Verdict,
+    )
+
+SHOWN_ROW_GROUPS = 10
+SHOWN_BLOCKS = 8
+_SHOWN = 10
+_SHOWN_PROBES = 20
+_LONGEST_PATH = 70
+_LONGEST_VALUE = 60
+_VERDICTS: dict[Verdict, str] = {"maybe": "may be there", "unknown": "not known", "absent": "absent for certain"}
+
+
+def print_file(found: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
+    """Print a file, with the first of its row groups and blocks for the columns whose chunks these hold."""
+    parts: list[RenderableType] = [grid(_file_header(found))]
+    if found.probe is not None:
+        parts += _probe(found.probe, found.path)
+    else:
+        parts += column_lines(found.columns) + _row_groups(found, groups)
+        chunks = len(groups[0].chunks) if groups else 0
+        for number, column in enumerate(found.columns[:chunks]):
+            parts += column_block(column, groups, number, pages=pages)
+        parts += more(len(found.columns) - chunks, "columns", "--column NAME shows the chunks of one, --json all")
+    _print(parts, console)
+
+
+def print_table(found: TableInspection, console: Console) -> None:
+    """Print a table: its columns over all files, and how to look at one of these."""
+    parts: list[RenderableType] = [grid(_table_header(found))]
+    if found.probe is not None:
+        parts += _probe(found.probe, found.path)
+    else:
+        parts += section("Differences", *map(line, found.differences[:_SHOWN])) if found.differences else []
+        parts += more(len(found.differences) - _SHOWN, "differences", "--json shows all")
+        parts += column_lines(found.columns) + _files(found)
+    _print(parts, console)
+
+
+def _print(parts: Sequence[RenderableType], console: Console) -> None:
+    for part in parts:
+        console.print(part, highlight=False, soft_wrap=False)
+
+
+def _file_header(found: FileInspection) -> Iterator[tuple[str, str]]:
+    yield "File", printable(found.path)
+    yield "Size", f"{bytes_text(found.bytes)}, the footer {bytes_text(found.footer_bytes)} of it"
+    other = "" if found.rows == found.footer_rows else f"; the footer claims {found.footer_rows:,}"
+    yield "Rows", f"{found.rows:,}{other}"
+    yield "Row groups", f"{found.row_group_count:,} {sizes_text(found.row_group_rows, found.row_group_bytes)}"
+    yield "Written by", printable(clipped(found.created_by, 200)) or "?"
+    for entry in found.key_values[:_SHOWN]:
+        value = printable(clipped(entry.value, _LONGEST_VALUE))
+        yield "Key-value", f"{name_text(entry.key)}, {bytes_text(entry.bytes)}: {value}"
+    if len(found.key_values) > _SHOWN:
+        yield "", f"… and {len(found.key_values) - _SHOWN:,} more; --json shows all"
+
+
+def _table_header(found: TableInspection) -> Iterator[tuple[str, str]]:
+    yield "Table", printable(found.path)
+    yield "Files", f"{len(found.files):,}, {bytes_text(found.bytes)}"
+    yield "Rows", f"{found.rows:,} in {counted(found.row_groups, 'row group')}"
+    for writer in found.writers[:_SHOWN]:
+        yield "Written by", f"{printable(clipped(writer.created_by, 200)) or '?'} ({counted(writer.files, 'file')})"
+    if len(found.writers) > _SHOWN:
+        yield "", f"… and {len(found.writers) - _SHOWN:,} more; --json shows all"
+    if found.partitions:
+        yield "Partitioned by", ", ".join(map(name_text, found.partitions[:_SHOWN]))
+    if found.schema_file is not None:
+        yield "Schema from", printable(found.schema_file)
+
+
+def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[RenderableType]:
+    rows = (
+        (
+            f"{group.index:,}",
+            number_text(group.rows),
+            bytes_text(group.compressed_bytes),
+            sorting_text(group.sorting_columns),
+        )
+        for group in groups
+    )
+    titles = ("row group", "rows", "bytes", "claims to be sorted by")
+    return section(
+        f"Row groups ({found.row_group_count:,})",
+        cells(titles, rows, numbers=titles[:3]),
+        *more(found.row_group_count - len(groups), "row groups", "--json shows all"),
+    )
+
+
+def _files(found: TableInspection) -> list[RenderableType]:
+    shown = found.files[:_SHOWN]
+    rows = (
+        (
+            printable(short_path(file.path, found.path, _LONGEST_PATH)),
+            number_text(file.rows),
+            number_text(file.row_groups),
+            bytes_text(file.bytes),
+        )
+        for file in shown
+    )
+    titles = ("file", "rows", "row groups", "bytes")
+    return section(
+        f"Files ({len(found.files):,})",
+        cells(titles, rows, numbers=titles[1:]),
+        *more(len(found.files) - len(shown), "files", "--json shows all"),
+        line(f"one file with its row groups and pages: prune inspect {shown[0].path}"),
+    )
+
+
+def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
+    counts = Counter(fact.verdict for fact in probe.row_groups)
+    total = len(probe.row_groups)
+    summary = ", ".join(f"{words} in {counts[verdict]:,}" for verdict, words in _VERDICTS.items() if counts[verdict])
+    asked = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
+    ranked = sorted(probe.row_groups, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
+    return section(
+        f"Bloom filters asked for {asked}",
+        line(f"of {counted(total, 'row group')}: {summary}" if total else "there is no row group to ask"),
+        cells(("file", "row group", "answer"), (_probe_line(fact, target) for fact in ranked), numbers=("row group",)),
+        *more(total - len(ranked), "row groups", "--json shows all"),
+    )
+
+
+def _probe_line(fact: ProbeFacts, target: str) -> tuple[str, ...]:
+    answer = _VERDICTS[fact.verdict] + (f": {fact.reason}" if fact.reason else "")
+    path = short_path(fact.file, target, _LONGEST_PATH)
+    return printable(path), f"{fact.row_group:,}", printable(clipped(answer, 200))

@@ -1,0 +1,70 @@
+"""The JSON form of an inspection, schema `inspection/1`.
+
+`python -m prune_assets.report.inspection.json_form` prints the JSON Schema that is checked in beside this package.
+Fields are written in the order of their declaration, with no white space between them; nothing is left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from parquet_core.inspection.facts import RowGroupFacts
+
+_FORMS = (FileInspection, TableInspection)
+_NO_ROW_GROUPS = "[]}"
+
+
+def table_json(inspection: TableInspection) -> str:
+    """Render the inspection of a table as one line of JSON."""
+    return _encode(inspection)
+
+
+def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -> Iterator[str]:
+    """Render the inspection of a file as parts of one line of JSON, so that no file is too long for it."""
+    head = _encode(inspection)
+    # The row groups are the last field.
+    assert head.endswith(f'"row_groups":{_NO_ROW_GROUPS}')
+    yield head.removesuffix("]}")
+    for i, row_group in enumerate(row_groups):
+        yield f"{',' if i else ''}{_encode(row_group)}"
+    yield "]}"
+
+
+def _encode(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of an inspection, of a file or a table, made from the dataclasses."""
+    forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition["description"] = inspect.cleandoc(definition["description"])
+        # Every field is always written, defaults too.
+        definition["required"] = list(definition["properties"])
+    for form in _FORMS:
+        properties = definitions[form.__name__]["properties"]
+        properties["schema"] = {"const": SCHEMA}
+        properties["kind"] = {"const": properties["kind"]["default"]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "oneOf": list(forms), "$defs": definitions}
+
+
+def schema_text() -> str:
+    """Return the JSON Schema as it is checked in."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())
