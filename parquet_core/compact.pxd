@@ -59,7 +59,7 @@ cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t 
 @cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
 cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
-@cython.locals(of=Kind, count=cython.longlong, wire=cython.int)
+@cython.locals(first=Py_ssize_t, of=Kind, count=cython.longlong, wire=cython.int)
 cdef Py_ssize_t _sunk(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
 @cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)

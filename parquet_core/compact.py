@@ -561,6 +561,7 @@ def _sunk(
     if of is None:
         return position
     sink = sinks[kind.sink]
+    first = position
     table[cell + 1] = count
     if kind.code == _PLACES_KIND:
         table[cell] = len(sink)
@@ -568,12 +569,15 @@ def _sunk(
             sink.append(position)
             position = _skip(data, position, size, wire, depth)
         sink.append(position)
-        return position
-    table[cell] = len(sink) // of.width
-    for _ in range(count):
-        row = array("q", [MISSING]) * of.width
-        position = _row(data, position, size, of, row, 0, depth + 1, sinks)
-        sink.extend(row)
+    else:
+        table[cell] = len(sink) // of.width
+        for _ in range(count):
+            row = array("q", [MISSING]) * of.width
+            position = _row(data, position, size, of, row, 0, depth + 1, sinks)
+            sink.extend(row)
+    # Many short lists are to take no more memory than a long one.
+    if position - first < count * of.least:
+        raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)
     return position
 
 
