@@ -260,10 +260,8 @@ def _optional(found: tuple[Numbers, Numbers], good: Flags, pages: Numbers) -> Nu
 
 
 def _kept(values: PlainValues, kept: Flags, null_page: Flags) -> PlainValues:
-    length = np.where(null_page, -1, values.length)
-    if kept.all():
-        return PlainValues(values.buffer, values.start, length)
-    return PlainValues(values.buffer, values.start[kept], length[kept])
+    values = values.only(~null_page)
+    return values if kept.all() else PlainValues(values.buffer, values.start[kept], values.length[kept])
 
 
 def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:
