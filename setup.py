@@ -7,7 +7,7 @@ try:
 except ImportError:
     extensions = []
 else:
-    hot_loop = Extension("parquet_core.compact", ["parquet_core/compact.py"])
+    hot_loop = Extension("parquet_core.format.compact", ["parquet_core/format/compact.py"])
     extensions = cythonize([hot_loop], language_level=3, compiler_directives={"annotation_typing": False})
     for extension in extensions:
         extension.optional = True  # cythonize does not hand it on

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
-    from parquet_core.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_cache import MetadataCache
 
 CACHE_VARIABLE = "PRUNE_CACHE_DIR"
 BYTES_VARIABLE = "PRUNE_CACHE_BYTES"
@@ -30,7 +30,7 @@ def metadata_cache() -> MetadataCache | None:
 
     Raises WrongUse when that is no number of bytes.
     """
-    from parquet_core.metadata_cache import DEFAULT_BYTES, MetadataCache
+    from parquet_core.dataset.metadata_cache import DEFAULT_BYTES, MetadataCache
 
     asked = os.environ.get(BYTES_VARIABLE, "").strip()
     if asked and not asked.isdecimal():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from parquet_core.compact import is_compiled
 from parquet_core.errors import JavaFailure
+from parquet_core.format.compact import is_compiled
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.spark.java import Java, JavaCandidate, candidates, find_java

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 
 started = time.perf_counter()
 index = read_dataset(sys.argv[1])

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from prune_assets.cache_directory import metadata_cache
 
 cache = metadata_cache()

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 
 started = time.perf_counter()
 index = read_dataset(sys.argv[1])

@@ -7,7 +7,7 @@ from array import array
 from pathlib import Path
 from types import ModuleType
 
-from parquet_core import compact, footer
+from parquet_core.format import compact, footer
 
 
 def encoded_footers(directory: str) -> tuple[bytes, array, array]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from walk import measure
 
-import parquet_core.compact
+import parquet_core.format.compact
 
-source = Path(parquet_core.compact.__file__).with_name("compact.py")
+source = Path(parquet_core.format.compact.__file__).with_name("compact.py")
 specification = importlib.util.spec_from_file_location("compact_as_python", source)
 assert specification is not None
 assert specification.loader is not None

@@ -11,7 +11,7 @@ import xxhash
 from parquet_core.arrow_arrays import numbers_from
 from parquet_core.bloom.xxh64 import xxh64
 from parquet_core.errors import WrongUse
-from parquet_core.schema import LeafColumn, Physical
+from parquet_core.format.schema import LeafColumn, Physical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from parquet_core.bloom.blocks import BLOCK_BYTES, BLOCK_WORDS, MAX_BYTES, Blocks
-from parquet_core.compact import EMPTY, INTEGER, decode, member, struct
 from parquet_core.errors import MalformedFile
+from parquet_core.format.compact import EMPTY, INTEGER, decode, member, struct
 
 # No header is longer; read when the footer does not say how long the filter is.
 HEADER_BYTES = 64

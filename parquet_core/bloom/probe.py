@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.bloom.blocks import Hashes
-    from parquet_core.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn
 
 _WORK_BYTES = 1 << 18  # blocks gathered at a time, which stay in the cache
 _HALVES = BLOCK_BYTES // 8

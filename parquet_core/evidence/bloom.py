@@ -9,18 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
-from parquet_core.bounds import GREGORIAN_START
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
+from parquet_core.trust.bounds import GREGORIAN_START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
-    from parquet_core.schema import LeafColumn
 
 # Probing more values than this would cost more than it can save: almost every filter says "maybe" to one.
 MAX_PROBES = 1_000

@@ -16,9 +16,9 @@ from parquet_core.ranks import ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.bounds import Bounds
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
+    from parquet_core.trust.bounds import Bounds
 
     Flags = NDArray[np.bool_]
 

@@ -10,8 +10,8 @@ from parquet_core.layout.check import find_column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
 
 
 def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.bloom import Blocks
-    from parquet_core.bounds import Bounds
-    from parquet_core.column_chunk import ColumnChunk, ColumnChunks
-    from parquet_core.footer import Footers
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.column_chunk import ColumnChunk, ColumnChunks
+    from parquet_core.format.footer import Footers
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Dictionary, Value
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
 
     Positions = NDArray[np.int64]
 

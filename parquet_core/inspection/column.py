@@ -9,22 +9,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.fold_pages import fold_pages
+from parquet_core.format.schema import Physical
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
 from parquet_core.inspection.names import codec_name, column_order_name, encoding_names
 from parquet_core.inspection.uncompressed import uncompressed_bytes
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
 from parquet_core.ranks import ranks
-from parquet_core.schema import Physical
-from parquet_core.statistics import trust
+from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.statistics import trust
 
 if TYPE_CHECKING:
-    from parquet_core.bounds import Bounds
-    from parquet_core.footer import Footers
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.footer import Footers
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Repetition
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
 
 
 def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers | None = None) -> ColumnFacts:

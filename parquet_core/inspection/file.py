@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.errors import StaleTable
-from parquet_core.footer import read_footer
+from parquet_core.format.footer import read_footer
 from parquet_core.inspection.chunks import read_chunks
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import FileInspection, KeyValue, RowGroupFacts, SortingColumn, Spread
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.footer import Footers
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.footer import Footers
+    from parquet_core.format.schema import LeafColumn
 
 
 def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None) -> FileInspection:

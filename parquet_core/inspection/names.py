@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.page_index import BoundaryOrder
+from parquet_core.format.page_index import BoundaryOrder
 
 if TYPE_CHECKING:
     from parquet_core.inspection.facts import Order

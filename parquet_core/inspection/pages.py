@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.inspection.facts import PageFacts, PageIndexFacts
 from parquet_core.inspection.names import boundary_order_name
 from parquet_core.inspection.values import plain_values
-from parquet_core.page_index import BoundaryOrder
 from parquet_core.ragged import any_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.format.page_index import OffsetIndexes
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Value
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.page_batch import PageBatch
-    from parquet_core.page_index import OffsetIndexes
-    from parquet_core.schema import LeafColumn
 
     Positions = NDArray[np.int64]
     Flags = NDArray[np.bool_]

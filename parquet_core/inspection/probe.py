@@ -11,15 +11,15 @@ from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
 from parquet_core.inspection.typed_value import parse_value
-from parquet_core.statistics import leaf_in_file
+from parquet_core.trust.statistics import leaf_in_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.bloom import Blocks
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
-    from parquet_core.statistics import Provenance
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.statistics import Provenance
 
 _SHOWN = 10
 _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two of its name"

@@ -14,8 +14,8 @@ from parquet_core.inspection.probe import probe_filters, probed_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
 
 
 def inspect_table(

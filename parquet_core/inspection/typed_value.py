@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.errors import WrongUse
-from parquet_core.schema import Physical
+from parquet_core.format.schema import Physical
 
 if TYPE_CHECKING:
-    from parquet_core.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})")
@@ -33,7 +33,7 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     Dates are yyyy-mm-dd, timestamps ISO 8601 (of a UTC column without a zone: UTC), bytes are 0x and hex digits or
     else UTF-8 text. A decimal may have fewer digits behind the point than the column, not more.
 
-    >>> from parquet_core.schema import LeafColumn, Physical, SortOrder
+    >>> from parquet_core.format.schema import LeafColumn, Physical, SortOrder
     >>> parse_value(LeafColumn(("n",), 0, Physical.INT32, pa.int8(), SortOrder.SIGNED), "-7").to_pylist()
     [-7]
     """

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.compact import INTEGER, decode_table, struct
+from parquet_core.format.compact import INTEGER, decode_table, struct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.footer import Footers
-    from parquet_core.schema import LeafColumn
+    from parquet_core.format.footer import Footers
+    from parquet_core.format.schema import LeafColumn
 
 _COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data, of it total_uncompressed_size
 

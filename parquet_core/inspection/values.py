@@ -13,14 +13,14 @@ from parquet_core.inspection.facts import Hex
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Value
-    from parquet_core.schema import LeafColumn
 
 
 def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
     """Turn bounds of a column into values of JSON; None where none is known.
 
-    >>> from parquet_core.schema import LeafColumn, Physical, SortOrder
+    >>> from parquet_core.format.schema import LeafColumn, Physical, SortOrder
     >>> day = LeafColumn(("d",), 0, Physical.INT32, pa.date32(), SortOrder.SIGNED)
     >>> plain_values(day, pa.array([0, None], pa.int32()).view(pa.date32()))
     ['1970-01-01', None]

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.schema import Physical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
 
 
 def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:

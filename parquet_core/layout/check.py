@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.spec import Finding
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
 
 
 def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.schema import Physical
 from parquet_core.storage import open_file
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.page_index import OffsetIndexes
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.page_index import OffsetIndexes
+    from parquet_core.format.schema import LeafColumn
 
 MAX_STATS_SIZE = 4096
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.format.page_index import BoundaryOrder, boundary_order
+from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.page_index import BoundaryOrder, boundary_order
 from parquet_core.ranks import ranks
-from parquet_core.schema import Physical
 from parquet_core.storage import name_of, open_file
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.bounds import Bounds
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
 
 _REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
 

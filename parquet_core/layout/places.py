@@ -9,8 +9,8 @@ from parquet_core.storage import name_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
 
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:

@@ -12,7 +12,7 @@ from parquet_core.layout.spec import Finding, LayoutSpec, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.dataset.metadata_index import MetadataIndex
 
 
 def check_sizes(index: MetadataIndex, layout: LayoutSpec) -> Iterator[Finding]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(NamedTuple):
     """A file as it was when listed: what must still be true when its planned ranges are read.
 
     `path`: a local path, or the full URI of what lies elsewhere. `modified_ns`: 0 where the store does not say.

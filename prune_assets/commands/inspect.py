@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
 
 
 @click.command()
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
 def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, as_json: bool) -> None:
     """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
-    from parquet_core.dataset import read_dataset
+    from parquet_core.dataset.opening import read_dataset
     from parquet_core.inspection import choose_columns
 
     index = read_dataset(target)

@@ -11,8 +11,8 @@ from parquet_core.predicate import columns_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from parquet_core.schema import LeafColumn
 
 
 def columns_to_read(

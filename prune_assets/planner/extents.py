@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.access_plan import AccessPlan
-    from parquet_core.metadata_index import MetadataIndex
-    from parquet_core.page_index import OffsetIndexes
-    from parquet_core.schema import LeafColumn
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.page_index import OffsetIndexes
+    from parquet_core.format.schema import LeafColumn
 
 # Above this many column chunks the pages of a selection are not counted one by one but pro rata.
 MAX_OFFSET_INDEXES = 20_000

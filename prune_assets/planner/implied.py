@@ -16,21 +16,21 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, leaves
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
-from parquet_core.schema import SortOrder
 from parquet_core.segments import page_of_segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.bounds import Bounds
-    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
-    from parquet_core.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.levels import Evaluation, PageAnswers
 
     Flags = NDArray[np.bool_]

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.page_batch import PageBatch
     from parquet_core.predicate import Leaf, Path, Predicate
-    from parquet_core.schema import LeafColumn
     from prune_assets.report.skip_report import LevelName, Status
 
 

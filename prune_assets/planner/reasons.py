@@ -14,7 +14,7 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.metadata_index import MetadataIndex
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
     from prune_assets.planner.levels import Evaluation

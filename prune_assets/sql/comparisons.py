@@ -16,8 +16,8 @@ from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from parquet_core.schema import LeafColumn
     from prune_assets.sql.domain import Domain
 
 NULL = Constant(Outcomes.NULL)

@@ -17,8 +17,8 @@ from prune_assets.sql.values import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from parquet_core.schema import LeafColumn
     from prune_assets.sql.scope import Scope
     from prune_assets.sql.values import SparkValue
 

@@ -18,8 +18,8 @@ from prune_assets.sql.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from parquet_core.schema import LeafColumn
     from prune_assets.semantics import SparkSemantics
 
 # Every consumer of a tree may then walk it as it likes.

@@ -12,7 +12,7 @@ from parquet_core.errors import PredicateTypeError, UnknownColumn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.schema import LeafColumn
+    from parquet_core.format.schema import LeafColumn
 
     Parts = tuple[str, ...]
 

@@ -24,10 +24,10 @@ from corpus import make
 from reference import must
 from targets import PLACE, TARGETS, check_message, recorded
 
-from parquet_core import compact
 from parquet_core.errors import PruneError
+from parquet_core.format import compact
 
-SECONDS = 1.0  # that a case may take
+SECONDS = 1.0  # of the processor that a case may take; what waits instead is seen as hanging
 RATIO, FREE_BYTES = 64, 1 << 18  # what a case may allocate: so much for a byte of input, and this in any case
 SMALL = 4096  # bytes of input that the ratio is told of; of fewer it would tell what Python and Arrow take themselves
 HANGING = 20.0  # seconds without a new case after which a worker is given up
@@ -80,7 +80,7 @@ class Result:
 
 def python_form():
     """The source of the hot loop, run as Python whatever is installed."""
-    spec = importlib.util.spec_from_file_location("compact_as_python", ROOT / "parquet_core/compact.py")
+    spec = importlib.util.spec_from_file_location("compact_as_python", ROOT / "parquet_core/format/compact.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -125,12 +125,12 @@ class Runner:
         tracemalloc.start()
         try:
             with recorded() as calls:
-                start = time.perf_counter()
+                start = time.process_time()
                 try:
                     answer = TARGETS[name].answer(case, self.directory)
                 except PruneError as error:
                     answer = check_message(error, self.place.get(name, PLACE))
-                seconds = time.perf_counter() - start
+                seconds = time.process_time() - start
             allocated = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0)
         finally:
             tracemalloc.stop()
@@ -139,9 +139,9 @@ class Runner:
 
     def _compared(self, calls):
         """Answer the calls in both forms; returns the seconds of the slower one."""
-        start = time.perf_counter()
+        start = time.process_time()
         slow = [call.of(self.python) for call in calls]
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         for call, answer in zip(calls, slow, strict=True):
             fast = call.of(compact)
             must(fast == answer, f"{call.name}: compiled {_shown(fast)}, as Python {_shown(answer)}")

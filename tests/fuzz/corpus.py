@@ -14,14 +14,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.column_chunk import ColumnChunk
-from parquet_core.dataset import read_dataset
-from parquet_core.dictionary import dictionary_range
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
+from parquet_core.format.column_chunk import ColumnChunk
+from parquet_core.format.dictionary import dictionary_range
 
 if TYPE_CHECKING:
-    from parquet_core.schema import LeafColumn
-    from parquet_core.statistics import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.statistics import Provenance
 
 REAL_FILES = Path(__file__).parents[3] / "shared" / "data" / "parquet-testing" / "data"
 MOST_BYTES = 20_000  # of a real file that is taken

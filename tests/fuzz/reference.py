@@ -11,7 +11,7 @@ import pyarrow as pa
 import slow_thrift
 from slow_thrift import BINARY, FALSE, NUMBERS, STRUCT, TRUE, elements, get
 
-from parquet_core.schema import Physical
+from parquet_core.format.schema import Physical
 
 
 class Lie(AssertionError):

@@ -12,15 +12,16 @@ import pyarrow as pa
 import reference
 from mutations import blindly, knowingly
 
-from parquet_core import bloom, column_chunk, dictionary, footer, page_index
-from parquet_core.dataset import read_dataset
+from parquet_core import bloom
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile, PruneError
-from parquet_core.footer import parse_footers
-from parquet_core.page_batch import Source, join_indexes
-from parquet_core.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
-from parquet_core.statistics import trust
+from parquet_core.format import column_chunk, dictionary, footer, page_index
+from parquet_core.format.footer import parse_footers
+from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.storage import DataFile
-from parquet_core.trusted_bounds import trusted_bounds
+from parquet_core.trust.statistics import trust
+from parquet_core.trust.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,14 +10,14 @@ import pytest
 from slow_thrift import BINARY, I32, I64, LIST, STRUCT, encode, encode_list, varint
 from targets import PLACE
 
+from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile
-from parquet_core.footer import parse_footers
-from parquet_core.page_batch import Source, join_indexes
-from parquet_core.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
-from parquet_core.schema import LeafColumn, Physical, SortOrder
-from parquet_core.statistics import Provenance, trust
+from parquet_core.format.footer import parse_footers
+from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.storage import DataFile
-from parquet_core.trusted_bounds import trusted_bounds
+from parquet_core.trust.statistics import Provenance, trust
+from parquet_core.trust.trusted_bounds import trusted_bounds
 
 COUNT = 30_000
 RATIO, FREE_BYTES = 80, 1 << 18

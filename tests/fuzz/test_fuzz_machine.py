@@ -17,8 +17,8 @@ from corpus import make
 from mutations import blindly, knowingly
 from reference import Lie, check_footer
 
-from parquet_core import compact
 from parquet_core.errors import MalformedFile
+from parquet_core.format import compact
 
 
 @pytest.fixture(scope="module")

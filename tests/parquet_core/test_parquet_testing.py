@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
 from parquet_core.evidence.bloom import outcomes_from_filters
 from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.outcomes import may_match
-from parquet_core.page_index import BoundaryOrder, boundary_order
 from parquet_core.predicate import Compare, IsNull, Not, Op
 from prune_assets.planner.levels import evaluate
 

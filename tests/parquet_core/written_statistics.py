@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from parquet_core.bound_values import certain
-from parquet_core.compact import MISSING
-from parquet_core.dataset import read_dataset
-from parquet_core.plain import PlainValues
-from parquet_core.statistics import WrittenStatistics
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.format.compact import MISSING
+from parquet_core.format.plain import PlainValues
+from parquet_core.trust.bound_values import certain
+from parquet_core.trust.statistics import WrittenStatistics
 
 
 def written(entries, *, pages=False, deprecated=True):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from parquet_core.bloom import build_filter, can_hash, hash_values, may_contain, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
-from parquet_core.schema import LeafColumn, Physical, SortOrder
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 
 
 def leaf(physical, arrow_type, width=0, unsupported=""):

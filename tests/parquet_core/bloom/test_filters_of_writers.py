@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.bloom import build_filter, hash_values, optimal_bytes, parse_filter, parse_guess, serialize
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 
 ROWS = 2_000
 NDV = 3_000

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquet_core.bounds import Bounds
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNull, Op
+from parquet_core.trust.bounds import Bounds
 
 PYTHON = {
     Op.EQ: operator.eq,

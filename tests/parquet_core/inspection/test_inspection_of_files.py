@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import UnknownColumn, WrongUse
+from parquet_core.format.page_index import boundary_order
 from parquet_core.inspection import choose_columns, inspect_file, inspect_table, read_row_groups
 from parquet_core.inspection.facts import Hex, SortingColumn
 from parquet_core.inspection.pages import recomputed_orders
-from parquet_core.page_index import boundary_order
 
 ROWS = 1_000
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.errors import WrongUse
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.inspection.typed_value import parse_value
-from parquet_core.schema import LeafColumn, Physical, SortOrder
 
 TYPES = {
     "int8": (Physical.INT32, pa.int8()),

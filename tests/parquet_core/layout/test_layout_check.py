@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted

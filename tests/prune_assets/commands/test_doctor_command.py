@@ -6,8 +6,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from parquet_core.compact import is_compiled
 from parquet_core.errors import JavaFailure
+from parquet_core.format.compact import is_compiled
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.predicate import Compare, Interval, Op
 from prune_assets.planner import extents
 from prune_assets.planner.extents import extent_of, kept_by, measure

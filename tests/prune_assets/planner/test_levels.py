@@ -13,7 +13,7 @@ import pytest
 from predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 
 from parquet_core.access_plan import Verdict
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported
 from prune_assets.planner.implied import MAX_RANGES, implied_predicate
 from prune_assets.planner.levels import evaluate

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import read_dataset
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.inspection import FileInspection, TableInspection, inspect_file, inspect_table, read_row_groups
 from prune_assets.report.inspection.json_form import file_json, json_schema, schema_text, table_json
 

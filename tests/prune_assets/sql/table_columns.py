@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from parquet_core.schema import LeafColumn, Physical, SortOrder
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 
 FIXTURE_TYPES = {
     "x": ("int", pa.int32()),

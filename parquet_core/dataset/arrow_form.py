@@ -1,0 +1,83 @@
+"""Dataclasses of arrays as one Arrow record batch, and back: the form in which metadata is kept on disk.
+
+The batch has one row; each array is its one list there, so that arrays of different lengths stand side by
+side, and reading copies none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value = TypeVar("Value")
+
+
+def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
+    """Return arrays, and dataclasses of arrays, by name as a record batch."""
+    found: dict[str, pa.Array] = {}
+    for name, value in values.items():
+        _flatten(value, name, found)
+    return pa.RecordBatch.from_arrays([_as_list(array) for array in found.values()], list(found))
+
+
+def _flatten(value: Any, name: str, found: dict[str, pa.Array]) -> None:
+    if is_dataclass(value):
+        for part in fields(value):
+            _flatten(getattr(value, part.name), f"{name}.{part.name}", found)
+    else:
+        found[name] = value if isinstance(value, pa.Array) else _from_numpy(value)
+
+
+def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
+    if values.dtype == object:
+        texts = pa.array(values.tolist())
+        return (texts.cast(pa.binary()) if pa.types.is_null(texts.type) else texts).dictionary_encode()
+    if values.ndim == 2:
+        return pa.FixedSizeListArray.from_arrays(from_numpy(values.ravel()), values.shape[1])
+    return from_numpy(values)
+
+
+def _as_list(array: pa.Array) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array)
+
+
+def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return the array of this name; KeyError when there is none."""
+    return batch.column(name)[0].values
+
+
+def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
+    """Return the array of this name as numpy has it."""
+    array = array_at(batch, name)
+    if pa.types.is_dictionary(array.type):
+        texts = np.array([*array.dictionary.to_pylist(), None], object)
+        chosen = numbers_from(array.indices)
+        if array.indices.null_count:
+            chosen = np.where(flags_from(array.indices.is_valid()), chosen, len(texts) - 1)
+        found: np.ndarray[Any, Any] = texts[chosen]
+        return found
+    if pa.types.is_fixed_size_list(array.type):
+        width = array.type.list_size
+        numbers: np.ndarray[Any, Any] = numbers_from(array.flatten()).reshape(-1, width)
+        return numbers
+    return flags_from(array) if pa.types.is_boolean(array.type) else numbers_from(array)
+
+
+def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:
+    """Return the dataclass put in under this name, `nested` being its fields that are dataclasses."""
+    parts: dict[str, Any] = {}
+    for part in fields(form):  # type: ignore[arg-type]  # a dataclass, as the name says
+        path = f"{name}.{part.name}"
+        if part.name in nested:
+            parts[part.name] = from_batch(batch, path, nested[part.name])
+        else:
+            parts[part.name] = array_at(batch, path) if part.type == "pa.Array" else numbers_at(batch, path)
+    return form(**parts)

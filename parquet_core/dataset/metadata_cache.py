@@ -1,0 +1,139 @@
+"""Metadata of datasets on disk: one directory a dataset, one file for what it consists of and one a column.
+
+A file is a magic number, a checksum and an Arrow IPC stream. It is written beside its place and moved
+there, so a reader finds a whole one or none; one that is damaged counts as none. Every file names the
+`generation` it belongs to: a hash of the data files as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+import xxhash
+
+from parquet_core.dataset.arrow_form import to_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from parquet_core.storage import DataFile
+
+# Changes with the form of what is kept: files of another form are not read.
+_MAGIC = b"PRUNE\x00\x00\x01"
+_HEADER_BYTES = len(_MAGIC) + 8
+DEFAULT_BYTES = 2 << 30
+_FRESH_NS = 2_000_000_000
+_TOUCH_SECONDS = 60.0
+_STALE_SECONDS = 3600.0
+
+
+def generation_of(files: Iterable[DataFile]) -> str:
+    """Return the hash of a list of data files as they are: paths, sizes, times of change and etags."""
+    state = [f"{file.path}\x00{file.size}\x00{file.modified_ns}\x00{file.etag}" for file in files]
+    return blake2b("\n".join(state).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
+def is_settled(file: DataFile, now_ns: int) -> bool:
+    """Tell whether a later change would show: of a file just written, a second write can bear the same time."""
+    return file.modified_ns < now_ns - _FRESH_NS
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCache:
+    """A directory of datasets; beyond `most_bytes` what was used least recently is removed."""
+
+    directory: Path
+    most_bytes: int = DEFAULT_BYTES
+
+    def of_table(self, table: str) -> TableCache:
+        """Return the part of one table; `table` is whatever tells it from others."""
+        name = blake2b(table.encode(errors="surrogateescape"), digest_size=12).hexdigest()
+        return TableCache(self.directory / name, self)
+
+    def evict(self) -> None:
+        """Remove what was used least recently until the rest fits, and what a crashed writer left."""
+        found = sorted(self._entries())
+        total = sum(size for _, size, _ in found)
+        for used, size, path in found:
+            abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
+            if total > self.most_bytes or abandoned:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                total -= size
+        for directory in _directories(self.directory):
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)  # of an empty one; any other stays
+
+    def _entries(self) -> Iterable[tuple[float, int, str]]:
+        for directory in _directories(self.directory):
+            with contextlib.suppress(OSError), os.scandir(directory) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        status = entry.stat()
+                        yield status.st_mtime, status.st_size, entry.path
+
+
+def _directories(parent: Path) -> list[str]:
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        return [entry.path for entry in entries if entry.is_dir()]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class TableCache:
+    """What is kept of one table. Names are free text; what they hold is read as it was written or not at all."""
+
+    directory: Path
+    cache: MetadataCache
+
+    def read(self, name: str) -> tuple[str, pa.RecordBatch] | None:
+        """Return the generation and the arrays kept under a name; None when there is nothing whole."""
+        path = self._path(name)
+        try:
+            with pa.memory_map(str(path)) as file:
+                data = file.read_buffer()
+            _touch(path)
+        except (OSError, pa.ArrowInvalid):
+            return None
+        if len(data) < _HEADER_BYTES or data.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC:
+            return None
+        body = data.slice(_HEADER_BYTES)
+        if xxhash.xxh3_64_digest(body) != data.slice(len(_MAGIC), 8).to_pybytes():
+            return None
+        with contextlib.suppress(pa.ArrowException, KeyError, StopIteration), pa.ipc.open_stream(body) as stream:
+            return stream.schema.metadata[b"generation"].decode(), stream.read_next_batch()
+        return None
+
+    def write(self, name: str, generation: str, values: Mapping[str, Any]) -> None:
+        """Keep arrays under a name; nothing is kept where the directory cannot be written."""
+        batch = to_batch(values)
+        sink = pa.BufferOutputStream()
+        schema = batch.schema.with_metadata({"generation": generation})
+        with pa.ipc.new_stream(sink, schema) as stream:
+            stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+        body = sink.getvalue()
+        part = self.directory / f"{uuid4().hex}.part"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(b"".join([_MAGIC, xxhash.xxh3_64_digest(body), body]))
+            part.replace(self._path(name))
+        except OSError:
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+    def _path(self, name: str) -> Path:
+        return self.directory / f"{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
+
+
+def _touch(path: Path) -> None:
+    """Mark a file as used, but not at each use: reading alone should not write."""
+    if path.stat().st_mtime < time.time() - _TOUCH_SECONDS:
+        os.utime(path)

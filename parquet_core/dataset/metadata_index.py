@@ -1,0 +1,336 @@
+"""The metadata of a whole dataset, columnar: one position per row group, over all files.
+
+Of the footers the columns that are asked for are decoded; page indexes and bloom filters are read when they
+are asked for. What was read is kept, in memory and, with a cache, on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import pyarrow.compute as pc
+
+from parquet_core.bloom import guess_length, parse_filter, parse_guess
+from parquet_core.dataset.arrow_form import from_batch, numbers_at
+from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
+from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
+from parquet_core.errors import StorageFailure
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.page_index import (
+    IndexBytes,
+    OffsetIndexes,
+    concat_offset_indexes,
+    decode_column_indexes,
+    decode_offset_indexes,
+)
+from parquet_core.ragged import distinct
+from parquet_core.storage import read_range
+from parquet_core.trust.bound_values import flags_of
+from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.statistics import is_rebased, leaf_in_file, trust
+from parquet_core.trust.trusted_bounds import trusted_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.dataset.footer_source import FooterSource
+    from parquet_core.dataset.stored_index import Kept, StoredIndex
+    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from parquet_core.storage import DataFile, Traffic
+    from parquet_core.trust.statistics import Provenance, Trust
+
+    Positions = NDArray[np.int64]
+
+Part = TypeVar("Part", OffsetIndexes, PageBatch)
+
+
+@dataclass(slots=True)
+class _Fetched(Generic[Part]):
+    """What was fetched of some row groups, in the order of fetching; `slot` says where, -1 not yet."""
+
+    slot: Positions
+    kept: Part | None = None
+    grown: bool = False
+
+    def missing(self, positions: Positions) -> Positions:
+        return positions[self.slot[positions] < 0]
+
+    def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
+        before = 0 if self.kept is None else len(self.kept)
+        self.slot[positions] = before + np.arange(len(positions))
+        self.kept = part if self.kept is None else concat([self.kept, part])
+        self.grown |= len(positions) > 0
+
+    def take(self, positions: Positions) -> Part:
+        assert self.kept is not None
+        return self.kept.take(self.slot[positions])
+
+
+@dataclass(slots=True)
+class MetadataIndex:
+    """What the files of a dataset say about themselves.
+
+    `file`, `ordinal` and `row_count` have one entry per row group: index of its file, its number in
+    the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
+    of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
+    be pruned on. `summary`: that file, if it holds no data.
+    """
+
+    files: tuple[DataFile, ...]
+    kinds: tuple[Provenance, ...]
+    kind: Positions
+    columns: tuple[LeafColumn, ...]
+    partitions: tuple[LeafColumn, ...]
+    summary: DataFile | None
+    traffic: Traffic
+    file: Positions
+    ordinal: Positions
+    row_count: Positions
+    _footers: FooterSource
+    _stored: StoredIndex | None = None
+    _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
+    _bounds: dict[Path, Bounds] = field(default_factory=dict)
+    _decoded: list[LeafColumn] = field(default_factory=list)
+    _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
+    _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
+    _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.row_count)
+
+    def provenance(self, position: int) -> Provenance:
+        """Return what the file of a row group says of its schema and writer."""
+        return self.kinds[int(self.kind[self.file[position]])]
+
+    def column_chunks(self, column: LeafColumn) -> ColumnChunks:
+        """Return what the footers say of a column in every row group."""
+        self._load(column)
+        return self._chunks[column.path]
+
+    def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
+        """Return a column's chunk in one row group; None when the file has no such column."""
+        return self.column_chunks(column).chunk(int(position))
+
+    def bounds(self, column: LeafColumn) -> Bounds:
+        """Return what the statistics of every row group say of a column."""
+        self._load(column)
+        return self._bounds[column.path]
+
+    def bounds_with_pages(self, column: LeafColumn) -> Bounds:
+        """Return the same, with the bounds of a row group's pages where it has none of its own.
+
+        parquet-java drops the statistics of long strings, and keeps their column index. Reads what page indexes
+        it needs.
+        """
+        own = self.bounds(column)
+        silent = ~(flags_of(own.lower) & flags_of(own.upper)) & (self.row_count > 0)
+        positions = np.flatnonzero(silent & (self.column_chunks(column).column_index[:, 0] > 0))
+        if len(positions) == 0:
+            return own
+        pages = self.pages(column, positions)
+        folded = spread_bounds(fold_pages(pages.bounds, pages.row_group, len(positions)), positions, self.row_count)
+        names = ("lower", "upper", "null_count", "nan_count")
+        return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
+
+    def _load(self, column: LeafColumn) -> None:
+        if column.path in self._chunks:
+            return
+        kept = self._on_disk("chunks", column)
+        groups = np.full(len(self), -1, np.int64) if kept is None else kept.groups
+        chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
+        if kept is not None:
+            chunks, bounds = (
+                from_batch(kept.batch, "chunks", ColumnChunks),
+                from_batch(kept.batch, "bounds", Bounds),
+            )
+        new = np.flatnonzero(groups < 0)
+        if len(new):
+            groups = groups.copy()
+            groups[new] = len(chunks) + np.arange(len(new))
+            more_chunks, more_bounds = self._decode_footers(column, new)
+            chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
+            self._decoded.append(column)
+        whole = np.array_equal(groups, np.arange(len(chunks)))
+        self._chunks[column.path] = chunks if whole else chunks.take(groups)
+        self._bounds[column.path] = bounds if whole else bounds.take(groups)
+
+    def _decode_footers(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
+        """Decode a column in the row groups at `positions`, which are all those of their files."""
+        chunks: list[ColumnChunks] = []
+        bounds: list[Bounds] = []
+        trusts, first = self._trusts(column), 0
+        for footers in self._footers.read(distinct(self.file[positions])):
+            here = positions[first : first + len(footers)]
+            if not np.array_equal(self.row_count[here], footers.row_count):
+                raise StorageFailure(
+                    f"{footers.files[0].path}: it or a later file changed while it was read; try again"
+                )
+            found, statistics, there = footers.chunks(column.path)
+            chunks.append(found)
+            rows, kind = footers.row_count, self.kind[self.file[here]]
+            if statistics is None:
+                bounds.append(unknown_bounds(column, rows))
+            else:
+                bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
+            first += len(footers)
+        if not chunks:
+            return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
+        return concat_chunks(chunks), concat_bounds(bounds)
+
+    def _trusts(self, column: LeafColumn) -> list[Trust]:
+        return [trust(column, kind) for kind in self.kinds]
+
+    def place(self, position: int, column: LeafColumn) -> str:
+        """Name a column of a row group in messages."""
+        return self._places().name(position, column)
+
+    def _places(self) -> RowGroupPlaces:
+        return RowGroupPlaces(self.files, self.file, self.ordinal)
+
+    def fetch_pages(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
+        """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
+        paged = [(column, self._pages_of(column).missing(positions)) for column in columns]
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
+        ranges = [
+            *(Wanted(column, at, self.column_chunks(column).column_index[at]) for column, at in paged),
+            *(Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
+        ]
+        found = read_structures(self._places(), ranges, purpose="index", traffic=self.traffic)
+        for (column, at), encoded in zip(located, found[len(paged) :], strict=True):
+            self._add_offsets(column, at, encoded)
+        for (column, at), encoded in zip(paged, found, strict=False):
+            if len(at) or self._pages_of(column).kept is None:
+                offsets = self._offsets[column.path].take(at)
+                source = Source(column, self.row_count[at], self._trusts(column), self.kind[self.file[at]])
+                batch = join_indexes(source, decode_column_indexes(encoded), offsets)
+                self._pages[column.path].add(at, batch, concat_batches)
+
+    def _pages_of(self, column: LeafColumn) -> _Fetched[PageBatch]:
+        if column.path not in self._pages:
+            kept = self._on_disk("pages", column)
+            part = None if kept is None else from_batch(kept.batch, "pages", PageBatch, bounds=Bounds)
+            self._pages[column.path] = _Fetched(self._slots(kept), part)
+        return self._pages[column.path]
+
+    def _offsets_of(self, column: LeafColumn) -> _Fetched[OffsetIndexes]:
+        if column.path not in self._offsets:
+            kept = self._on_disk("offsets", column)
+            part = None if kept is None else from_batch(kept.batch, "offsets", OffsetIndexes)
+            self._offsets[column.path] = _Fetched(self._slots(kept), part)
+        return self._offsets[column.path]
+
+    def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
+        name = _name(what, column)
+        return None if self._stored is None else self._stored.read(name, self.file, self.ordinal)
+
+    def _slots(self, kept: Kept | None) -> Positions:
+        if kept is None:
+            return np.full(len(self), -1, np.int64)
+        slot = numbers_at(kept.batch, "slot")
+        return np.where(kept.groups >= 0, slot[kept.groups], -1)
+
+    def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
+        stored = self._offsets_of(column)
+        if len(positions) or stored.kept is None:
+            stored.add(positions, decode_offset_indexes(encoded, self.row_count[positions]), concat_offset_indexes)
+
+    def pages(self, column: LeafColumn, positions: Positions) -> PageBatch:
+        """Return what the page indexes of the chosen row groups say of a column."""
+        self.fetch_pages([column], positions)
+        return self._pages[column.path].take(positions)
+
+    def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
+        """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
+        wanted = [Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located]
+        for (column, at), encoded in zip(
+            located, read_structures(self._places(), wanted, purpose="index", traffic=self.traffic), strict=True
+        ):
+            self._add_offsets(column, at, encoded)
+        return [self._offsets[column.path].take(positions) for column in columns]
+
+    def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
+        """Return a column's filter in each chosen row group; a reason stands for an absent one."""
+        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._filters], np.int64)
+        if len(missing):
+            self._fetch_filters(column, missing)
+        return [self._filters[p, column.path] for p in positions.tolist()]
+
+    def _fetch_filters(self, column: LeafColumn, positions: Positions) -> None:
+        ranges = self.column_chunks(column).bloom_filter[positions]
+        refused = np.array([_against_filters(column, kind) for kind in self.kinds], object)
+        reasons = refused[self.kind[self.file[positions]]]
+        ranges[reasons != ""] = -1
+        guessed = self._guess_lengths(positions, ranges)
+        wanted = [Wanted(column, positions, ranges)]
+        (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
+        for i, position in enumerate(positions.tolist()):
+            filters = self._filters
+            if reasons[i]:
+                filters[position, column.path] = reasons[i]
+            elif found.stop[i] < 0:
+                filters[position, column.path] = found.absent[i]
+            else:
+                data = found.buffer[found.start[i] : found.stop[i]]
+                place = found.place(i)
+                parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
+                filters[position, column.path] = parse_filter(data, place=place) if parsed is None else parsed
+
+    def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
+        """Put a guess where the footer does not say how long a filter is; returns where."""
+        guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
+        file = self.file[positions]
+        order = np.lexsort((ranges[:, 0], file))
+        behind = np.full(len(order), -1, np.int64)
+        behind[order[:-1]] = np.where(file[order[1:]] == file[order[:-1]], ranges[order[1:], 0], -1)
+        for i in np.flatnonzero(guessed).tolist():
+            following = int(behind[i]) if behind[i] > 0 else None
+            size = self.files[int(file[i])].size
+            ranges[i, 1] = guess_length(int(ranges[i, 0]), next_offset=following, file_size=size)
+        return guessed
+
+    def _parse_guess(self, position: int, offset: int, data: bytes, place: str) -> Blocks | str:
+        parsed = parse_guess(data, place=place)
+        if isinstance(parsed, int):
+            file = self.files[int(self.file[position])]
+            data = read_range(file, offset, len(data) + parsed, purpose="bloom", traffic=self.traffic)
+            return parse_filter(data, place=place)
+        return parsed
+
+    def save(self) -> None:
+        """Keep on disk what was read since the last time, where there is a cache."""
+        if self._stored is None:
+            return
+        for column in self._decoded:
+            values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
+            self._stored.write(_name("chunks", column), values)
+        self._decoded.clear()
+        by_path = {column.path: column for column in self.columns}
+        for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
+            for path, fetched in stored.items():
+                if fetched.grown and path in by_path:
+                    self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
+                    fetched.grown = False
+        self._stored.finish()
+
+
+def _against_filters(column: LeafColumn, kind: Provenance) -> str:
+    """Say why filters of such files must not be probed for values of the column, empty when they may be."""
+    if leaf_in_file(column, kind) is None:
+        # A filter holds hashes of values as the file stores them: of another type each one is another hash.
+        return "the file lacks the column or stores it as another type"
+    return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
+
+
+def _name(what: str, column: LeafColumn) -> str:
+    """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
+    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level}"
+    return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

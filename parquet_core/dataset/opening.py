@@ -1,0 +1,113 @@
+"""Open a dataset: list its files, read the footers of those that are new, and lay out the row groups."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.dataset.footer_source import FooterSource
+from parquet_core.dataset.metadata_index import MetadataIndex
+from parquet_core.dataset.stored_index import RowGroups, StoredIndex
+from parquet_core.errors import MalformedFile
+from parquet_core.format.column_chunk import MAX_ROWS
+from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
+from parquet_core.format.partitions import partition_columns, without_overridden
+from parquet_core.ragged import elements_of, firsts
+from parquet_core.storage import Traffic, list_data_files, summary_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.storage import DataFile
+
+    Numbers = NDArray[np.int64]
+
+
+def read_dataset(table: str | os.PathLike[str] | Iterable[str], *, cache: MetadataCache | None = None) -> MetadataIndex:
+    """Read the footers of all data files of a table; with a cache, of those that it does not know.
+
+    Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
+    """
+    table = table if isinstance(table, str | os.PathLike) else list(table)
+    traffic = Traffic()
+    files = tuple(list_data_files(table))
+    stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
+    source = FooterSource(files, traffic)
+    groups = _row_groups(files, source, stored)
+    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
+    if (rows := groups.row_count.sum(dtype=np.float64)) > MAX_ROWS:
+        raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
+    summary = summary_file(table)
+    counts = np.diff(groups.first)
+    kinds = tuple(provenance_of(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds))
+    columns = kinds[groups.kind[0]].columns if summary is None else read_schema(summary, traffic=traffic)
+    partitions = partition_columns(file.path for file in files)
+    if stored is not None:
+        stored.keep_row_groups(groups)
+    file = np.repeat(np.arange(len(files)), counts)
+    return MetadataIndex(
+        files=files,
+        kinds=kinds,
+        kind=groups.kind,
+        columns=without_overridden(columns, partitions),
+        partitions=partitions,
+        summary=summary,
+        traffic=traffic,
+        file=file,
+        ordinal=np.arange(len(file)) - groups.first[:-1][file],
+        row_count=groups.row_count,
+        _footers=source,
+        _stored=stored,
+    )
+
+
+def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
+    paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else list(table)
+    return "\n".join(path if "://" in path else os.path.abspath(path) for path in paths)
+
+
+class _Layout(NamedTuple):
+    """Row groups being put together: the distinct kinds of footers, and by file its kind and row groups."""
+
+    kinds: dict[EncodedKind, int]
+    kind: Numbers
+    counts: Numbers
+
+    def number(self, kinds: Iterable[EncodedKind]) -> Numbers:
+        """Return the numbers of kinds, those not met before being the next ones."""
+        return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
+
+
+def _row_groups(files: Sequence[DataFile], source: FooterSource, stored: StoredIndex | None) -> RowGroups:
+    """Return the row groups of files, read from the footers of those that are not known."""
+    known = None if stored is None else stored.row_groups()
+    like = np.full(len(files), -1, np.int64) if known is None else known[1]
+    new = np.flatnonzero(like < 0)
+    if known is not None and len(new) == 0 and np.array_equal(like, np.arange(len(known[0].kind))):
+        return known[0]
+    layout = _Layout({}, np.zeros(len(files), np.int64), np.zeros(len(files), np.int64))
+    rows = [np.zeros(0, np.int64)]
+    begun = 0
+    for footers in source.read(new):
+        here = new[begun : begun + len(footers.files)]
+        layout.kind[here] = layout.number(footers.encoded_kinds)[footers.kind]
+        layout.counts[here] = np.bincount(footers.file, minlength=len(here))
+        rows.append(footers.row_count)
+        begun += len(here)
+    old = np.flatnonzero(like >= 0)
+    old_rows = np.zeros(0, np.int64)
+    if known is not None:
+        groups = known[0]
+        layout.kind[old] = layout.number(groups.kinds)[groups.kind[like[old]]]
+        layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]
+        old_rows = groups.row_count[elements_of(groups.first, like[old])]
+    first = firsts(layout.counts)
+    row_count = np.zeros(first[-1], np.int64)
+    row_count[elements_of(first, new)] = np.concatenate(rows)
+    row_count[elements_of(first, old)] = old_rows
+    return RowGroups(tuple(layout.kinds), layout.kind, first, row_count)

@@ -1,0 +1,166 @@
+"""The pages of one column over many row groups: column index and offset index joined, bounds decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.format.compact import MISSING
+from parquet_core.format.plain import PlainValues
+from parquet_core.ragged import any_in, elements_of, firsts
+from parquet_core.trust.bounds import Bounds, concat_bounds
+from parquet_core.trust.statistics import WrittenStatistics
+from parquet_core.trust.trusted_bounds import trusted_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.page_index import ColumnIndexes, OffsetIndexes
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.statistics import Trust
+
+    Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PageBatch:
+    """The pages of one column over successive row groups; a row group without offset index counts as one page.
+
+    The pages of row group i are the elements `first[i]` to `first[i + 1]`; `first_row` counts inside the row
+    group. By row group: `reason` why its column index says nothing, empty when it does, the `boundary_order` it
+    claims (-1 unknown), and `bound_bytes`, what its bounds take as stored.
+    """
+
+    first: Numbers
+    bounds: Bounds
+    first_row: Numbers
+    reason: NDArray[np.object_]
+    boundary_order: Numbers
+    bound_bytes: Numbers
+
+    def __len__(self) -> int:
+        return len(self.reason)
+
+    @property
+    def row_group(self) -> Numbers:
+        """The position, among the row groups of the batch, of each page's."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+    def take(self, groups: Numbers) -> PageBatch:
+        """Return the pages of chosen row groups."""
+        if np.array_equal(groups, np.arange(len(self))):
+            return self
+        pages = elements_of(self.first, groups)
+        return PageBatch(
+            firsts(self.first[groups + 1] - self.first[groups]),
+            self.bounds.take(pages),
+            self.first_row[pages],
+            self.reason[groups],
+            self.boundary_order[groups],
+            self.bound_bytes[groups],
+        )
+
+
+def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:
+    """Join successive batches."""
+    return PageBatch(
+        firsts(np.concatenate([np.diff(part.first) for part in parts])),
+        concat_bounds([part.bounds for part in parts]),
+        np.concatenate([part.first_row for part in parts]),
+        np.concatenate([part.reason for part in parts]),
+        np.concatenate([part.boundary_order for part in parts]),
+        np.concatenate([part.bound_bytes for part in parts]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whose pages they are: the column, the rows of each row group, and how far its file is to be trusted."""
+
+    column: LeafColumn
+    num_rows: Numbers
+    trusts: Sequence[Trust]
+    kind: Numbers
+
+
+def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes) -> PageBatch:
+    """Join the two indexes of every row group and decode the bounds that may be trusted."""
+    located = offsets.reason == ""
+    counts = np.where(located, np.diff(offsets.first), 1)
+    first = firsts(counts)
+    rows, first_row = np.empty(first[-1], np.int64), np.zeros(first[-1], np.int64)
+    of_located = np.repeat(located, counts)
+    rows[of_located] = offsets.take(np.flatnonzero(located)).row_counts(source.num_rows[located])
+    first_row[of_located] = offsets.first_row
+    rows[~of_located] = source.num_rows[~located]
+    reason = _fitting(indexes, offsets, located)
+    written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
+    if source.column.max_repetition_level == 0:
+        lying = any_in(_contradicts(written), np.repeat(np.arange(len(reason)), counts), len(reason))
+        lying &= reason == ""
+        reason[lying] = "the column index counts more nulls in a page than it has rows, or others than its null pages"
+        if lying.any():
+            written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
+    return PageBatch(
+        first=first,
+        bounds=trusted_bounds(source.column, written, source.trusts, np.repeat(source.kind, counts)),
+        first_row=first_row,
+        reason=reason,
+        boundary_order=indexes.boundary_order,
+        bound_bytes=indexes.bound_bytes,
+    )
+
+
+def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Return why each column index is of no use: its own fault, no offset index, or one of other pages."""
+    reason = indexes.reason.copy()
+    usable = reason == ""
+    reason[usable & ~located] = offsets.reason[usable & ~located]
+    listed, pages = np.diff(indexes.first), np.diff(offsets.first)
+    for i in np.flatnonzero(usable & located & (listed != pages)):
+        reason[i] = f"the column index has {listed[i]} pages, the offset index {pages[i]}"
+    return reason
+
+
+def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbers) -> WrittenStatistics:
+    """Put the entries of usable column indexes at their pages; of other pages nothing is known."""
+    at, taken = elements_of(first, usable), elements_of(indexes.first, usable)
+    whole = len(at) == len(rows) == len(indexes.null_page)
+
+    def numbers(values: Numbers, nothing: int) -> Numbers:
+        if whole:
+            return values
+        spread = np.full(len(rows), nothing, np.int64)
+        spread[at] = values[taken]
+        return spread
+
+    def values(of: PlainValues) -> PlainValues:
+        return of if whole else PlainValues(of.buffer, numbers(of.start, 0), numbers(of.length, -1))
+
+    unknown = np.full(len(rows), -1, np.int8)
+    return WrittenStatistics(
+        min_value=values(indexes.min_value),
+        max_value=values(indexes.max_value),
+        deprecated_min=None,
+        deprecated_max=None,
+        null_count=numbers(indexes.null_count, MISSING),
+        nan_count=numbers(indexes.nan_count, MISSING),
+        min_exact=unknown,
+        max_exact=unknown,
+        num_values=rows,
+        row_count=rows,
+        all_null=numbers(indexes.null_page.astype(np.int64), 0) == 1,
+    )
+
+
+def _contradicts(written: WrittenStatistics) -> NDArray[np.bool_]:
+    """Tell which pages count nulls that cannot be."""
+    counts, rows = written.null_count, written.row_count
+    wrong: NDArray[np.bool_] = (counts != MISSING) & (
+        (counts < 0) | (counts > rows) | ((counts == rows) != written.all_null)
+    )
+    return wrong

@@ -1,0 +1,163 @@
+"""What is kept on disk of a table's metadata, and where the row groups of today stand in it.
+
+Files come and go between two looks at a table. Every column is kept with the generation of files it was
+read from; a file that is still the same (path, size, time of change, etag) keeps its row groups.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.dataset.arrow_form import array_at, numbers_at
+from parquet_core.dataset.metadata_cache import generation_of, is_settled
+from parquet_core.ragged import firsts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_cache import TableCache
+    from parquet_core.format.footer import EncodedKind
+    from parquet_core.storage import DataFile
+
+    Numbers = NDArray[np.int64]
+
+_LATEST = "latest"
+_NEVER = -1  # a time of change that no file has
+
+
+class RowGroups(NamedTuple):
+    """The row groups of a list of files: `first[i]` to `first[i + 1]` are of file i, `kind` is by file."""
+
+    kinds: tuple[EncodedKind, ...]
+    kind: Numbers
+    first: Numbers
+    row_count: Numbers
+
+
+class Kept(NamedTuple):
+    """Arrays kept under a name, and where in them each row group of today stands: -1 where it does not."""
+
+    batch: pa.RecordBatch
+    groups: Numbers
+
+
+@dataclass(slots=True)
+class StoredIndex:
+    """The metadata kept of one table, seen from the files of today."""
+
+    cache: TableCache
+    files: tuple[DataFile, ...]
+    generation: str = ""
+    changed: bool = False
+    _datasets: dict[str, pa.RecordBatch | None] = field(default_factory=dict)
+    _file_indices: dict[str, Numbers] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.generation = generation_of(self.files)
+
+    def row_groups(self) -> tuple[RowGroups, Numbers] | None:
+        """Return the row groups last kept, and the index there of each file of today, -1 where it is new."""
+        generation = self.generation
+        if self._dataset(generation) is None:
+            latest = self.cache.read(_LATEST)
+            generation = "" if latest is None else latest[0]
+        batch = self._dataset(generation)
+        if batch is None:
+            return None
+        parts = [array_at(batch, f"kind_{part}").to_pylist() for part in range(4)]
+        groups = RowGroups(
+            tuple(zip(*parts, strict=True)),
+            numbers_at(batch, "kind"),
+            numbers_at(batch, "first"),
+            numbers_at(batch, "row_count"),
+        )
+        return groups, self._files_in(generation, batch)
+
+    def _dataset(self, generation: str) -> pa.RecordBatch | None:
+        if generation not in self._datasets:
+            found = self.cache.read(f"dataset {generation}")
+            self._datasets[generation] = None if found is None or found[0] != generation else found[1]
+        return self._datasets[generation]
+
+    def _files_in(self, generation: str, batch: pa.RecordBatch) -> Numbers:
+        """Return the index in a generation of each file of today, -1 where it is new."""
+        if generation == self.generation:
+            return np.arange(len(self.files))
+        if generation not in self._file_indices:
+            names = ("path", "size", "modified_ns", "etag")
+            states = zip(*(array_at(batch, name).to_pylist() for name in names), strict=True)
+            index = {state: i for i, state in enumerate(states)}
+            found = [index.get(_state(file), -1) for file in self.files]
+            self._file_indices[generation] = np.array(found, np.int64)
+        return self._file_indices[generation]
+
+    def keep_row_groups(self, groups: RowGroups) -> None:
+        """Keep which row groups the files of today have, unless that is what is kept already."""
+        if self._dataset(self.generation) is not None:
+            return
+        now = time.time_ns()
+        settled = [is_settled(file, now) for file in self.files]
+        if not all(settled):
+            # The files may change once more without their state showing it: never to be taken for these.
+            self.generation = uuid4().hex
+        times = [file.modified_ns if ok else _NEVER for file, ok in zip(self.files, settled, strict=True)]
+        values: dict[str, Any] = {
+            "path": pa.array([_encoded(file.path) for file in self.files], pa.binary()),
+            "size": np.array([file.size for file in self.files], np.int64),
+            "modified_ns": np.array(times, np.int64),
+            "etag": pa.array([file.etag or "" for file in self.files], pa.string()),
+            "kind": groups.kind,
+            "first": groups.first,
+            "row_count": groups.row_count,
+        }
+        values |= {f"kind_{part}": pa.array([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
+        self.write(f"dataset {self.generation}", values)
+        self.write(_LATEST, {"generation": pa.array([self.generation])})
+
+    def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
+        """Return what is kept under a name; `file` and `ordinal` are those of the row groups of today."""
+        found = self.cache.read(name)
+        if found is None:
+            return None
+        generation, batch = found
+        dataset = self._dataset(generation)
+        if dataset is None:
+            return None
+        if generation == self.generation:
+            return Kept(batch, np.arange(len(file)))
+        like = self._files_in(generation, dataset)[file]
+        first = numbers_at(dataset, "first")
+        return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
+
+    def finish(self) -> None:
+        """Make room for what was kept."""
+        if self.changed:
+            self.cache.cache.evict()
+            self.changed = False
+
+    def write(self, name: str, values: Mapping[str, Any]) -> None:
+        """Keep arrays of the row groups of today under a name."""
+        self.cache.write(name, self.generation, values)
+        self.changed = True
+
+
+def _encoded(path: str) -> bytes:
+    # A path of this machine need not be text.
+    return path.encode(errors="surrogateescape")
+
+
+def _state(file: DataFile) -> tuple[bytes, int, int, str]:
+    return _encoded(file.path), file.size, file.modified_ns, file.etag or ""
+
+
+def row_groups_of(kinds: Sequence[EncodedKind], kind: Numbers, counts: Numbers, row_count: Numbers) -> RowGroups:
+    """Return row groups given how many each file has."""
+    return RowGroups(tuple(kinds), kind, firsts(counts), row_count)

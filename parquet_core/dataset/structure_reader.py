@@ -1,0 +1,100 @@
+"""Read page indexes or bloom filters of many column chunks at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.dataset.gather import gather
+from parquet_core.errors import MalformedFile
+from parquet_core.format.page_index import IndexBytes
+from parquet_core.ragged import any_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile, Traffic
+
+    Positions = NDArray[np.int64]
+
+ABSENT = "the file holds none for this column"
+
+
+class Wanted(NamedTuple):
+    """Structures of one column to be read: at which row groups, and their ranges (offset, length)."""
+
+    column: LeafColumn
+    positions: Positions
+    ranges: Positions
+
+
+class RowGroupPlaces(NamedTuple):
+    """The data files, and of each row group the index of its file and its number in it."""
+
+    files: Sequence[DataFile]
+    file: Positions
+    ordinal: Positions
+
+    def name(self, position: int, column: LeafColumn) -> str:
+        """Name a column of a row group in messages."""
+        path = self.files[int(self.file[position])].path
+        return f"{path}: row group {self.ordinal[position]}, column {column.name!r}"
+
+
+def read_structures(
+    groups: RowGroupPlaces, wanted: Sequence[Wanted], *, purpose: str, traffic: Traffic
+) -> list[IndexBytes]:
+    """Read the ranges of several columns together; a reason stands where there is nothing to be believed.
+
+    Raises MalformedFile for a range outside of its file, and as reading does.
+    """
+    position = np.concatenate([_NO_ROWS, *(part.positions for part in wanted)])
+    offset, length = np.concatenate([_NO_RANGES, *(part.ranges for part in wanted)]).T
+    part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])
+
+    def place(i: int) -> str:
+        return groups.name(int(position[i]), wanted[part[i]].column)
+
+    file, there = groups.file[position], offset > 0
+    sizes = np.array([entry.size for entry in groups.files], np.int64)[file]
+    for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
+        raise MalformedFile(
+            f"{place(int(i))}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
+            f"({sizes[i]} bytes); the footer is damaged"
+        )
+    absent = np.full(len(position), "", object)
+    absent[~there] = ABSENT
+    shared = there & any_in(_overlaps(file, offset, length, there), file, len(groups.files))[file]
+    absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
+    read = np.flatnonzero(there & ~shared)
+    buffer, at = gather(groups.files, file[read], offset[read], length[read], purpose=purpose, traffic=traffic)
+    start, stop = np.zeros(len(position), np.int64), np.full(len(position), -1, np.int64)
+    start[read], stop[read] = at, at + length[read]
+    edges = np.cumsum([0, *(len(part.positions) for part in wanted)]).tolist()
+    return [
+        IndexBytes(buffer, start[low:high], stop[low:high], absent[low:high], _shifted(place, low))
+        for low, high in pairwise(edges)
+    ]
+
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+_NO_RANGES = np.zeros((0, 2), dtype=np.int64)
+
+
+def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
+    return lambda i: place(i + by)
+
+
+def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which ranges begin inside of another range of their file."""
+    order = np.lexsort((offset, file))
+    order = order[there[order]]
+    owner, start, stop = file[order], offset[order], (offset + length)[order]
+    found = np.zeros(len(file), np.bool_)
+    found[order[1:]] = (owner[1:] == owner[:-1]) & (start[1:] < stop[:-1])
+    return found

@@ -1,0 +1,218 @@
+"""The dictionary page of a column chunk: whether it holds every value of the chunk, where it lies, what is in it.
+
+A complete dictionary proves absence only: it may hold values that no page refers to.
+Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format. The bytes are not trusted:
+whatever is odd becomes a reason, for an entry that is overlooked would deny a value that is there.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.errors import MalformedFile
+from parquet_core.format.compact import INTEGER, decode, struct
+from parquet_core.format.plain import PlainValues, fixed_width, length_prefixed
+from parquet_core.format.schema import Physical
+
+if TYPE_CHECKING:
+    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.schema import LeafColumn
+
+# Writers end a dictionary at 1 MiB by default.
+MAX_PAGE_BYTES = 64 << 20
+GUESS_BYTES = 256 << 10
+_MAX_RATIO = 1032  # of deflate; distinct values never come near what the other codecs can do
+_MAX_HEADER_BYTES = 4 << 10
+
+_DICTIONARY_PAGE = 2
+_DATA_PAGES = {0, 3}
+_KNOWN_PAGES = {0, 1, 2, 3}
+_PLAIN, _PLAIN_DICTIONARY, _RLE, _BIT_PACKED, _RLE_DICTIONARY = 0, 2, 3, 4, 8
+_UNCOMPRESSED, _GZIP = 0, 2
+# LZ4 (5) is framed in Hadoop's own way, of which there are several; LZO (3) is read by nobody here.
+_CODECS = {1: "snappy", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_WIDTHS = {Physical.INT32: 4, Physical.INT64: 8, Physical.FLOAT: 4, Physical.DOUBLE: 8}
+
+_PAGE_HEADER = struct(
+    {
+        1: INTEGER,  # type
+        2: INTEGER,  # uncompressed_page_size
+        3: INTEGER,  # compressed_page_size
+        4: INTEGER,  # crc
+        7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
+    }
+)
+
+
+class _Page(NamedTuple):
+    """Header of a dictionary page; the sizes are in bytes, of the header itself and of what follows it."""
+
+    header_bytes: int
+    plain_bytes: int
+    stored_bytes: int
+    crc: int | None
+    num_values: int
+    encoding: int | None
+
+
+def is_complete(chunk: ColumnChunk) -> str | None:
+    """Return why the chunk may hold values that its dictionary lacks; None when it cannot."""
+    if chunk.encrypted:
+        return "the column is encrypted"
+    if chunk.encoding_stats is None:
+        return _judge_encodings(chunk.encodings)
+    kinds = {kind for kind, _, _ in chunk.encoding_stats}
+    data = {encoding for kind, encoding, _ in chunk.encoding_stats if kind in _DATA_PAGES}
+    if not kinds <= _KNOWN_PAGES:
+        return "the encoding statistics name pages of an unknown kind"
+    if not data:
+        # parquet-java takes it for "all of them"; a chunk without values has nothing to lose by the opposite.
+        return "the encoding statistics name no data page"
+    if not data <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
+        return "some data pages are not dictionary-encoded"
+    return None
+
+
+def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
+    if _PLAIN_DICTIONARY not in encodings:
+        # Beside RLE_DICTIONARY stands PLAIN: of the dictionary page, or of data pages too.
+        return "the footer does not say how each data page is encoded"
+    if not set(encodings) <= {_PLAIN_DICTIONARY, _RLE, _BIT_PACKED}:
+        return "some data pages may not be dictionary-encoded"
+    return None
+
+
+def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
+    """Return offset and length of the bytes to read for the dictionary page; the reason instead when there is none.
+
+    `first_page` is where the first data page begins by the offset index, None when it is not known. The
+    length is that of the page when the place of the first data page is known, otherwise a guess, which
+    `page_bytes` corrects.
+    """
+    offset, stop = chunk.dictionary_page_offset, first_page
+    if offset is None or not 0 < offset < chunk.data_page_offset:
+        # Old writers leave the offset out, or write 0, and count the dictionary page as the first data page.
+        offset = chunk.data_page_offset
+    elif stop is None:
+        stop = chunk.data_page_offset
+    if offset <= 0 or chunk.compressed_bytes <= 0:
+        return "the footer does not say where the column chunk lies"
+    if stop is None:
+        return offset, min(GUESS_BYTES, chunk.compressed_bytes)
+    if stop == offset:
+        return "there is no dictionary page: the column chunk begins with a data page"
+    if not 0 < stop - offset <= min(chunk.compressed_bytes, MAX_PAGE_BYTES):
+        return f"a dictionary page from byte {offset} to {stop} cannot be"
+    return offset, stop - offset
+
+
+def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> int | str:
+    """Return how many bytes the dictionary page takes that begins here, by its header; or the reason it has none."""
+    page = _parse_header(data, chunk, leaf, place)
+    return page if isinstance(page, str) else page.header_bytes + page.stored_bytes
+
+
+def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
+    """Decode the dictionary page that `data` begins with; bytes behind it are passed over.
+
+    Returns the values in their physical form, or the reason they must not be believed: an entry that is
+    missing would deny a value that is there.
+    """
+    page = _parse_header(data, chunk, leaf, place)
+    if isinstance(page, str):
+        return page
+    stored = memoryview(data)[page.header_bytes : page.header_bytes + page.stored_bytes]
+    if len(stored) < page.stored_bytes:
+        return f"the dictionary page of {page.stored_bytes} bytes is cut off after {len(stored)}"
+    if page.crc is not None and zlib.crc32(stored) != page.crc & 0xFFFFFFFF:
+        return "the checksum of the dictionary page does not match its bytes"
+    plain = _decompress(stored, chunk.codec, page.plain_bytes)
+    if plain is None:
+        return f"the dictionary page does not decompress to the {page.plain_bytes} bytes that it claims"
+    found = _decode(np.frombuffer(plain, np.uint8), page.num_values, leaf)
+    return f"the dictionary page does not hold the {page.num_values} values that it claims" if found is None else found
+
+
+def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _Page | str:
+    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in {_UNCOMPRESSED, _GZIP, *_CODECS}:
+        return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
+    try:
+        slots, length = decode(data[:_MAX_HEADER_BYTES], _PAGE_HEADER, place=f"{place}: dictionary page")
+    except MalformedFile as error:
+        return str(error)
+    kind, plain_bytes, stored_bytes, crc, dictionary = slots
+    if kind != _DICTIONARY_PAGE or dictionary is None:
+        return "there is no dictionary page: the column chunk begins with another page"
+    num_values, encoding = dictionary
+    if None in {plain_bytes, stored_bytes, num_values}:
+        return "the header of the dictionary page lacks a size or the number of values"
+    page = _Page(length, plain_bytes, stored_bytes, crc, num_values, encoding)
+    return _doubt(page, chunk) or page
+
+
+def _doubt(page: _Page, chunk: ColumnChunk) -> str:
+    """Return what speaks against a header, empty when nothing does."""
+    if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
+        return f"the dictionary page has encoding {page.encoding}, which is none of a dictionary"
+    if page.num_values == 0:
+        # It would deny every value, and where there is none the null count tells that already.
+        return "the dictionary page is empty"
+    largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
+    if (
+        not 0 < page.num_values <= page.plain_bytes <= largest
+        or (chunk.codec == _UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
+        or page.header_bytes + page.stored_bytes > chunk.compressed_bytes
+    ):
+        return (
+            f"the dictionary page claims {page.num_values} values in {page.stored_bytes} bytes, "
+            f"{page.plain_bytes} uncompressed, which is not believed"
+        )
+    return ""
+
+
+def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
+    """Return exactly `size` bytes, None when the page has more or fewer of them."""
+    if codec is None or codec == _UNCOMPRESSED:
+        return stored.tobytes()
+    if codec == _GZIP:
+        return _gunzip(stored, size)
+    arrow = pa.Codec(_CODECS[codec])
+    try:
+        plain = arrow.decompress(pa.py_buffer(stored), decompressed_size=size)
+    except (pa.ArrowException, OSError):
+        return None
+    try:
+        # Arrow fills up what is too short, with anything; that it fits into less gives it away.
+        arrow.decompress(pa.py_buffer(stored), decompressed_size=size - 1)
+    except (pa.ArrowException, OSError):
+        return plain
+    return None
+
+
+def _gunzip(stored: memoryview, size: int) -> bytes | None:
+    """Inflate successive gzip (or zlib) members; Arrow returns garbage when something else follows the last."""
+    parts: list[bytes] = []
+    rest: memoryview | bytes = stored
+    while rest:
+        member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        try:
+            part = member.decompress(rest, size + 1)
+        except zlib.error:
+            return None
+        parts.append(part)
+        size -= len(part)
+        if size < 0 or not member.eof:
+            return None
+        rest = member.unused_data
+    return b"".join(parts) if size == 0 else None
+
+
+def _decode(plain: np.ndarray, count: int, leaf: LeafColumn) -> PlainValues | None:
+    if leaf.physical is Physical.BYTE_ARRAY:
+        return length_prefixed(plain, count)
+    fixed = leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY
+    return fixed_width(plain, count, leaf.type_length if fixed else _WIDTHS[leaf.physical])

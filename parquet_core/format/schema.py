@@ -1,0 +1,192 @@
+"""The leaf columns of a schema: how values are stored and what they are to a query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.leaf_type import Physical, SortOrder, arrow_type, reason_against_pruning, sort_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from parquet_core.predicate import Path
+
+__all__ = ["LeafColumn", "Physical", "Repetition", "SchemaElement", "SortOrder", "leaf_columns"]
+
+MAX_NESTING = 100
+_MOST_BYTES = (1 << 31) - 1  # that a fixed length counts, with 32 bits
+
+
+class Repetition(IntEnum):
+    """How often a field occurs, numbered as in parquet.thrift."""
+
+    REQUIRED = 0
+    OPTIONAL = 1
+    REPEATED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaElement:
+    """A node of the flattened schema tree as written; None where the writer left a field out.
+
+    `logical` is the member of the union LogicalType that is set, with its slots.
+    """
+
+    name: str
+    physical: int | None = None
+    type_length: int | None = None
+    repetition: int | None = None
+    children: int | None = None
+    converted: int | None = None
+    scale: int | None = None
+    precision: int | None = None
+    logical: tuple[int, list[Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeafColumn:
+    """A leaf of the schema tree.
+
+    `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the
+    values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
+    on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
+    is in bytes, for FIXED_LEN_BYTE_ARRAY alone.
+    """
+
+    path: Path
+    index: int
+    physical: Physical
+    type: pa.DataType | None
+    order: SortOrder
+    type_length: int = 0
+    max_definition_level: int = 0
+    max_repetition_level: int = 0
+    unsupported: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path as text, for messages only."""
+        return ".".join(self.path)
+
+
+def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
+    """Flatten the schema tree (depth first, root first) into its leaves.
+
+    Raises MalformedFile, and UnsupportedFeature for two leaves of one path; both name `place`.
+    """
+    walk = iter(elements)
+    root = next(walk, None)
+    if root is None:
+        raise MalformedFile(f"{place}: the footer has an empty schema; the file is damaged")
+    leaves: list[LeafColumn] = []
+    known: dict[object, _Values] = {}
+    groups = [_Group((), _child_count(root, place))]
+    for element in walk:
+        while groups and groups[-1].remaining == 0:
+            groups.pop()
+        if not groups or len(groups) > MAX_NESTING:
+            raise MalformedFile(f"{place}: the schema tree does not add up at {element.name!r}; the footer is damaged")
+        if element.repetition is None or not 0 <= element.repetition <= Repetition.REPEATED:
+            raise MalformedFile(f"{place}: column {element.name!r} has no known repetition; the footer is damaged")
+        groups[-1].remaining -= 1
+        group = groups[-1].child(element, place)
+        if element.physical is None:
+            groups.append(group)
+        else:
+            leaves.append(_leaf(element, group, len(leaves), known, place))
+    if any(group.remaining for group in groups):
+        raise MalformedFile(f"{place}: the schema tree ends early; the footer is damaged")
+    _refuse_same_paths(leaves, place)
+    return _without_name_clashes(leaves)
+
+
+@dataclass(slots=True)
+class _Group:
+    """An open group of the tree walk; `remaining`: how many children are still to come."""
+
+    path: Path
+    remaining: int
+    definition: int = 0
+    repetition: int = 0
+
+    def child(self, element: SchemaElement, place: str) -> _Group:
+        return _Group(
+            path=(*self.path, element.name),
+            remaining=_child_count(element, place),
+            definition=self.definition + (element.repetition in {Repetition.OPTIONAL, Repetition.REPEATED}),
+            repetition=self.repetition + (element.repetition == Repetition.REPEATED),
+        )
+
+
+def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
+    # Columns are known by their paths everywhere: one of two would get the bounds of the other.
+    seen: set[Path] = set()
+    for leaf in leaves:
+        if leaf.path in seen:
+            raise UnsupportedFeature(f"{place}: two columns are named {leaf.name!r}; Spark reads no such file either")
+        seen.add(leaf.path)
+
+
+def _without_name_clashes(leaves: list[LeafColumn]) -> tuple[LeafColumn, ...]:
+    # parquet-java keys bloom filters by the dotted path: of `a.b` and a struct's a -> b, one gets the other's.
+    if not any("." in part for leaf in leaves for part in leaf.path):
+        return tuple(leaves)
+    counts = Counter(leaf.name for leaf in leaves)
+    reason = "another column has the same dotted path, and writers mix such columns up"
+    return tuple(leaf if counts[leaf.name] == 1 else replace(leaf, unsupported=reason) for leaf in leaves)
+
+
+def _child_count(element: SchemaElement, place: str) -> int:
+    count = element.children
+    if count is not None and count < 0:
+        raise MalformedFile(f"{place}: schema element {element.name!r} has {count} children; the footer is damaged")
+    return 0 if count is None else count
+
+
+class _Values(NamedTuple):
+    """What the type of a leaf says of its values."""
+
+    type: pa.DataType | None
+    order: SortOrder
+    reason: str
+
+
+def _values_of(element: SchemaElement, physical: Physical, known: dict[object, _Values]) -> _Values:
+    # A schema of thousands of columns has few types.
+    logical = None if element.logical is None else repr(element.logical)
+    key = (physical, element.type_length, element.converted, element.scale, element.precision, logical)
+    if key not in known:
+        values = arrow_type(element, physical)
+        known[key] = _Values(values, sort_order(values, physical), reason_against_pruning(element, physical))
+    return known[key]
+
+
+def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object, _Values], place: str) -> LeafColumn:
+    if element.physical is None or not 0 <= element.physical <= Physical.FIXED_LEN_BYTE_ARRAY:
+        raise MalformedFile(f"{place}: column {element.name!r} has unknown physical type {element.physical}")
+    physical = Physical(element.physical)
+    length = element.type_length
+    if physical is Physical.FIXED_LEN_BYTE_ARRAY and (length is None or not 0 <= length <= _MOST_BYTES):
+        raise MalformedFile(f"{place}: column {element.name!r} has fixed length {length}; the footer is damaged")
+    values, order, reason = _values_of(element, physical, known)
+    if group.repetition:
+        reason = "a repeated column is not pruned on"
+    elif len(group.path) > 1:
+        reason = "a field inside a struct is not pruned on yet"
+    return LeafColumn(
+        path=group.path,
+        index=index,
+        physical=physical,
+        type=values,
+        order=order,
+        type_length=0 if length is None else length,
+        max_definition_level=group.definition,
+        max_repetition_level=group.repetition,
+        unsupported=reason,
+    )

@@ -1,0 +1,65 @@
+"""What Spark wrote beside the schema: types whose comparison is not that of the stored bytes.
+
+CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
+Parquet, and bounds, dictionaries and filters know bytes only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+
+SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
+_CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
+_COLLATION_KEY = "__COLLATIONS"
+_UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
+
+
+def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str | None) -> tuple[LeafColumn, ...]:
+    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on.
+
+    `spark_schema`: what stands under SPARK_SCHEMA_KEY in the footer, None in files that Spark did not write.
+    """
+    if spark_schema is None:
+        return tuple(columns)
+    reasons = _reasons(spark_schema)
+    return tuple(_judge(column, reasons) for column in columns)
+
+
+def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
+    if column.type is None or not pa.types.is_string(column.type):
+        return column
+    reason = _UNREADABLE if reasons is None else reasons.get(column.path[0], "")
+    return replace(column, unsupported=reason) if reason else column
+
+
+def _reasons(schema: str) -> dict[str, str] | None:
+    """Return a reason by column; None when the schema as a whole cannot be read."""
+    try:
+        fields = msgspec.json.decode(schema, type=_Schema).fields
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return {str(field["name"]): _reason(field) for field in fields if isinstance(field, dict) and "name" in field}
+
+
+class _Schema(msgspec.Struct):
+    fields: list[object]
+
+
+def _reason(field: Mapping[str, object]) -> str:
+    metadata = field.get("metadata", {})
+    if "type" not in field or not isinstance(metadata, dict):
+        return _UNREADABLE
+    if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
+        return "a CHAR column is compared with padding, its statistics are not"
+    if _COLLATION_KEY in metadata or " collate " in str(field["type"]).lower():
+        return "a string with a collation is compared by it, its statistics by bytes"
+    return ""

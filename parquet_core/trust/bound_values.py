@@ -1,0 +1,107 @@
+"""Bounds decoded from their PLAIN encoding into an Arrow array that compares as the column does."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.format.schema import Physical, SortOrder
+from parquet_core.trust.bounds import bounds_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.format.plain import PlainValues
+    from parquet_core.format.schema import LeafColumn
+
+    Flags = NDArray[np.bool_]
+
+_STORED: dict[Physical, np.dtype[Any]] = {
+    Physical.BOOLEAN: np.dtype("u1"),
+    Physical.INT32: np.dtype("<i4"),
+    Physical.INT64: np.dtype("<i8"),
+    Physical.FLOAT: np.dtype("<f4"),
+    Physical.DOUBLE: np.dtype("<f8"),
+    Physical.FIXED_LEN_BYTE_ARRAY: np.dtype("<f2"),  # of which only FLOAT16 is a number
+}
+_DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+
+
+def bound_values(column: LeafColumn, written: PlainValues) -> pa.Array:
+    """Decode single values into an array of `bounds_type(column)`.
+
+    Null becomes what is not there or what the type cannot hold: a wrong width, an integer beyond its
+    declared bits, a decimal beyond its precision, a time beyond a day. NaN is kept. A type without an order
+    gives nulls alone.
+    """
+    target = bounds_type(column)
+    if column.order is SortOrder.UNDEFINED:
+        return pa.nulls(len(written), target)
+    if pa.types.is_binary(target):
+        return _bytes(column, written)
+    if pa.types.is_decimal128(target):
+        return _decimal(column, written, target)
+    return _number(target, *written.numbers(_STORED[column.physical]))
+
+
+def with_validity(values: pa.Array, valid: Flags) -> pa.Array:
+    """Return the values of an array that is no slice with null exactly where no flag is set; the data are shared."""
+    validity = None if valid.all() else from_numpy(valid).buffers()[1]
+    return pa.Array.from_buffers(values.type, len(values), [validity, *values.buffers()[1:]])
+
+
+def flags_of(values: pa.Array) -> Flags:
+    """Tell where a value stands."""
+    return flags_from(pc.is_valid(values))
+
+
+def certain(answer: pa.Array) -> Flags:
+    """Turn a comparison into flags: what compares with an unknown value is not certain."""
+    return flags_from(answer)
+
+
+def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
+    if column.physical is Physical.FIXED_LEN_BYTE_ARRAY:
+        # A bound that was cut short is one; a longer one cannot be.
+        return written.only(written.length <= column.type_length).binary()
+    return written.binary()
+
+
+def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Array:
+    if pa.types.is_boolean(target):
+        return from_numpy(numbers == 1, valid=valid & (numbers <= 1))
+    if pa.types.is_floating(target):
+        return from_numpy(numbers.astype(target.to_pandas_dtype(), copy=False), target, valid=valid)
+    if pa.types.is_integer(target):
+        if pa.types.is_unsigned_integer(target):
+            numbers = numbers.view(numbers.dtype.str.replace("i", "u"))
+        narrow = numbers.astype(target.to_pandas_dtype(), copy=False)
+        # A stored number that the declared width cannot hold is a lie.
+        lies = None if narrow is numbers else narrow != numbers
+        return from_numpy(narrow, target, valid=valid if lies is None else valid & ~lies)
+    if pa.types.is_time(target):
+        valid = valid & (numbers >= 0) & (numbers < _DAY[target.unit])
+    return from_numpy(numbers, target, valid=valid)
+
+
+def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> pa.Array:
+    words = np.empty((len(written), 2), np.dtype("<i8"))
+    if column.physical is Physical.FIXED_LEN_BYTE_ARRAY:
+        raw, valid = written.fixed(column.type_length)
+        wide = words.view(np.uint8).reshape(len(written), 16)
+        wide[:] = np.where(raw[:, :1] >= 128, np.uint8(0xFF), np.uint8(0))
+        wide[:, : column.type_length] = raw[:, ::-1]
+    else:
+        words[:, 0], valid = written.numbers(_STORED[column.physical])
+        words[:, 1] = words[:, 0] >> 63
+    stored = pa.Array.from_buffers(target, len(written), [None, pa.py_buffer(words)])
+    # Predicates count on the declared precision; a value beyond it, which Spark may read, must not look bounded.
+    largest = Decimal((0, (9,) * target.precision, -target.scale))
+    least = pa.scalar(largest.copy_negate(), target)
+    inside = certain(pc.and_(pc.less_equal(stored, pa.scalar(largest, target)), pc.greater_equal(stored, least)))
+    return with_validity(stored, valid & inside)

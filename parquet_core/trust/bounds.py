@@ -1,0 +1,109 @@
+"""Bounds of one column over a batch of containers, as Arrow arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+
+# 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
+GREGORIAN_START = -141427
+# 1900-01-01 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone.
+COMMON_TIME_START = -2208988800
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of the values in each container; null is unknown, never 0 or empty.
+
+    `lower` and `upper` enclose every value that is neither null nor NaN; they need not occur, unless
+    `min_exact` or `max_exact` (bool) says so. `null_count` and `nan_count` are int64. `row_count` is known
+    for every container. Strings are held as binary: a cut bound need not be UTF-8. Half floats are held as
+    float. Of a repeated column the null count is never known: it would count levels, not rows.
+    """
+
+    lower: pa.Array
+    upper: pa.Array
+    null_count: pa.Array
+    row_count: NDArray[np.int64]
+    nan_count: pa.Array = None
+    min_exact: pa.Array = None
+    max_exact: pa.Array = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("nan_count", pa.int64()), ("min_exact", pa.bool_()), ("max_exact", pa.bool_())):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
+
+    def __len__(self) -> int:
+        return len(self.row_count)
+
+    def take(self, indices: NDArray[np.int64]) -> Bounds:
+        """Return the bounds of the containers at these indices."""
+        return Bounds(
+            lower=self.lower.take(indices),
+            upper=self.upper.take(indices),
+            null_count=self.null_count.take(indices),
+            row_count=self.row_count[indices],
+            nan_count=self.nan_count.take(indices),
+            min_exact=self.min_exact.take(indices),
+            max_exact=self.max_exact.take(indices),
+        )
+
+
+def bounds_type(column: LeafColumn) -> pa.DataType:
+    """Return the Arrow type that bounds and literals of a column are compared in."""
+    kind = column.type
+    if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    # Arrow compares no half floats; a float holds every one of them.
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
+    """Return the first date or timestamp that Spark reads alike in both of its calendars."""
+    if pa.types.is_date32(kind):
+        return pa.scalar(GREGORIAN_START, pa.int32()).cast(kind)
+    return pa.scalar(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
+
+
+def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
+    """Stand for containers of which nothing but their rows is known."""
+    nothing = pa.nulls(len(row_count), bounds_type(column))
+    return Bounds(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
+
+
+def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
+    """Put bounds at the containers `at`; of the others nothing but their rows is known."""
+    if len(at) == len(row_count):
+        return bounds
+    source = np.full(len(row_count), -1, np.int64)
+    source[at] = np.arange(len(at))
+    indices = from_numpy(source, valid=source >= 0)
+    arrays = {f.name: getattr(bounds, f.name) for f in fields(Bounds)}
+    return Bounds(**{name: row_count if name == "row_count" else array.take(indices) for name, array in arrays.items()})
+
+
+def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """Join the bounds of successive containers."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Bounds)}
+    return Bounds(
+        **{
+            name: np.concatenate(found) if name == "row_count" else pa.concat_arrays(found)
+            for name, found in arrays.items()
+        }
+    )

@@ -1,0 +1,78 @@
+"""Bounds of column chunks, made of those of their pages where a chunk's own are gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.ranks import ranks
+from parquet_core.trust.bound_values import flags_of
+from parquet_core.trust.bounds import Bounds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+
+def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> Bounds:
+    """Fold pages into their containers; page i belongs to `container[i]`, the numbers ascend from 0.
+
+    A bound is known when every page that may hold a value has it, a count when every page has it. A
+    container without pages is unknown, with 0 rows. Whether a folded bound occurs is unknown.
+    """
+    nulls, nans = (numbers_from(pc.fill_null(counts, 0)) for counts in (pages.null_count, pages.nan_count))
+    valueless = nulls + nans == pages.row_count
+    starts = np.flatnonzero(np.diff(container, prepend=-1) != 0)
+    return Bounds(
+        lower=_fold_side(pages.lower, valueless, container, containers, smallest=True),
+        upper=_fold_side(pages.upper, valueless, container, containers, smallest=False),
+        null_count=_sum(pages.null_count, starts, container, containers),
+        row_count=_spread(pages.row_count, starts, container, containers),
+        nan_count=_sum(pages.nan_count, starts, container, containers),
+    )
+
+
+def _fold_side(
+    values: pa.Array, valueless: Flags, container: NDArray[np.int64], containers: int, *, smallest: bool
+) -> pa.Array:
+    known = flags_of(values)
+    silent = np.zeros(containers, np.bool_)
+    silent[container[~known & ~valueless]] = True
+    chosen = np.full(containers, -1)
+    (holders,) = np.nonzero(known)
+    if len(holders):
+        (order,) = ranks(_rankable(values.take(holders)))
+        owner = container[holders]
+        starts = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
+        extremes = (np.minimum if smallest else np.maximum).reduceat(order, starts)
+        # Pages of one rank hold the same value: any of them will do.
+        page_of_rank = np.empty(order.max() + 1, np.int64)
+        page_of_rank[order] = holders
+        chosen[owner[starts]] = page_of_rank[extremes]
+    return values.take(from_numpy(chosen, valid=~silent & (chosen >= 0)))
+
+
+def _rankable(values: pa.Array) -> pa.Array:
+    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values
+
+
+def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int64], containers: int) -> pa.Array:
+    unknown = np.ones(containers, np.bool_)
+    unknown[container[starts]] = False
+    unknown[container[~flags_of(counts)]] = True
+    sums = _spread(numbers_from(pc.fill_null(counts, 0)), starts, container, containers)
+    return from_numpy(sums, valid=~unknown)
+
+
+def _spread(
+    counts: NDArray[np.int64], starts: NDArray[np.int64], container: NDArray[np.int64], containers: int
+) -> NDArray[np.int64]:
+    sums = np.zeros(containers, np.int64)
+    if len(starts):
+        sums[container[starts]] = np.add.reduceat(counts, starts)
+    return sums

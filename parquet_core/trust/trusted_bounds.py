@@ -1,0 +1,205 @@
+"""Bounds of successive containers, made of what their writers say as far as it may be trusted.
+
+A container that contradicts itself is not believed: bounds beside counts that leave no value lose both, a
+lower bound above the upper and a bound that the type cannot hold lose the bounds, and so does a NaN as
+bound; a count outside of what there is to count is no count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.format.compact import MISSING
+from parquet_core.format.schema import SortOrder
+from parquet_core.trust.bound_values import bound_values, certain, flags_of, with_validity
+from parquet_core.trust.bounds import Bounds, common_calendar_start
+from parquet_core.trust.statistics import Deprecated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.plain import PlainValues
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.statistics import Trust, WrittenStatistics
+
+    Flags = NDArray[np.bool_]
+    Counts = NDArray[np.int64]
+
+
+class _Pair(NamedTuple):
+    """Decoded bounds, and where both must go."""
+
+    low: pa.Array
+    high: pa.Array
+    bad: Flags
+
+
+def trusted_bounds(
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+) -> Bounds:
+    """Decode what may be trusted; entry i is judged by `trusts[kind[i]]`, `column` is the table's.
+
+    NaN counts of a type that has no NaN are 0.
+    """
+
+    def where(test: Callable[[Trust], bool]) -> Flags:
+        answers = np.fromiter((test(trust) for trust in trusts), np.bool_, len(trusts))
+        return np.full(len(kind), answers.all()) if answers.all() or not answers.any() else answers[kind]
+
+    counted = where(lambda trust: trust.counts)
+    credible = counted & _has_its_rows(column, written)
+    nulls = _null_counts(column, written, credible)
+    nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
+    liars = _contradicts_nulls(column, written, nulls)
+    usable = credible if written.all_null is None else credible & ~written.all_null
+    new = usable & where(lambda trust: trust.bounds)
+    pair = _pair(column, written.min_value.only(new), written.max_value.only(new))
+    old = usable & ~written.min_value.valid & ~written.max_value.valid
+    pair = _with_deprecated(
+        column,
+        written,
+        pair,
+        always=old & where(lambda trust: trust.deprecated is Deprecated.ALWAYS),
+        when_equal=old & where(lambda trust: trust.deprecated is Deprecated.WHEN_EQUAL),
+    )
+    liars |= _contradicts_nans(written, nulls, nans, pair)
+    bad = pair.bad | liars | certain(pc.greater(pair.low, pair.high))
+    rebased = where(lambda trust: trust.rebased)
+    low, exact_low = _side(column, pair.low, ~bad, rebased, zero=-0.0)
+    high, exact_high = _side(column, pair.high, ~bad, rebased, zero=0.0)
+    return Bounds(
+        lower=low,
+        upper=high,
+        null_count=_count_array(_rows_that_are_null(column, nulls, liars, where(lambda trust: trust.required))),
+        row_count=written.row_count,
+        nan_count=_count_array(np.where(liars, MISSING, nans)),
+        min_exact=from_numpy(
+            written.min_exact == 1, valid=exact_low & new & written.min_value.valid & (written.min_exact >= 0)
+        ),
+        max_exact=from_numpy(
+            written.max_exact == 1, valid=exact_high & new & written.max_value.valid & (written.max_exact >= 0)
+        ),
+    )
+
+
+def _is_floating(column: LeafColumn) -> bool:
+    return column.order is SortOrder.FLOATING
+
+
+def _may_be_nan(column: LeafColumn) -> bool:
+    return column.type is None or _is_floating(column)
+
+
+def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
+    # A flat column has one level entry a row, a repeated one at least one; what claims otherwise lies.
+    repeated = column.max_repetition_level > 0
+    has: Flags = written.num_values >= written.row_count if repeated else written.num_values == written.row_count
+    return has
+
+
+def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
+    """Return how many level entries hold no value; MISSING where that is not known."""
+    counts = np.where(credible & _within(written.null_count, written.num_values), written.null_count, MISSING)
+    if written.all_null is None:
+        return counts
+    if column.max_repetition_level:
+        return np.full(len(written), MISSING)  # of the levels of a page there is no number to compare it with
+    implied = credible & written.all_null & (written.null_count == MISSING)
+    return np.where(implied, written.num_values, counts)
+
+
+def _nan_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags, nulls: Counts) -> Counts:
+    if written.all_null is not None and column.max_repetition_level:
+        return np.full(len(written), MISSING)
+    most = written.num_values - np.maximum(nulls, 0)
+    return np.where(credible & _within(written.nan_count, most), written.nan_count, MISSING)
+
+
+def _within(counts: Counts, most: Counts) -> Flags:
+    within: Flags = (counts >= 0) & (counts <= most)
+    return within
+
+
+def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
+    """Tell where the null count, the mark of a null page and the presence of bounds exclude each other."""
+    all_counted: Flags = (nulls == written.num_values) & (written.num_values > 0)
+    values = [written.min_value, written.max_value]
+    if written.all_null is None:
+        values += [value for value in (written.deprecated_min, written.deprecated_max) if value is not None]
+        return all_counted & _any_longer_than(values, -1)
+    # A null page holds empty strings in place of its bounds.
+    lies = written.all_null & _any_longer_than(values, 0)
+    if column.max_repetition_level == 0:
+        lies |= np.where(written.all_null, ~all_counted & (written.null_count != MISSING), all_counted)
+    return lies
+
+
+def _any_longer_than(values: Sequence[PlainValues], length: int) -> Flags:
+    flags: Flags = np.any([value.length > length for value in values], axis=0)
+    return flags
+
+
+def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair) -> Flags:
+    """Tell where bounds that are no NaN stand beside counts by which there is nothing else."""
+    nothing_else: Flags = (nulls >= 0) & (nans > 0) & (nulls + nans == written.num_values)
+    if not nothing_else.any():
+        return nothing_else
+    return nothing_else & (flags_of(pair.low) | flags_of(pair.high)) & ~pair.bad
+
+
+def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues) -> _Pair:
+    """Decode both sides; bad is what the type cannot hold, and what a NaN spoiled."""
+    low, high = bound_values(column, lower), bound_values(column, upper)
+    bad = (lower.valid & ~flags_of(low)) | (upper.valid & ~flags_of(high))
+    if _is_floating(column):
+        # Both were computed beside the same NaN: where one had to go, the other is not right either.
+        bad |= certain(pc.is_nan(low)) | certain(pc.is_nan(high)) | (lower.valid != upper.valid)
+    return _Pair(low, high, bad)
+
+
+def _with_deprecated(
+    column: LeafColumn, written: WrittenStatistics, pair: _Pair, *, always: Flags, when_equal: Flags
+) -> _Pair:
+    """Put the deprecated pair in where it is believed."""
+    asked = always | when_equal
+    if written.deprecated_min is None or written.deprecated_max is None or not asked.any():
+        return pair
+    old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked))
+    # Values that were cut to the same beginning are not one value.
+    constant = certain(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
+    bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)
+    flags = from_numpy(asked)
+    return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
+
+
+def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:
+    """Return one side as far as it stands, and where a claim that it is exact stands with it."""
+    if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
+        good = good & ~(rebased & certain(pc.less(values, common_calendar_start(values.type))))
+    kept = good & flags_of(values)
+    values = with_validity(values, kept)
+    if not _is_floating(column):
+        return values, kept
+    # Either zero may stand for both: writers widen them in one place and forget it in the next.
+    is_zero = certain(pc.equal(values, 0.0))
+    widened = pc.if_else(from_numpy(is_zero), pa.scalar(zero, values.type), values) if is_zero.any() else values
+    return widened, kept & ~is_zero
+
+
+def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, required: Flags) -> Counts:
+    counts = np.where(liars, MISSING, nulls)
+    if column.max_repetition_level:
+        return np.full(len(counts), MISSING)  # an empty list is a level entry too
+    # A required column has no levels to mark a null with, whatever it claims.
+    return np.where(required, 0, counts)
+
+
+def _count_array(counts: Counts) -> pa.Array:
+    return from_numpy(counts, valid=counts != MISSING)

@@ -1,0 +1,260 @@
+"""Metadata kept on disk: the same answers as from the files, whatever changed, broke or raced."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.dataset import footer_source, metadata_cache
+from parquet_core.dataset.metadata_cache import MetadataCache
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.errors import StorageFailure
+
+LONG_AGO = 1_600_000_000
+OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page": 20}
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return MetadataCache(tmp_path / "cache")
+
+
+@pytest.fixture
+def table(tmp_path):
+    directory = tmp_path / "table"
+    directory.mkdir()
+    for number in range(4):
+        write(directory, number)
+    return directory
+
+
+def write(directory, number, *, rows=300, shift=0, at=LONG_AGO):
+    numbers = [number * 1000 + shift + i for i in range(rows)]
+    words = [None if i % 7 == 0 else f"w{i % 50}" for i in numbers]
+    path = directory / f"{number}.parquet"
+    values = pa.table({"n": numbers, "w": words, "f": [i / 7 for i in numbers]})
+    pq.write_table(values, path, compression="none", **OPTIONS)
+    os.utime(path, (at, at))
+    return path
+
+
+def look(index):
+    """Everything that an index says of its columns."""
+    positions = np.arange(len(index))
+    found = []
+    for column in index.columns:
+        found += [index.column_chunks(column), index.bounds(column), index.pages(column, positions)]
+    found += index.locations(index.columns, positions)
+    return [index.row_count, index.file, index.ordinal, *found]
+
+
+def same(left, right):
+    if is_dataclass(left):
+        return all(same(getattr(left, part.name), getattr(right, part.name)) for part in fields(left))
+    if isinstance(left, pa.Array):
+        return left.equals(right)
+    return np.array_equal(left, right)
+
+
+def assert_as_from_files(table, cache):
+    """Look through the cache and without it; returns the requests of the look through the cache."""
+    index = read_dataset(table, cache=cache)
+    expected = read_dataset(table)
+    assert index.columns == expected.columns
+    assert all(same(a, b) for a, b in zip(look(index), look(expected), strict=True))
+    index.save()
+    return index.traffic.requests
+
+
+def test_the_second_look_reads_no_file(table, cache):
+    assert assert_as_from_files(table, cache) > 0
+    assert assert_as_from_files(table, cache) == 0
+    assert assert_as_from_files(f"{table}/", cache) == 0, "another spelling of the same directory"
+
+
+def test_files_that_come_go_and_change_are_read_again(table, cache):
+    first = assert_as_from_files(table, cache)
+    write(table, 7)
+    assert 0 < assert_as_from_files(table, cache) < first, "one file of five is new"
+    (table / "1.parquet").unlink()
+    assert assert_as_from_files(table, cache) == 0
+    write(table, 2, rows=250, shift=5, at=LONG_AGO + 1)
+    assert 0 < assert_as_from_files(table, cache) < first
+    write(table, 0, shift=100_000, at=LONG_AGO + 1)
+    assert 0 < assert_as_from_files(table, cache) < first, "the same size at another time is another file"
+    assert assert_as_from_files(table, cache) == 0
+
+
+def test_columns_of_other_generations_are_used(table, cache):
+    index = read_dataset(table, cache=cache)
+    n, w, _ = index.columns
+    index.bounds(n)
+    index.save()
+    write(table, 7)
+    index = read_dataset(table, cache=cache)
+    index.bounds(w)
+    index.save()
+    write(table, 8)
+    index = read_dataset(table, cache=cache)
+    before = index.traffic.requests
+    assert before == 1, "the footer of the newest file"
+    expected = read_dataset(table)
+    for column in (n, w):
+        assert same(index.bounds(column), expected.bounds(column))
+    assert index.traffic.requests - before == 3, "the two newest files for n, the newest for w"
+
+
+def test_only_some_row_groups_may_be_known(table, cache):
+    index = read_dataset(table, cache=cache)
+    column = index.columns[0]
+    index.pages(column, np.array([1, 4]))
+    index.save()
+    index = read_dataset(table, cache=cache)
+    chosen = np.array([4, 1, 5])
+    expected = read_dataset(table).pages(column, chosen)
+    assert same(index.pages(column, chosen), expected)
+    assert index.traffic.requests == 1, "the page index of the row group that was not read before"
+
+
+def test_a_column_of_another_type_is_another_column(table, cache):
+    assert_as_from_files(table, cache)
+    for path in table.iterdir():
+        pq.write_table(pq.read_table(path).cast(pa.schema({"n": "int32", "w": "string", "f": "float"})), path)
+        os.utime(path, (LONG_AGO + 9, LONG_AGO + 9))
+    assert assert_as_from_files(table, cache) > 0
+    assert assert_as_from_files(table, cache) == 0
+
+
+def test_a_file_just_written_is_not_believed_next_time(table, cache):
+    """Within the same tick of the clock it may be written once more."""
+    path = write(table, 3, at=time.time())
+    first = assert_as_from_files(table, cache)
+    state = path.stat()
+    write(table, 3, shift=350)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert path.stat().st_size == state.st_size
+    assert 0 < assert_as_from_files(table, cache) < first
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:10],
+        lambda data: data[: len(data) // 2],
+        lambda data: data + b"x",
+        lambda data: b"PRUNE\x00\x00\x00" + data[8:],
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: data[:-20] + bytes([data[-20] ^ 1]) + data[-19:],
+    ],
+)
+def test_what_is_damaged_is_made_again(table, cache, damage):
+    first = assert_as_from_files(table, cache)
+    kept = list(cache.directory.rglob("*.arrow"))
+    assert len(kept) > 5
+    for path in kept:
+        path.write_bytes(damage(path.read_bytes()))
+    assert assert_as_from_files(table, cache) == first
+    assert assert_as_from_files(table, cache) == 0
+
+
+def test_any_single_file_may_be_lost(table, cache):
+    assert_as_from_files(table, cache)
+    for path in sorted(cache.directory.rglob("*.arrow")):
+        path.unlink()
+        assert_as_from_files(table, cache)
+        assert assert_as_from_files(table, cache) == 0
+
+
+def test_a_place_that_cannot_be_written_is_no_error(table, tmp_path):
+    (tmp_path / "file").touch()
+    blocked = MetadataCache(tmp_path / "file" / "cache")
+    assert assert_as_from_files(table, blocked) == assert_as_from_files(table, blocked) > 0
+
+
+def test_what_was_used_least_recently_goes_first(table, tmp_path, cache):
+    assert_as_from_files(table, cache)
+    old = {path: path.stat().st_size for path in cache.directory.rglob("*.arrow")}
+    for path in old:
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    other = tmp_path / "other"
+    other.mkdir()
+    write(other, 1)
+    small = MetadataCache(cache.directory, most_bytes=sum(old.values()))
+    assert_as_from_files(other, small)
+    left = list(cache.directory.rglob("*.arrow"))
+    assert sum(path.stat().st_size for path in left) <= small.most_bytes
+    assert any(not path.exists() for path in old)
+    assert assert_as_from_files(other, small) == 0
+    assert_as_from_files(table, small)
+
+
+def test_what_a_crashed_writer_left_is_removed(table, cache):
+    assert_as_from_files(table, cache)
+    (place,) = cache.directory.iterdir()
+    for name, age in (("old.part", 2 * 3600), ("new.part", 0)):
+        (place / name).write_bytes(b"half")
+        os.utime(place / name, (time.time() - age, time.time() - age))
+    cache.evict()
+    assert [path.name for path in place.glob("*.part")] == ["new.part"]
+
+
+WORKER = """
+import sys
+from pathlib import Path
+import numpy as np
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.dataset.metadata_cache import MetadataCache
+
+cache = MetadataCache(Path(sys.argv[2]), most_bytes=int(sys.argv[3]))
+for _ in range(15):
+    index = read_dataset(sys.argv[1], cache=cache)
+    for column in index.columns:
+        lows = index.bounds(column).lower.to_pylist()
+        assert len(lows) == 12, lows
+        assert len(index.pages(column, np.arange(12)).bounds) == 60
+    assert index.bounds(index.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
+    index.save()
+"""
+
+
+def test_readers_and_writers_at_once(table, cache):
+    """With so little room that each one removes what the others wrote."""
+    command = [sys.executable, "-c", WORKER, str(table), str(cache.directory), "30000"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    errors = [process.communicate(timeout=120)[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 4, errors
+
+
+def test_footers_that_are_too_much_to_keep_are_read_again(table, monkeypatch):
+    expected = look(read_dataset(table))
+    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    index = read_dataset(table)
+    assert all(same(a, b) for a, b in zip(look(index), expected, strict=True))
+    assert index._footers._kept == ()
+
+
+def test_a_file_that_changed_meanwhile_is_noticed(table, monkeypatch):
+    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    index = read_dataset(table)
+    size = (table / "2.parquet").stat().st_size
+    data = write(table, 2, rows=90).read_bytes()
+    (table / "2.parquet").write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
+    with pytest.raises(StorageFailure, match="changed while it was read"):
+        index.bounds(index.columns[0])
+
+
+def test_generations_tell_every_state_apart(table):
+    files = read_dataset(table).files
+    seen = {metadata_cache.generation_of(files), metadata_cache.generation_of(files[1:])}
+    write(table, 0, at=LONG_AGO + 1)
+    seen.add(metadata_cache.generation_of(read_dataset(table).files))
+    assert len(seen) == 3

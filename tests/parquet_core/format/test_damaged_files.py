@@ -1,0 +1,287 @@
+"""Bytes that lie: one clear error or an honest "unknown", never a wrong skip, a crash or a hang."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.bloom import parse_filter
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.dataset.page_batch import Source, join_indexes
+from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
+from parquet_core.format.column_chunk import ChunkRanges, decode_column_chunks
+from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
+from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder
+from parquet_core.format.spark_schema import without_spark_comparisons
+from parquet_core.storage import list_data_files
+from parquet_core.trust.statistics import Provenance, trust
+from parquet_core.trust.trusted_bounds import trusted_bounds
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "good.parquet"
+    table = pa.table({"a": list(range(1000)), "b": [str(i) for i in range(1000)]})
+    options = {"bloom_filter_options": {"a": {"ndv": 1000}}, "write_page_index": True, "max_rows_per_page": 100}
+    pq.write_table(table, path, row_group_size=500, **options)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda good: b"", "0 bytes are too few"),
+        (lambda good: b"PAR1", "too few for a Parquet file"),
+        (lambda good: b"name,age\nada,36\n" * 9, "does not end in PAR1"),
+        (lambda good: good[:-100], "does not end in PAR1"),
+        (lambda good: good[: len(good) // 2], "does not end in PAR1"),
+        (lambda good: good[:-8] + b"\xff\xff\xff\x7fPAR1", "claims a footer of 2147483647 bytes"),
+        (lambda good: good[:-8] + b"\x00\x00\x00\x00PAR1", "metadata ends early"),
+        (lambda good: good[:-8] + b"\x10\x00\x00\x00PAR1", "good.parquet"),
+    ],
+)
+def test_a_file_that_is_cut_or_foreign_is_named(file, make, message):
+    file.write_bytes(make(file.read_bytes()))
+    with pytest.raises(MalformedFile, match=re.escape(message)) as caught:
+        read_dataset(str(file))
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_encrypted_footer_is_refused(file):
+    file.write_bytes(file.read_bytes()[:-4] + b"PARE")
+    with pytest.raises(UnsupportedFeature, match="encrypted"):
+        read_dataset(str(file))
+
+
+def test_a_missing_or_empty_table_is_named(tmp_path):
+    with pytest.raises(TableNotFound, match="no such file or directory"):
+        read_dataset(str(tmp_path / "nowhere"))
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / "part-0.parquet").touch()
+    with pytest.raises(TableNotFound, match="no data file"):
+        read_dataset(str(tmp_path))
+
+
+def test_what_spark_passes_over_is_no_data(tmp_path):
+    for name in ("_SUCCESS", ".part.crc", "_temporary/x.parquet", "a.parquet", "day=1/b.parquet", "_d=1/c.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    found = [file.path.removeprefix(f"{tmp_path}/") for file in list_data_files(tmp_path)]
+    assert found == ["_d=1/c.parquet", "a.parquet", "day=1/b.parquet"]
+
+
+SPEC = struct({1: INTEGER, 2: list_of(BINARY), 3: struct({1: INTEGER})})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x15", "ends early"),
+        (b"\x15" + b"\xff" * 12 + b"\x01", "more than 64 bits"),
+        (b"\x15" + b"\xff" * 9 + b"\x02", "more than 64 bits"),
+        (b"\x15" + b"\xff" * 12, "ends early"),
+        (b"\x29\xf8\xff\xff\xff\xff\x07", "a list of"),
+        (b"\x29\x18\xff\xff\xff\x07", "a value of"),
+        (b"\x1c" * 60, "nesting deeper"),
+        (b"\x1b\xff\xff\xff\xff\x07\x88", "a map of"),
+        (b"\x1f", "unknown wire type"),
+    ],
+)
+def test_lengths_and_depths_are_bounded(data, message):
+    with pytest.raises(MalformedFile, match=message):
+        decode(data, SPEC, place="here")
+
+
+def test_fields_that_nobody_asked_for_are_passed_over():
+    # field 1 = 7; field 4 map<i32, binary>; field 5 struct {double, bool}; field 6 list<bool>; field 2 of type i32.
+    data = bytes.fromhex("150e3b01580201781c17" + "00" * 8 + "1100" + "1921010902" + "00" * 0)
+    slots, _ = decode(data[:2] + b"\x00", SPEC)
+    assert slots == [7, None, None]
+    slots, end = decode(bytes.fromhex("150e15020000"), SPEC)
+    assert slots == [7, None, None], "a field of another type is passed over"
+    assert end == 5
+
+
+def test_mutated_files_end_in_an_error_or_keep_the_rows(file):
+    """Flip bytes of footer and indexes: what is still claimed must be a number that numpy can hold."""
+    good = file.read_bytes()
+    length = int.from_bytes(good[-8:-4], "little")
+    chance = random.Random(20261121)
+    errors = []
+    for _ in range(400):
+        data = bytearray(good)
+        for _ in range(chance.randint(1, 4)):
+            data[chance.randrange(len(good) - 8 - length - 900, len(good) - 8)] = chance.randrange(256)
+        file.write_bytes(bytes(data))
+        try:
+            index = read_dataset(str(file))
+            positions = np.arange(len(index))
+            for column in index.columns:
+                assert len(index.bounds(column)) == len(index)
+                pages = index.pages(column, positions)
+                assert len(pages.bounds) == len(pages.row_group)
+                index.bloom_filters(column, positions)
+        except PruneError as error:
+            errors.append(str(error))
+    assert 0 < len(errors) < 400
+    assert not [message for message in errors if "\n" in message]
+
+
+def test_indexes_that_contradict_themselves_are_left_out():
+    def varint_list(*numbers):
+        return bytes([len(numbers) << 4 | 6]) + bytes(2 * number for number in numbers)
+
+    def column_index(null_pages, low, high, null_counts):
+        strings = [
+            bytes([len(values) << 4 | 8]) + b"".join(bytes([len(v)]) + v for v in values) for values in (low, high)
+        ]
+        flags = bytes([len(null_pages) << 4 | 1]) + bytes(1 if flag else 2 for flag in null_pages)
+        counts = b"" if null_counts is None else b"\x19" + varint_list(*null_counts)
+        data = b"\x19" + flags + b"\x19" + strings[0] + b"\x19" + strings[1] + b"\x15\x02" + counts + b"\x00"
+        return decode_column_indexes(encoded(data))
+
+    def offset_index(*locations):
+        rows = b"".join(
+            b"\x16" + bytes([2 * o]) + b"\x15" + bytes([2 * s]) + b"\x16" + bytes([2 * r]) + b"\x00"
+            for o, s, r in locations
+        )
+        data = b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00"
+        return decode_offset_indexes(encoded(data), np.array([10]))
+
+    def encoded(data):
+        return IndexBytes(data, np.array([0]), np.array([len(data)]), np.array([""], object), lambda _: "here")
+
+    def joined(index, *, orders=(1,)):
+        column = LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED, max_definition_level=1)
+        trusts = [trust(column, Provenance((column,), orders, {}, ""))]
+        return join_indexes(Source(column, np.array([10]), trusts, np.array([0])), index, offsets)
+
+    good = column_index([False, True], [b"a", b""], [b"b", b""], [0, 5])
+    assert good.min_value.binary().to_pylist() == [b"a", None], "the placeholder of a null page is no bound"
+    offsets = offset_index((4, 10, 0), (14, 10, 5))
+    assert joined(good).bounds.null_count.to_pylist() == [0, 5]
+    assert joined(good).bounds.lower.to_pylist() == [b"a", None]
+    assert joined(good, orders=()).bounds.lower.to_pylist() == [None, None]
+
+    def of_pages(*lists):
+        (reason,) = joined(column_index(*lists)).reason
+        return reason
+
+    (reason,) = column_index([False, True], [b"a", b"x"], [b"b", b""], [0, 5]).reason
+    assert "bounds to a page" in reason
+    assert "others than its null pages" in of_pages([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0])
+    assert "differ in length" in of_pages([False, True], [b"a"], [b"b", b""], [0, 5])
+    assert "all null" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 0])
+    assert "more nulls" in of_pages([False, True], [b"a", b""], [b"b", b""], [9, 5])
+    assert "others than its null pages" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 4])
+    assert "1 pages, the offset index 2" in of_pages([False], [b"a"], [b"b"], None)
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 10)).reason[0]
+    assert "cannot be" in offset_index((4, 10, 1)).reason[0]
+    assert "cannot be" in offset_index((4, 10, 0), (14, 10, 0)).reason[0]
+    assert "no pages" in offset_index().reason[0]
+
+
+def test_filters_that_would_deny_values_are_refused():
+    header = bytes.fromhex("15401c1c00001c1c00001c1c000000")
+    assert isinstance(parse_filter(header + bytes(31) + b"\x01", place="here"), np.ndarray)
+    assert "empty" in parse_filter(header + bytes(32), place="here")
+    assert "the footer gives" in parse_filter(header + bytes(31), place="here")
+    assert "the footer gives" in parse_filter(header + bytes(33), place="here")
+    assert "no number of 32-byte blocks" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")
+    assert "unknown algorithm" in parse_filter(header.replace(b"\x1c\x1c", b"\x1c\x2c", 1) + bytes(32), place="here")
+    assert "ends early" in parse_filter(header[:4], place="here")
+
+
+def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
+    """parquet-java goes by the path of a chunk, others by its position: a file where they differ has no meaning."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1], "b": [2]}), path, store_schema=False)
+    data = path.read_bytes()
+    a, b = (b"\x19\x18\x01" + name for name in (b"a", b"b"))
+    assert data.count(a) == data.count(b) == 1
+    path.write_bytes(data.replace(a, b"\x19\x18\x01?").replace(b, a).replace(b"\x19\x18\x01?", b))
+    index = read_dataset(str(path))
+    with pytest.raises(MalformedFile, match="is not the column"):
+        index.bounds(index.columns[0])
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "not json",
+        "[" * 100_000,
+        '{"fields": 5}',
+        '{"fields": [5, "abc", {"name": "s"}]}',
+        '{"fields": [{"name": "s", "type": "string", "metadata": [1]}]}',
+        '{"fields": [{"name": "b"}, {"name": "s", "type": "string", "metadata": {"__COLLATIONS": {}}}]}',
+        '{"fields": [{"name": "s", "type": "string", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}}]}',
+    ],
+)
+def test_strings_that_spark_may_compare_in_its_own_way_are_left_alone(schema):
+    columns = [
+        LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED),
+        LeafColumn(("n",), 1, Physical.INT32, pa.int32(), SortOrder.SIGNED),
+    ]
+    found = without_spark_comparisons(columns, schema)
+    assert [bool(column.unsupported) for column in found] == [True, False]
+
+
+def test_plain_strings_of_spark_are_pruned_on():
+    columns = [LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED)]
+    schema = '{"type": "struct", "fields": [{"name": "s", "type": "string", "nullable": true, "metadata": {}}]}'
+    assert not without_spark_comparisons(columns, schema)[0].unsupported
+
+
+def test_structures_that_share_bytes_are_not_believed(file):
+    index = read_dataset(str(file))
+    column, positions = index.columns[0], np.arange(len(index))
+    chunks = index.column_chunks(column)
+    for ranges in (chunks.bloom_filter, chunks.column_index):
+        ranges[:] = ranges[0]
+    before = index.traffic.requests
+    assert all("same bytes" in blocks for blocks in index.bloom_filters(column, positions))
+    assert all("same bytes" in reason for reason in index.pages(column, positions).reason)
+    assert index.traffic.requests == before
+
+
+def test_encrypted_columns_have_no_indexes(file):
+    index = read_dataset(str(file))
+    column = index.columns[0]
+    (footers,) = index._footers._kept
+    chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
+    # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
+    marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]
+    stops = np.cumsum([len(chunk) for chunk in marked])
+    found, statistics = decode_column_chunks(
+        ChunkRanges(
+            buffer=b"".join(marked),
+            start=stops - [len(chunk) for chunk in marked],
+            stop=stops,
+            physical=np.array([column.physical] * 2),
+            row_count=index.row_count,
+            file_size=np.array([10**9] * 2),
+            path=column.path,
+            place=str,
+        )
+    )
+    assert found.encrypted.all()
+    assert not found.present.any()
+    for ranges in (found.column_index, found.offset_index, found.bloom_filter):
+        assert (ranges == -1).all()
+    trusts = [trust(column, index.provenance(0))]
+    bounds = trusted_bounds(column, statistics, trusts, np.array([0, 0]))
+    assert bounds.lower.null_count == bounds.null_count.null_count == len(index)
+
+
+def test_only_the_columns_asked_for_are_decoded(file):
+    index = read_dataset(str(file))
+    index.bounds(index.columns[1])
+    assert list(index._chunks) == [("b",)]
