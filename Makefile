@@ -29,6 +29,10 @@ dev: $(READY)  ## open Dagster's UI on the demo's tables and history
 test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@$(PY) -m pytest $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(READY)  ## damage real metadata 200,000 times; only errors and honest answers may come of it (ARGS="--seed 2")
+	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
+
 .PHONY: bench
 bench: $(READY)  ## measure against peers, side by side
 	@$(PY) -m benchmarks

@@ -93,10 +93,10 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
     counts = np.where(located, np.diff(offsets.first), 1)
     first = firsts(counts)
     rows, first_row = np.empty(first[-1], np.int64), np.zeros(first[-1], np.int64)
-    of_located = elements_of(first, np.flatnonzero(located))
+    of_located = np.repeat(located, counts)
     rows[of_located] = offsets.take(np.flatnonzero(located)).row_counts(source.num_rows[located])
     first_row[of_located] = offsets.first_row
-    rows[first[:-1][~located]] = source.num_rows[~located]
+    rows[~of_located] = source.num_rows[~located]
     reason = _fitting(indexes, offsets, located)
     written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
     if source.column.max_repetition_level == 0:

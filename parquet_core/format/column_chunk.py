@@ -78,7 +78,7 @@ _COLUMN_CHUNK = struct(
         8: ENCODED,  # crypto_metadata
     }
 )
-_ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # page type, encoding, count
+_ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page type, encoding, count
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
 _PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
 

@@ -3,7 +3,6 @@ import cython
 
 cdef int _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID
 cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND, _ROWS_KIND, _PLACES_KIND
-cdef int _LEAST_BYTES
 cdef list _NO_SINKS
 
 cdef class Kind:
@@ -14,6 +13,7 @@ cdef class Kind:
     cdef readonly list offsets
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t width
+    cdef readonly Py_ssize_t least
     cdef readonly Kind of
     cdef readonly Py_ssize_t sink
 
@@ -21,7 +21,7 @@ cdef class Kind:
 cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at, list sinks) except -1
 
 @cython.locals(i=Py_ssize_t, count=cython.longlong, total=cython.longlong)
-cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at) except -1
+cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at, Py_ssize_t least) except -1
 
 @cython.locals(i=Py_ssize_t, cell=Py_ssize_t)
 cdef int _fill_lists(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at) except -1
@@ -46,7 +46,7 @@ cdef Py_ssize_t _member(bytes buffer, Py_ssize_t position, Kind kind, list slots
 cdef Py_ssize_t _list_header(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
 
 @cython.locals(count=cython.ulonglong, stop=Py_ssize_t)
-cdef cython.longlong _count(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
+cdef cython.longlong _count(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Py_ssize_t least) except -1
 
 cdef int _expect(Kind of, int wire, cython.longlong count, Py_ssize_t position) except -1
 
@@ -59,7 +59,7 @@ cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t 
 @cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
 cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
-@cython.locals(of=Kind, count=cython.longlong, wire=cython.int)
+@cython.locals(first=Py_ssize_t, of=Kind, count=cython.longlong, wire=cython.int)
 cdef Py_ssize_t _sunk(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
 @cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)

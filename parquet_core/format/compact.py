@@ -28,9 +28,6 @@ MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 # Stands in a table where the writer left a number out; in the length of a value it is negative too.
 MISSING: Final = -(1 << 63)
 
-# A column chunk with a file offset alone has two numbers, their headers and an end.
-_LEAST_BYTES: Final = 4
-
 Slots: TypeAlias = list[Any]
 Table: TypeAlias = "array[int]"
 
@@ -50,13 +47,20 @@ class Kind:
     number of its slots. `of` is the kind of a list's elements. In a table it takes `width` numbers: one for
     a number or bool; where it begins and its length for everything else but a struct; for a struct where it
     ends, then its fields, each at its `offsets`. A list with a `sink` puts its elements there, and takes the
-    number of the first of them and how many they are.
+    number of the first of them and how many they are. `least`: the bytes that an element of a list takes at
+    least, which bounds what memory a list of this kind can ask for.
     """
 
-    __slots__ = ("code", "kinds", "of", "offsets", "sink", "size", "slots", "width", "wires")
+    __slots__ = ("code", "kinds", "least", "of", "offsets", "sink", "size", "slots", "width", "wires")
 
     def __init__(
-        self, code: int, wires: Iterable[int], fields: Mapping[int, Kind], of: Kind | None = None, sink: int = -1
+        self,
+        code: int,
+        wires: Iterable[int],
+        fields: Mapping[int, Kind],
+        of: Kind | None = None,
+        sink: int = -1,
+        least: int = 1,
     ) -> None:
         last = max(fields, default=-1)
         numbers = {field: slot for slot, field in enumerate(fields)}
@@ -67,6 +71,7 @@ class Kind:
         self.size: int = len(fields)
         self.of: Kind | None = of
         self.sink: int = sink
+        self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
         self.width: int = {_INTEGER_KIND: 1, _BOOLEAN_KIND: 1, _STRUCT_KIND: ends[-1]}.get(code, 2)
@@ -112,9 +117,17 @@ BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
 
 
-def struct(fields: dict[int, Kind]) -> Kind:
-    """Return the kind of a struct; the slots follow the order of the ids given."""
-    return Kind(_STRUCT_KIND, (_STRUCT,), fields)
+def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
+    """Return the kind of a struct; the slots follow the order of the ids given.
+
+    `least`: its bytes with all that the format requires, of which a field takes two and the end one.
+    """
+    return Kind(_STRUCT_KIND, (_STRUCT,), fields, least=least)
+
+
+def encoded_struct(*, least: int) -> Kind:
+    """Return the kind ENCODED of structs that take so many bytes at least."""
+    return Kind(_ENCODED_KIND, (_STRUCT,), {}, least=least)
 
 
 def member(fields: dict[int, Kind]) -> Kind:
@@ -212,7 +225,7 @@ def decode_lists(
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
     try:
-        total = _fill_counts(buffer, first, last, counts, at)
+        total = _fill_counts(buffer, first, last, counts, at, of.least)
         table = array("q", [MISSING]) * (of.width * total)
         _fill_lists(buffer, first, last, of, table, at)
     except (_BadBytes, IndexError) as bad:
@@ -229,13 +242,13 @@ def _fill_rows(
         _row(buffer, starts[i], stops[i], spec, table, i * spec.width, 0, sinks)
 
 
-def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table) -> int:
+def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: Table, least: int) -> int:
     total = 0
     for i in range(len(starts)):
         at[0] = i
         if stops[i] >= 0:
             _inside(buffer, starts[i], stops[i])
-            count = _count(buffer, starts[i], stops[i])
+            count = _count(buffer, starts[i], stops[i], least)
             counts[i] = count
             total += count
     return total
@@ -247,7 +260,7 @@ def _fill_lists(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Tab
         at[0] = i
         if stops[i] >= 0:
             _rows(buffer, starts[i], stops[i], of, table, cell)
-            cell += of.width * _count(buffer, starts[i], stops[i])
+            cell += of.width * _count(buffer, starts[i], stops[i], of.least)
 
 
 def _inside(buffer: bytes, start: int, stop: int) -> None:
@@ -394,15 +407,14 @@ def _list_header(data: bytes, position: int, size: int) -> int:
     return _after(data, position + 1, size) if data[position] >= 0xF0 else position + 1
 
 
-def _count(data: bytes, position: int, size: int) -> int:
-    """Return the number of elements that the header of the list at `position` claims."""
+def _count(data: bytes, position: int, size: int, least: int) -> int:
+    """Return the number of elements, of `least` bytes or more, that the header of the list at `position` claims."""
     stop = _list_header(data, position, size)
     count = data[position] >> 4
     if count == 15:
         count = _varint(data, position + 1, stop)
-    if count > size - stop:
-        # Every element takes a byte at least.
-        raise _BadBytes(f"a list of {count} elements where {size - stop} bytes are left", stop)
+    if count > (size - stop) // least:
+        raise _BadBytes(f"a list of {count} elements, {least} bytes each or more, where {size - stop} are left", stop)
     return count
 
 
@@ -414,7 +426,7 @@ def _expect(of: Kind | None, wire: int, count: int, position: int) -> None:
 def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], depth: int) -> int:
     data = buffer
     size = len(buffer)
-    count = _count(data, position, size)
+    count = _count(data, position, size, 1 if of is None else of.least)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     _expect(of, wire, count, position)
@@ -542,16 +554,14 @@ def _sunk(
     data: bytes, position: int, size: int, kind: Kind, table: Table, cell: int, depth: int, sinks: list[Table]
 ) -> int:
     of = kind.of
-    count = _count(data, position, size)
+    count = _count(data, position, size, 1 if of is None else of.least)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     _expect(of, wire, count, position)
     if of is None:
         return position
-    # No struct of parquet.thrift that is kept in a sink takes less; what a table holds stays near what was read.
-    if count > (size - position) // _LEAST_BYTES:
-        raise _BadBytes(f"a list of {count} structs where {size - position} bytes are left", position)
     sink = sinks[kind.sink]
+    first = position
     table[cell + 1] = count
     if kind.code == _PLACES_KIND:
         table[cell] = len(sink)
@@ -559,17 +569,20 @@ def _sunk(
             sink.append(position)
             position = _skip(data, position, size, wire, depth)
         sink.append(position)
-        return position
-    table[cell] = len(sink) // of.width
-    for _ in range(count):
-        row = array("q", [MISSING]) * of.width
-        position = _row(data, position, size, of, row, 0, depth + 1, sinks)
-        sink.extend(row)
+    else:
+        table[cell] = len(sink) // of.width
+        for _ in range(count):
+            row = array("q", [MISSING]) * of.width
+            position = _row(data, position, size, of, row, 0, depth + 1, sinks)
+            sink.extend(row)
+    # Many short lists are to take no more memory than a long one.
+    if position - first < count * of.least:
+        raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)
     return position
 
 
 def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: int) -> int:
-    count = _count(data, position, size)
+    count = _count(data, position, size, of.least)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     _expect(of, wire, count, position)
@@ -636,7 +649,7 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
 
 
 def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
-    count = _count(data, position, size)
+    count = _count(data, position, size, 1)
     wire = data[position] & 0x0F
     position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:

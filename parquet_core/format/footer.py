@@ -28,6 +28,7 @@ from parquet_core.format.compact import (
     INTEGER,
     decode_list,
     decode_tables,
+    encoded_struct,
     member,
     places_of,
     rows_of,
@@ -77,13 +78,16 @@ _SCHEMA_ELEMENT = struct(
         7: INTEGER,  # scale
         8: INTEGER,  # precision
         10: _LOGICAL_TYPE,
-    }
+    },
+    least=3,  # name
 )
-_KEY_VALUE = struct({1: BINARY, 2: BINARY})
+_KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
-_SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN})
+_SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
+_COLUMN_CHUNK = encoded_struct(least=3)  # file_offset
 _GROUPS, _CHUNKS = 0, 1
-_ROW_GROUP = struct({1: places_of(ENCODED, _CHUNKS), 3: INTEGER, 4: ENCODED})
+# columns, total_byte_size, num_rows
+_ROW_GROUP = struct({1: places_of(_COLUMN_CHUNK, _CHUNKS), 3: INTEGER, 4: ENCODED}, least=7)
 _FILE_META_DATA = struct(
     {
         2: ENCODED,  # schema
@@ -319,8 +323,8 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
     """Decode what a footer says beside its row groups; `file` is named where that is damaged."""
     try:
         return _provenance(kind)
-    except MalformedFile as error:
-        raise MalformedFile(f"{file.path}: {error}") from None
+    except (MalformedFile, UnsupportedFeature) as error:
+        raise type(error)(f"{file.path}: {error}") from None
 
 
 @lru_cache(maxsize=256)
@@ -340,7 +344,7 @@ def _provenance(kind: EncodedKind) -> Provenance:
 @lru_cache(maxsize=64)
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
     elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
-    columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
+    columns = leaf_columns(map(_schema_element, elements), place="schema")
     return without_spark_comparisons(columns, spark_schema)
 
 

@@ -39,7 +39,7 @@ _COLUMN_INDEX = struct(
         8: list_of(INTEGER),  # nan_counts
     }
 )
-_PAGE_LOCATION = struct({1: INTEGER, 2: INTEGER, 3: INTEGER})  # offset, compressed_page_size, first_row_index
+_PAGE_LOCATION = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # offset, compressed_page_size, first_row_index
 _OFFSET_INDEX = struct({1: list_of(_PAGE_LOCATION)})
 
 _MOST_PAGE_BYTES = (1 << 31) - 1
@@ -260,10 +260,8 @@ def _optional(found: tuple[Numbers, Numbers], good: Flags, pages: Numbers) -> Nu
 
 
 def _kept(values: PlainValues, kept: Flags, null_page: Flags) -> PlainValues:
-    length = np.where(null_page, -1, values.length)
-    if kept.all():
-        return PlainValues(values.buffer, values.start, length)
-    return PlainValues(values.buffer, values.start[kept], length[kept])
+    values = values.only(~null_page)
+    return values if kept.all() else PlainValues(values.buffer, values.start[kept], values.length[kept])
 
 
 def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:

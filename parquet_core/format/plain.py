@@ -41,6 +41,8 @@ class PlainValues:
 
     def only(self, flags: NDArray[np.bool_]) -> PlainValues:
         """Keep the values at the flags; elsewhere none stands."""
+        if flags.all():
+            return self
         return PlainValues(self.buffer, self.start, np.where(flags, self.length, -1))
 
     def fixed(self, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:

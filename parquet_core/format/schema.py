@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parquet_core.errors import MalformedFile
+from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.leaf_type import Physical, SortOrder, arrow_type, reason_against_pruning, sort_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     import pyarrow as pa
 
@@ -75,14 +75,19 @@ class LeafColumn:
         return ".".join(self.path)
 
 
-def leaf_columns(elements: Sequence[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
-    """Flatten the schema tree (depth first, root first) into its leaves; MalformedFile names `place`."""
-    if not elements:
+def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
+    """Flatten the schema tree (depth first, root first) into its leaves.
+
+    Raises MalformedFile, and UnsupportedFeature for two leaves of one path; both name `place`.
+    """
+    walk = iter(elements)
+    root = next(walk, None)
+    if root is None:
         raise MalformedFile(f"{place}: the footer has an empty schema; the file is damaged")
     leaves: list[LeafColumn] = []
     known: dict[object, _Values] = {}
-    groups = [_Group((), _child_count(elements[0], place))]
-    for element in elements[1:]:
+    groups = [_Group((), _child_count(root, place))]
+    for element in walk:
         while groups and groups[-1].remaining == 0:
             groups.pop()
         if not groups or len(groups) > MAX_NESTING:
@@ -97,6 +102,7 @@ def leaf_columns(elements: Sequence[SchemaElement], *, place: str) -> tuple[Leaf
             leaves.append(_leaf(element, group, len(leaves), known, place))
     if any(group.remaining for group in groups):
         raise MalformedFile(f"{place}: the schema tree ends early; the footer is damaged")
+    _refuse_same_paths(leaves, place)
     return _without_name_clashes(leaves)
 
 
@@ -116,6 +122,15 @@ class _Group:
             definition=self.definition + (element.repetition in {Repetition.OPTIONAL, Repetition.REPEATED}),
             repetition=self.repetition + (element.repetition == Repetition.REPEATED),
         )
+
+
+def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
+    # Columns are known by their paths everywhere: one of two would get the bounds of the other.
+    seen: set[Path] = set()
+    for leaf in leaves:
+        if leaf.path in seen:
+            raise UnsupportedFeature(f"{place}: two columns are named {leaf.name!r}; Spark reads no such file either")
+        seen.add(leaf.path)
 
 
 def _without_name_clashes(leaves: list[LeafColumn]) -> tuple[LeafColumn, ...]:

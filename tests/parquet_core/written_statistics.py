@@ -55,15 +55,15 @@ def open_file(path):
 
 
 def leaf_arrays(values):
-    """Return the arrays of the leaves of a column, in the order of the schema; None where there is a map."""
+    """Return the arrays of the leaves of a column, in the order of the schema."""
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
         return leaf_arrays(values.storage)
     if pa.types.is_map(kind):
-        return None
+        return [*leaf_arrays(values.keys), *leaf_arrays(values.items)]
     if pa.types.is_struct(kind):
         children = [leaf_arrays(pc.struct_field(values, [i])) for i in range(kind.num_fields)]
-        return None if any(child is None for child in children) else [leaf for child in children for leaf in child]
+        return [leaf for child in children for leaf in child]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return leaf_arrays(values.flatten())
     return [values]
@@ -125,7 +125,7 @@ def _leaves_by_column(file, index, position):
     for name in dict.fromkeys(leaf.path[0] for leaf in index.columns):
         leaves = [leaf for leaf in index.columns if leaf.path[0] == name]
         alike = leaf_arrays(pa.array([], file.schema_arrow.field(name).type))
-        if alike is None or len(alike) != len(leaves):
+        if len(alike) != len(leaves):
             continue
         try:
             column = file.read_row_group(position, columns=[name]).column(0)

@@ -1,0 +1,239 @@
+"""Run cases: each in both forms of the hot loop, its time and memory measured, its claims checked.
+
+A worker is a process of its own that notes which case it is at, so that a crash or a hang is a finding too.
+Case `number` of a seed is always the same one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import mmap
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from corpus import make
+from reference import must
+from targets import PLACE, TARGETS, check_message, recorded
+
+from parquet_core.errors import PruneError
+from parquet_core.format import compact
+
+SECONDS = 1.0  # of the processor that a case may take; what waits instead is seen as hanging
+RATIO, FREE_BYTES = 64, 1 << 18  # what a case may allocate: so much for a byte of input, and this in any case
+SMALL = 4096  # bytes of input that the ratio is told of; of fewer it would tell what Python and Arrow take themselves
+HANGING = 20.0  # seconds without a new case after which a worker is given up
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Tally:
+    """What came of the cases of one target; the ratio is of bytes allocated to those of input."""
+
+    cases: int = 0
+    errors: int = 0
+    answers: int = 0
+    slowest: float = 0.0
+    ratio: float = 0.0
+
+    def add(self, other):
+        for name in ("cases", "errors", "answers"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.slowest, self.ratio = max(self.slowest, other.slowest), max(self.ratio, other.ratio)
+
+
+@dataclass
+class Violation:
+    """A case that must not be: `what` went wrong, and its bytes."""
+
+    seed: int
+    number: int
+    target: str
+    what: str
+    data: str = ""
+
+    def keep(self, directory):
+        """Write it down; returns the path."""
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / f"seed-{self.seed}-case-{self.number}.json"
+        path.write_text(json.dumps(asdict(self), indent=1))
+        return path
+
+
+@dataclass
+class Result:
+    tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in TARGETS})
+    violations: list[Violation] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def cases(self):
+        return sum(tally.cases for tally in self.tallies.values())
+
+
+def python_form():
+    """The source of the hot loop, run as Python whatever is installed."""
+    spec = importlib.util.spec_from_file_location("compact_as_python", ROOT / "parquet_core/format/compact.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def draw(corpus, seed, number):
+    """Return the target and the case of a number."""
+    chance = random.Random(f"{seed} {number}")
+    name = chance.choices(list(TARGETS), [target.share for target in TARGETS.values()])[0]
+    return name, TARGETS[name].draw(chance, corpus)
+
+
+class Runner:
+    """Runs cases in a directory of its own, and what they asked of the hot loop in both of its forms."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.python = python_form()
+        self.place = {"files": str(directory / "f.parquet")}
+
+    def run(self, name, case, tally):
+        """Run a case; raises Lie for what must not be."""
+        size = len(TARGETS[name].data(case))
+        answer, seconds, allocated = self._measured(name, case)
+        if seconds > SECONDS:  # which may be another's fault
+            answer, seconds, allocated = self._measured(name, case)
+        tally.cases += 1
+        tally.slowest = max(tally.slowest, seconds)
+        tally.ratio = max(tally.ratio, allocated / max(size, SMALL))
+        must(seconds <= SECONDS, f"{seconds:.1f} s")
+        must(allocated <= RATIO * size + FREE_BYTES, f"{allocated:,} bytes allocated for {size:,} of input")
+        tally.errors += isinstance(answer, str)
+        tally.answers += not isinstance(answer, str)
+        if not isinstance(answer, str):
+            TARGETS[name].judge(case, answer)
+
+    def _measured(self, name, case):
+        """Return the answer, or the message of an error, with the seconds and bytes it took."""
+        pool = pa.proxy_memory_pool(pa.system_memory_pool())
+        before = pa.default_memory_pool()
+        pa.set_memory_pool(pool)
+        tracemalloc.start()
+        try:
+            with recorded() as calls:
+                start = time.process_time()
+                try:
+                    answer = TARGETS[name].answer(case, self.directory)
+                except PruneError as error:
+                    answer = check_message(error, self.place.get(name, PLACE))
+                seconds = time.process_time() - start
+            allocated = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0)
+        finally:
+            tracemalloc.stop()
+            pa.set_memory_pool(before)
+        return answer, max(seconds, self._compared(calls)), allocated
+
+    def _compared(self, calls):
+        """Answer the calls in both forms; returns the seconds of the slower one."""
+        start = time.process_time()
+        slow = [call.of(self.python) for call in calls]
+        seconds = time.process_time() - start
+        for call, answer in zip(calls, slow, strict=True):
+            fast = call.of(compact)
+            must(fast == answer, f"{call.name}: compiled {_shown(fast)}, as Python {_shown(answer)}")
+        return seconds
+
+
+def _shown(answer):
+    return answer if isinstance(answer, str) else f"{str(answer)[:300]} ..."
+
+
+def work(seed, numbers, seconds, progress):
+    """Run the cases of these numbers until the time is over; a file says at which one it is."""
+    result, end = Result(), time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as name, progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as now:
+        directory = Path(name)
+        corpus = make(directory)
+        runner = Runner(directory)
+        for number in numbers:
+            if time.monotonic() > end or len(result.violations) >= 10:
+                break
+            now[:] = number.to_bytes(8, "little")
+            target, case = draw(corpus, seed, number)
+            try:
+                runner.run(target, case, result.tallies[target])
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+                what = f"{type(error).__name__}: {error}"
+                result.violations.append(Violation(seed, number, target, what, TARGETS[target].data(case).hex()))
+    return result
+
+
+def run(*, seed, count, seconds, jobs=1, first=0):
+    """Run cases in worker processes, and watch them."""
+    start = time.monotonic()
+    result = Result()
+    with tempfile.TemporaryDirectory() as name:
+        numbers = [range(first + job, first + count, jobs) for job in range(jobs)]
+        workers = [_Worker(Path(name) / str(job), seed, numbers[job], seconds) for job in range(jobs)]
+        while any(worker.is_running() for worker in workers):
+            time.sleep(0.1)
+        for worker in workers:
+            worker.report(result)
+    result.seconds = time.monotonic() - start
+    return result
+
+
+class _Worker:
+    """A process that works, and what it tells: the number of its case in one file, its result in another."""
+
+    def __init__(self, path, seed, numbers, seconds):
+        self.seed = seed
+        self.progress, self.output = path.with_suffix(".now"), path.with_suffix(".json")
+        self.progress.write_bytes(b"\xff" * 8)
+        self.number, self.since, self.hangs = self._now(), time.monotonic(), False
+        arguments = [seed, numbers.start, numbers.stop, numbers.step, seconds, self.progress, self.output]
+        paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", str(Path(__file__)), *map(str, arguments)],
+            env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        )
+
+    def _now(self):
+        return int.from_bytes(self.progress.read_bytes(), "little")
+
+    def is_running(self):
+        if self.process.poll() is not None:
+            return False
+        if (number := self._now()) != self.number:
+            self.number, self.since = number, time.monotonic()
+        # The corpus is made before the first case.
+        self.hangs = time.monotonic() - self.since > HANGING * (5 if number == 2**64 - 1 else 1)
+        if self.hangs:
+            self.process.kill()
+        return not self.hangs
+
+    def report(self, into):
+        code = self.process.wait()
+        if code or self.hangs:
+            what = f"hangs for more than {HANGING:.0f} s" if self.hangs else f"the process ended with code {code}"
+            into.violations.append(Violation(self.seed, self._now(), "", what))
+            return
+        found = json.loads(self.output.read_text())
+        for name, tally in found["tallies"].items():
+            into.tallies[name].add(Tally(**tally))
+        into.violations += [Violation(**violation) for violation in found["violations"]]
+
+
+def main():
+    seed, start, stop, step, seconds, progress, output = sys.argv[1:]
+    numbers = range(int(start), int(stop), int(step))
+    result = work(int(seed), numbers, float(seconds), Path(progress))
+    Path(output).write_text(json.dumps(asdict(result)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""5,000 mutations of real metadata, as `make fuzz` makes more of them; and the machine finds what it is to find."""
+
+from __future__ import annotations
+
+from campaign import run
+
+
+def test_damaged_metadata_end_in_an_error_or_an_honest_answer():
+    result = run(seed=7, count=5_000, seconds=240)
+    assert [(v.number, v.target, v.what, v.data) for v in result.violations] == []
+    assert result.cases() == 5_000
+    for name, tally in result.tallies.items():
+        assert tally.cases > 300, name
+        assert tally.errors + tally.answers == tally.cases
+        assert tally.answers > 0, name
+    assert result.tallies["footers"].errors > 500
