@@ -46,6 +46,17 @@ def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bo
     return found
 
 
+def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
+    """Tell which rows have an element with a flag.
+
+    >>> rows_with(np.array([False, True, False]), np.array([0, 2, 2, 3])).tolist()
+    [True, False, False]
+    """
+    found = np.zeros(len(first) - 1, np.bool_)
+    found[np.searchsorted(first, np.flatnonzero(flags), side="right") - 1] = True
+    return found
+
+
 def spans(first: Numbers, counts: Numbers) -> Numbers:
     """Return the numbers of successive spans, each of `counts` numbers from `first` on.
 

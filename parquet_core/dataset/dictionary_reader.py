@@ -44,7 +44,7 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     firsts = [int(offsets.offset[first]) if known else None for first, known in _first_pages(offsets)]
     pages = [_page(index, column, int(p), first) for p, first in zip(positions, firsts, strict=True)]
     found = [page for page in pages if not isinstance(page, str)]
-    buffer, at = gather(
+    pieces = gather(
         index.files,
         np.array([index.file[page.position] for page in found], np.int64),
         np.array([page.start for page in found], np.int64),
@@ -52,7 +52,7 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
         purpose="dictionary",
         traffic=index.traffic,
     )
-    data = iter([buffer[start : start + page.length] for start, page in zip(at.tolist(), found, strict=True)])
+    data = iter(pieces)
     return [page if isinstance(page, str) else _values(index, column, page, next(data)) for page in pages]
 
 

@@ -1,4 +1,4 @@
-"""Gather many byte ranges of many files into one buffer."""
+"""Gather many byte ranges of many files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 def gather(
     files: Sequence[DataFile], file: Numbers, start: Numbers, length: Numbers, *, purpose: str, traffic: Traffic
-) -> tuple[bytes, Numbers]:
-    """Read `length` bytes from `start` of `files[file]`, for each element; returns the bytes, and where each begins.
+) -> list[bytes]:
+    """Read `length` bytes from `start` of `files[file]`, for each element.
 
     The ranges lie inside of their files. Neighbours are read together. Raises as `read_each` does.
     """
     if len(file) == 0:
-        return b"", start
+        return []
     order = np.lexsort((start, file))
     owner, first, lengths = file[order], start[order], length[order]
     heads = _block_heads(owner, first, first + lengths, hole_of(files[owner[0]].path))
@@ -38,13 +38,13 @@ def gather(
     inside = first - np.repeat(first[heads], np.diff(heads, append=len(first)))
     begins, stops = inside.tolist(), (inside + lengths).tolist()
     edges = [*heads.tolist(), len(first)]
-    pieces: list[bytes] = []
+    pieces: list[bytes] = [b""] * len(order)
+    places = order.tolist()
     # Each block is cut down to its ranges before the next comes: the memory of one serves the next.
     for i, (block,) in enumerate(read_each(wanted, purpose=purpose, traffic=traffic)):
-        pieces += [block[begins[j] : stops[j]] for j in range(edges[i], edges[i + 1])]
-    at = np.empty(len(order), np.int64)
-    at[order] = np.cumsum(lengths) - lengths
-    return b"".join(pieces), at
+        for j in range(edges[i], edges[i + 1]):
+            pieces[places[j]] = block[begins[j] : stops[j]]
+    return pieces
 
 
 def _block_heads(owner: Numbers, first: Numbers, stop: Numbers, hole: int) -> Numbers:

@@ -204,14 +204,19 @@ class MetadataIndex:
             *(Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
         ]
         found = read_structures(self._places(), ranges, purpose="index", traffic=self.traffic)
-        for (column, at), encoded in zip(located, found[len(paged) :], strict=True):
-            self._add_offsets(column, at, encoded)
-        for (column, at), encoded in zip(paged, found, strict=False):
-            if len(at) or self._pages_of(column).kept is None:
-                offsets = self._offsets[column.path].take(at)
-                source = Source(column, self.row_count[at], self._trusts(column), self.kind[self.file[at]])
-                batch = join_indexes(source, decode_column_indexes(encoded), offsets)
-                self._pages[column.path].add(at, batch, concat_batches)
+        # Taken out one by one: what is decoded is let go of.
+        for column, at in reversed(located):
+            self._add_offsets(column, at, found.pop())
+        for column, at in reversed(paged):
+            self._add_pages(column, at, found.pop())
+
+    def _add_pages(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
+        stored = self._pages_of(column)
+        if len(positions) or stored.kept is None:
+            offsets = self._offsets[column.path].take(positions)
+            kind = self.kind[self.file[positions]]
+            source = Source(column, self.row_count[positions], self._trusts(column), kind)
+            stored.add(positions, join_indexes(source, decode_column_indexes(encoded), offsets), concat_batches)
 
     def _pages_of(self, column: LeafColumn) -> _Fetched[PageBatch]:
         if column.path not in self._pages:

@@ -9,8 +9,9 @@ import numpy as np
 
 from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
-from parquet_core.ragged import any_in, elements_of, firsts
+from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, concat_bounds
+from parquet_core.trust.filled_bounds import FilledBounds
 from parquet_core.trust.statistics import WrittenStatistics
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from parquet_core.trust.statistics import Trust
 
     Numbers = NDArray[np.int64]
+
+
+_BLOCK = 1 << 16
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +97,53 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
     located = offsets.reason == ""
     counts = np.where(located, np.diff(offsets.first), 1)
     first = firsts(counts)
-    rows, first_row = np.empty(first[-1], np.int64), np.zeros(first[-1], np.int64)
-    of_located = np.repeat(located, counts)
-    rows[of_located] = offsets.take(np.flatnonzero(located)).row_counts(source.num_rows[located])
-    first_row[of_located] = offsets.first_row
-    rows[~of_located] = source.num_rows[~located]
+    rows, first_row = _rows(offsets, located, counts, source.num_rows)
     reason = _fitting(indexes, offsets, located)
     written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
     if source.column.max_repetition_level == 0:
-        lying = any_in(_contradicts(written), np.repeat(np.arange(len(reason)), counts), len(reason))
+        lying = rows_with(_contradicts(written), first)
         lying &= reason == ""
         reason[lying] = "the column index counts more nulls in a page than it has rows, or others than its null pages"
         if lying.any():
             written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
     return PageBatch(
         first=first,
-        bounds=trusted_bounds(source.column, written, source.trusts, np.repeat(source.kind, counts)),
+        bounds=_decode(source, written, counts),
         first_row=first_row,
         reason=reason,
         boundary_order=indexes.boundary_order,
         bound_bytes=indexes.bound_bytes,
     )
+
+
+def _rows(
+    offsets: OffsetIndexes, located: NDArray[np.bool_], counts: Numbers, num_rows: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return the rows and the first row of each page."""
+    if located.all():
+        return offsets.row_counts(num_rows), offsets.first_row
+    rows, first_row = np.empty(int(counts.sum()), np.int64), np.zeros(int(counts.sum()), np.int64)
+    of_located = np.repeat(located, counts)
+    rows[of_located] = offsets.take(np.flatnonzero(located)).row_counts(num_rows[located])
+    first_row[of_located] = offsets.first_row
+    rows[~of_located] = num_rows[~located]
+    return rows, first_row
+
+
+def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
+    """Decode what may be trusted, some pages at a time: on the way it takes a multiple of what it comes to."""
+    ends = np.cumsum(counts)
+
+    def decode(low: int, high: int) -> Bounds:
+        kind = source.kind[np.searchsorted(ends, np.arange(low, high), side="right")]
+        return trusted_bounds(source.column, written[low:high], source.trusts, kind)
+
+    if len(written) <= _BLOCK:
+        return decode(0, len(written))
+    filled = FilledBounds(source.column, written.row_count)
+    for low in range(0, len(written), _BLOCK):
+        filled.put(low, decode(low, min(low + _BLOCK, len(written))))
+    return filled.bounds()
 
 
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
@@ -128,8 +159,8 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
 
 def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbers) -> WrittenStatistics:
     """Put the entries of usable column indexes at their pages; of other pages nothing is known."""
-    at, taken = elements_of(first, usable), elements_of(indexes.first, usable)
-    whole = len(at) == len(rows) == len(indexes.null_page)
+    whole = len(usable) == len(indexes) and np.array_equal(first, indexes.first)
+    at, taken = (_NONE, _NONE) if whole else (elements_of(first, usable), elements_of(indexes.first, usable))
 
     def numbers(values: Numbers, nothing: int) -> Numbers:
         if whole:
@@ -153,7 +184,7 @@ def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbe
         max_exact=unknown,
         num_values=rows,
         row_count=rows,
-        all_null=numbers(indexes.null_page.astype(np.int64), 0) == 1,
+        all_null=indexes.null_page if whole else numbers(indexes.null_page.astype(np.int64), 0) == 1,
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile, Traffic
 
     Positions = NDArray[np.int64]
+    Reasons = NDArray[np.object_]
 
 ABSENT = "the file holds none for this column"
 
@@ -72,14 +73,22 @@ def read_structures(
     shared = there & any_in(_overlaps(file, offset, length, there), file, len(groups.files))[file]
     absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
     read = np.flatnonzero(there & ~shared)
-    buffer, at = gather(groups.files, file[read], offset[read], length[read], purpose=purpose, traffic=traffic)
-    start, stop = np.zeros(len(position), np.int64), np.full(len(position), -1, np.int64)
-    start[read], stop[read] = at, at + length[read]
+    pieces = np.full(len(position), b"", object)
+    pieces[read] = gather(groups.files, file[read], offset[read], length[read], purpose=purpose, traffic=traffic)
+    stop = np.full(len(position), -1, np.int64)
+    stop[read] = length[read]
     edges = np.cumsum([0, *(len(part.positions) for part in wanted)]).tolist()
     return [
-        IndexBytes(buffer, start[low:high], stop[low:high], absent[low:high], _shifted(place, low))
+        _joined(pieces[low:high].tolist(), stop[low:high], absent[low:high], _shifted(place, low))
         for low, high in pairwise(edges)
     ]
+
+
+def _joined(pieces: list[bytes], lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
+    """Join the bytes of one column's structures, which are decoded together; a negative length is none."""
+    ends = np.cumsum(np.maximum(lengths, 0))
+    start = ends - np.maximum(lengths, 0)
+    return IndexBytes(b"".join(pieces), start, np.where(lengths < 0, -1, ends), absent, place)
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)

@@ -233,6 +233,20 @@ def decode_lists(
     return counts, table
 
 
+def count_lists(buffer: bytes, starts: Numbers, stops: Numbers, *, place: Callable[[int], str]) -> Table:
+    """Return how many elements the list in each byte range has.
+
+    A negative stop stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
+    """
+    first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
+    counts = array("q", [MISSING]) * len(first)
+    try:
+        _fill_counts(buffer, first, last, counts, at, 1)
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
+    return counts
+
+
 def _fill_rows(
     buffer: bytes, starts: Table, stops: Table, spec: Kind, table: Table, at: Table, sinks: list[Table]
 ) -> None:

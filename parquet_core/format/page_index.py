@@ -6,16 +6,26 @@ reason, never half used. Source: PageIndex.md of parquet-format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
 
-from parquet_core.format.compact import BINARY, BOOLEAN, INTEGER, MISSING, decode_lists, decode_table, list_of, struct
+from parquet_core.format.compact import (
+    BINARY,
+    BOOLEAN,
+    INTEGER,
+    MISSING,
+    count_lists,
+    decode_lists,
+    decode_table,
+    list_of,
+    struct,
+)
 from parquet_core.format.plain import PlainValues
-from parquet_core.ragged import any_in, elements_of, firsts
+from parquet_core.ragged import elements_of, firsts, rows_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,79 +141,71 @@ class ColumnIndexes:
 def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndexes:
     """Decode offset indexes; `num_rows` by chunk. Raises MalformedFile for bytes that are none."""
     structs = _structs(encoded, _OFFSET_INDEX, "offset index")
-    there = structs.there
-    counts, rows = structs.lists(1, _PAGE_LOCATION)
-    _, offset, size, first_row = rows.reshape(-1, _PAGE_LOCATION.width).T
-    chunk = np.repeat(there, np.maximum(counts, 0))
-    reason = encoded.absent.copy()
+    there, reason = structs.there, encoded.absent.copy()
+    counts = structs.counts(1)
     reason[there[counts <= 0]] = "the offset index lists no pages"
-    is_first = np.diff(chunk, prepend=-1) != 0
-    last = np.append(is_first[1:], True)[: len(chunk)]  # an element, no option
+    listed = structs.only(counts > 0)
+    first = firsts(np.maximum(counts[counts > 0], 0))
+    _, offset, size, first_row = listed.elements(1, _PAGE_LOCATION).T
+    missing = rows_with((offset == MISSING) | (size == MISSING) | (first_row == MISSING), first)
+    # Copies: of one table, which ends here, each page would keep a row.
+    offset, first_row = offset.copy(), first_row.copy()
     wrong = (offset < 0) | (first_row < 0) | (size < 0) | (size > _MOST_PAGE_BYTES)
-    wrong |= is_first & (first_row != 0)
-    wrong |= ~is_first & (np.diff(first_row, prepend=0) <= 0)
-    wrong |= last & (first_row >= np.maximum(num_rows, 1)[chunk])
-    impossible = any_in(wrong, chunk, len(reason))
-    reason[impossible] = "the offset index holds row or byte positions that cannot be"
-    reason[any_in((offset == MISSING) | (size == MISSING) | (first_row == MISSING), chunk, len(reason))] = (
-        "the offset index lacks fields"
-    )
-    good = (reason == "")[chunk]
-    page_counts = np.bincount(chunk[good], minlength=len(reason))
-    return OffsetIndexes(
-        firsts(page_counts),
-        offset[good],
-        size[good],
-        first_row[good],
-        reason,
-    )
+    size = size.astype(np.int32)
+    begins = np.zeros(len(first_row), np.bool_)
+    begins[first[:-1]] = True
+    wrong |= np.where(begins, first_row != 0, np.diff(first_row, prepend=0) <= 0)
+    impossible = rows_with(wrong, first)
+    impossible |= first_row[first[1:] - 1] >= np.maximum(num_rows[listed.there], 1)
+    reason[listed.there[impossible]] = "the offset index holds row or byte positions that cannot be"
+    reason[listed.there[missing]] = "the offset index lacks fields"
+    bad = impossible | missing
+    page_counts = np.zeros(len(reason), np.int64)
+    page_counts[listed.there] = np.where(bad, 0, np.diff(first))
+    if bad.any():
+        pages = elements_of(first, np.flatnonzero(~bad))
+        offset, size, first_row = offset[pages], size[pages], first_row[pages]
+    return OffsetIndexes(firsts(page_counts), offset, size, first_row, reason)
 
 
 def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     """Decode column indexes. Raises MalformedFile for bytes that are none."""
     structs = _structs(encoded, _COLUMN_INDEX, "column index")
-    there = structs.there
-    reason = encoded.absent.copy()
-    lists = {
-        field: structs.lists(field, of)
-        for field, of in ((1, BOOLEAN), (2, BINARY), (3, BINARY), (5, INTEGER), (8, INTEGER))
-    }
-    counts = lists[1][0]
-    needed = [lists[field][0] for field in (1, 2, 3)]
-    alike = np.all([found == counts for found in needed], axis=0)
+    there, reason = structs.there, encoded.absent.copy()
+    counts = {field: structs.counts(field) for field in (1, 2, 3, 5, 8)}
+    needed = [counts[field] for field in (1, 2, 3)]
+    alike = np.all([found == counts[1] for found in needed], axis=0)
     for field in (5, 8):
-        alike &= (lists[field][0] == counts) | (lists[field][0] == MISSING)
+        alike &= (counts[field] == counts[1]) | (counts[field] == MISSING)
     reason[there[~alike]] = "the lists of the column index differ in length"
     reason[there[np.any([found < 0 for found in needed], axis=0)]] = (
         "the column index lacks null_pages, min_values or max_values"
     )
-    good = reason[there] == ""
-    usable = there[good]
-    pages = counts[good]
-    chunk = np.repeat(usable, pages)
-    null_page = _elements(lists[1], good, BOOLEAN)[:, 0] == 1
-    buffer = np.frombuffer(encoded.buffer, np.uint8)
-    low, high = (PlainValues(buffer, *_elements(lists[field], good, BINARY).T) for field in (2, 3))
-    null_count, nan_count = (_optional(lists[field], good, pages) for field in (5, 8))
-    bound_bytes = np.maximum(low.length, 0) + np.maximum(high.length, 0)
-    lying = any_in(null_page & (null_count != MISSING) & (null_count <= 0), chunk, len(reason))
-    reason[lying] = "the column index marks a page as all null that it counts no null in"
-    filled = any_in(null_page & (bound_bytes > 0), chunk, len(reason))
-    reason[filled] = "the column index gives bounds to a page that it marks as all null"
-    kept = (reason == "")[chunk]
-    order = np.full(len(reason), -1, np.int64)
+    good = structs.only(reason[there] == "")
+    first = firsts(counts[1][reason[there] == ""])
+    null_page = good.elements(1, BOOLEAN)[:, 0] == 1
+    null_count, nan_count = (good.counts_by_page(field, first) for field in (5, 8))
+    low, filled, low_bytes = good.values(2, null_page, first)
+    high, filled_too, high_bytes = good.values(3, null_page, first)
+    lying = rows_with(null_page & (null_count != MISSING) & (null_count <= 0), first)
+    reason[good.there[lying]] = "the column index marks a page as all null that it counts no null in"
+    reason[good.there[filled | filled_too]] = "the column index gives bounds to a page that it marks as all null"
+    order, bound_bytes = np.full(len(reason), -1, np.int64), np.zeros(len(reason), np.int64)
     order[there] = np.maximum(structs.numbers(4), -1)
-    page_counts = np.bincount(chunk[kept], minlength=len(reason))
+    bound_bytes[good.there] = low_bytes + high_bytes
+    bad = reason[good.there] != ""
+    page_counts = np.zeros(len(reason), np.int64)
+    page_counts[good.there] = np.where(bad, 0, np.diff(first))
+    pages = elements_of(first, np.flatnonzero(~bad)) if bad.any() else slice(None)
     return ColumnIndexes(
         first=firsts(page_counts),
-        null_page=null_page[kept],
-        # A null page holds empty strings as placeholders; they are no bounds.
-        min_value=_kept(low, kept, null_page),
-        max_value=_kept(high, kept, null_page),
-        null_count=null_count[kept],
-        nan_count=nan_count[kept],
+        null_page=null_page[pages],
+        min_value=PlainValues(low.buffer, low.start[pages], low.length[pages]),
+        max_value=PlainValues(high.buffer, high.start[pages], high.length[pages]),
+        null_count=null_count[pages],
+        nan_count=nan_count[pages],
         boundary_order=order,
-        bound_bytes=np.bincount(chunk, bound_bytes, minlength=len(reason)).astype(np.int64),
+        bound_bytes=bound_bytes,
         reason=reason,
     )
 
@@ -218,16 +220,53 @@ class _Structs:
     there: Numbers
     rows: Numbers
 
+    def only(self, flags: Flags) -> _Structs:
+        return self if flags.all() else replace(self, there=self.there[flags], rows=self.rows[flags])
+
     def numbers(self, field: int) -> Numbers:
         return self.rows[:, self.spec.offset(field)]
 
-    def lists(self, field: int, of: Kind) -> tuple[Numbers, Numbers]:
-        """Decode a list of each; returns their lengths (MISSING without one) and the elements as numbers."""
+    def _places(self, field: int) -> tuple[Numbers, Numbers]:
         start, length = self.numbers(field), self.rows[:, self.spec.offset(field) + 1]
-        stop = np.where(length < 0, -1, start + length)
+        return start, np.where(length < 0, -1, start + length)
+
+    def counts(self, field: int) -> Numbers:
+        """Return the lengths of a list of each; MISSING without one."""
         place = _named(self.encoded, self.there, self.name)
-        counts, rows = decode_lists(self.encoded.buffer, start, stop, of, place=place)
-        return np.frombuffer(counts, np.int64), np.frombuffer(rows, np.int64)
+        return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
+
+    def elements(self, field: int, of: Kind) -> Numbers:
+        """Return the elements of a list of each as numbers, shape (elements, numbers of one)."""
+        place = _named(self.encoded, self.there, self.name)
+        _, rows = decode_lists(self.encoded.buffer, *self._places(field), of, place=place)
+        return np.frombuffer(rows, np.int64).reshape(-1, of.width)
+
+    def counts_by_page(self, field: int, first: Numbers) -> Numbers:
+        """Return one number a page, MISSING for the pages of a chunk without the list."""
+        present = self.counts(field) != MISSING
+        if present.all():
+            return self.elements(field, INTEGER)[:, 0]
+        if not present.any():
+            return np.broadcast_to(np.int64(MISSING), first[-1:])
+        numbers = np.full(int(first[-1]), MISSING, np.int64)
+        numbers[np.repeat(present, np.diff(first))] = self.elements(field, INTEGER)[:, 0]
+        return numbers
+
+    def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:
+        """Return the values; which chunks have one for a page that is null; how many bytes those of a chunk take.
+
+        A null page holds an empty string as placeholder, which is no bound.
+        """
+        buffer = np.frombuffer(self.encoded.buffer, np.uint8)
+        # Positions of 32 bits wherever these do: there are two for each page.
+        small = np.int32 if len(buffer) < 1 << 31 else np.int64
+        start, length = (column.astype(small) for column in self.elements(field, BINARY).T)
+        size = np.zeros(len(first) - 1, np.int64)
+        filled = rows_with(null_page & (length > 0), first)
+        paged = np.flatnonzero(np.diff(first))
+        size[paged] = np.add.reduceat(length, first[paged], dtype=np.int64) if len(paged) else 0
+        length[null_page] = -1
+        return PlainValues(buffer, start, length), filled, size
 
 
 def _structs(encoded: IndexBytes, spec: Kind, name: str) -> _Structs:
@@ -239,29 +278,6 @@ def _structs(encoded: IndexBytes, spec: Kind, name: str) -> _Structs:
 
 def _named(encoded: IndexBytes, there: Numbers, name: str) -> Callable[[int], str]:
     return lambda i: f"{encoded.place(int(there[i]))}: {name}"
-
-
-def _elements(found: tuple[Numbers, Numbers], good: Flags, of: Kind) -> Numbers:
-    """Return the elements, shape (elements, numbers of each), of the lists that are good."""
-    counts, rows = found
-    elements = rows.reshape(-1, of.width)
-    return elements if good.all() else elements[np.repeat(good, np.maximum(counts, 0))]
-
-
-def _optional(found: tuple[Numbers, Numbers], good: Flags, pages: Numbers) -> Numbers:
-    """Return one number a page, MISSING for the pages of a chunk without the list."""
-    counts, rows = found
-    present = counts[good] != MISSING
-    if present.all():
-        return _elements(found, good, INTEGER)[:, 0]
-    numbers = np.full(int(pages.sum()), MISSING, np.int64)
-    numbers[np.repeat(present, pages)] = rows[np.repeat(good, np.maximum(counts, 0))]
-    return numbers
-
-
-def _kept(values: PlainValues, kept: Flags, null_page: Flags) -> PlainValues:
-    values = values.only(~null_page)
-    return values if kept.all() else PlainValues(values.buffer, values.start[kept], values.length[kept])
 
 
 def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:

@@ -34,6 +34,9 @@ class PlainValues:
     def __len__(self) -> int:
         return len(self.start)
 
+    def __getitem__(self, entries: slice) -> PlainValues:
+        return PlainValues(self.buffer, self.start[entries], self.length[entries])
+
     @property
     def valid(self) -> NDArray[np.bool_]:
         """Tell where a value stands."""

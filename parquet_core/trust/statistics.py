@@ -8,9 +8,9 @@ Sources: `parquet.thrift` of parquet-format; PARQUET-251 and PARQUET-1225.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -67,6 +67,11 @@ class WrittenStatistics:
 
     def __len__(self) -> int:
         return len(self.row_count)
+
+    def __getitem__(self, entries: slice) -> WrittenStatistics:
+        parts: list[Any] = [getattr(self, part.name) for part in fields(self)]
+        cut: list[Any] = [None if part is None else part[entries] for part in parts]
+        return WrittenStatistics(*cut)
 
 
 class Deprecated(Enum):
