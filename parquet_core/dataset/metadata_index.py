@@ -181,6 +181,8 @@ class MetadataIndex:
             else:
                 bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
             first += len(footers)
+        if first != len(positions):
+            raise StorageFailure(f"{self.files[-1].path}: it or an earlier file changed while it was read; try again")
         if not chunks:
             return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         return concat_chunks(chunks), concat_bounds(bounds)
