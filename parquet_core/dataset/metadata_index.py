@@ -329,6 +329,9 @@ def _against_filters(column: LeafColumn, kind: Provenance) -> str:
     if leaf_in_file(column, kind) is None:
         # A filter holds hashes of values as the file stores them: of another type each one is another hash.
         return "the file lacks the column or stores it as another type"
+    if sum(leaf.name == column.name for leaf in kind.columns) > 1:
+        # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+        return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
     return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
 
 
