@@ -61,7 +61,8 @@ class _Fetched(Generic[Part]):
     grown: bool = False
 
     def missing(self, positions: Positions) -> Positions:
-        return positions[self.slot[positions] < 0]
+        # One that is asked for twice is fetched once.
+        return distinct(np.sort(positions[self.slot[positions] < 0]))
 
     def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
         before = 0 if self.kept is None else len(self.kept)
@@ -242,7 +243,10 @@ class MetadataIndex:
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._offsets_of(column)
         if len(positions) or stored.kept is None:
-            stored.add(positions, decode_offset_indexes(encoded, self.row_count[positions]), concat_offset_indexes)
+            chunks = self.column_chunks(column)
+            extent = np.stack([chunks.first_page_offset[positions], chunks.compressed_bytes[positions]], axis=1)
+            found = decode_offset_indexes(encoded, self.row_count[positions], extent)
+            stored.add(positions, found, concat_offset_indexes)
 
     def pages(self, column: LeafColumn, positions: Positions) -> PageBatch:
         """Return what the page indexes of the chosen row groups say of a column."""
@@ -261,7 +265,8 @@ class MetadataIndex:
 
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
-        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._filters], np.int64)
+        wanted = dict.fromkeys(positions.tolist())
+        missing = np.array([p for p in wanted if (p, column.path) not in self._filters], np.int64)
         if len(missing):
             self._fetch_filters(column, missing)
         return [self._filters[p, column.path] for p in positions.tolist()]

@@ -128,8 +128,11 @@ class ColumnIndexes:
         return len(self.reason)
 
 
-def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndexes:
-    """Decode offset indexes; `num_rows` by chunk. Raises MalformedFile for bytes that are none."""
+def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Numbers) -> OffsetIndexes:
+    """Decode offset indexes; by chunk: `num_rows`, and `extent`, its first byte in the file and its length.
+
+    Raises MalformedFile for bytes that are none.
+    """
     structs = _structs(encoded, _OFFSET_INDEX, "offset index")
     there = structs.there
     counts, rows = structs.lists(1, _PAGE_LOCATION)
@@ -147,6 +150,12 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndex
     reason[impossible] = "the offset index holds row or byte positions that cannot be"
     reason[any_in((offset == MISSING) | (size == MISSING) | (first_row == MISSING), chunk, len(reason))] = (
         "the offset index lacks fields"
+    )
+    begin, length = extent[chunk].T
+    elsewhere = (offset < begin) | (offset - begin > length) | (size > length - (offset - begin))
+    # One of another chunk, whose pages hold other rows: what a tool leaves behind that moves chunks and not indexes.
+    reason[(reason == "") & any_in(elsewhere, chunk, len(reason))] = (
+        "the offset index puts pages outside of the column chunk"
     )
     good = (reason == "")[chunk]
     page_counts = np.bincount(chunk[good], minlength=len(reason))

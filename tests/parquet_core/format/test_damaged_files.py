@@ -154,7 +154,7 @@ def test_indexes_that_contradict_themselves_are_left_out():
             for o, s, r in locations
         )
         data = b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00"
-        return decode_offset_indexes(encoded(data), np.array([10]))
+        return decode_offset_indexes(encoded(data), np.array([10]), np.array([[0, 1 << 62]]))
 
     def encoded(data):
         return IndexBytes(data, np.array([0]), np.array([len(data)]), np.array([""], object), lambda _: "here")

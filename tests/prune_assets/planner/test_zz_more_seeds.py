@@ -1,0 +1,282 @@
+"""The whole way from SQL to row ranges against Spark's own answer about every row."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from predicate_cases import TYPES, random_table, write_by_pyarrow
+from sql_cases import predicate
+
+import prune_assets as pr
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner.plan import plan
+from prune_assets.spark.metrics import scan_metrics
+
+PREDICATES = 45
+
+pytestmark = pytest.mark.spark
+
+
+def write_by_spark(spark, chance, table, directory):
+    source = directory.with_suffix(".source.parquet")
+    pq.write_table(table, source)
+    options = {
+        "parquet.block.row.count.limit": chance.choice([50, 100, 400]),
+        "parquet.page.row.count.limit": chance.choice([7, 20, 50]),
+        "parquet.page.size.row.check.min": 1,
+        "parquet.columnindex.truncate.length": chance.choice([1, 4, 64]),
+        "parquet.writer.version": chance.choice(["v1", "v2"]),
+    }
+    for name in TYPES:
+        if chance.random() < 0.6:
+            options |= {
+                f"parquet.bloom.filter.enabled#{name}": "true",
+                f"parquet.bloom.filter.expected.ndv#{name}": 64,
+                f"parquet.enable.dictionary#{name}": "false",
+            }
+    rows = spark.read.parquet(str(source))
+    if chance.random() < 0.5:
+        rows = rows.repartitionByRange(3, "day").sortWithinPartitions("day")
+    rows.write.options(**options).parquet(str(directory))
+
+
+def answers_of_spark(spark, directory, predicates):
+    """Evaluate the predicates as columns, where nothing is pushed down: {(file, row): [answers]}."""
+    columns = [f"({text}) AS p{i}" for i, text in enumerate(predicates)]
+    rows = (
+        spark.read.parquet(str(directory)).selectExpr("_metadata.file_path", "_metadata.row_index", *columns).collect()
+    )
+    return {(unquote(urlsplit(row[0]).path), row[1]): row[2:] for row in rows}
+
+
+def named_rows(index, ranges):
+    base = np.zeros(len(index), np.int64)
+    for i in range(1, len(index)):
+        base[i] = base[i - 1] + index.row_count[i - 1] if index.file[i] == index.file[i - 1] else 0
+    return {
+        (index.files[index.file[group]].path, int(base[group]) + row)
+        for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
+        for row in range(start, stop)
+    }
+
+
+@pytest.mark.parametrize("seed", range(200, 260))
+def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
+    chance = random.Random(1000 + seed)
+    table = random_table(chance)
+    directory = tmp_path / "t"
+    if seed % 2:
+        write_by_spark(spark, chance, table, directory)
+    else:
+        write_by_pyarrow(chance, table, directory)
+    predicates = [predicate(chance) for _ in range(PREDICATES)]
+    truth = answers_of_spark(spark, directory, predicates)
+    assert len(truth) == table.num_rows
+    lowered = 0
+    for i, where in enumerate(predicates):
+        selected = {place for place, answers in truth.items() if answers[i] is True}
+        made = plan(directory, where=where, session=spark)
+        access = made.evaluation.access
+        assert selected <= named_rows(made.index, access.ranges), where
+        assert named_rows(made.index, access.matches) <= selected, where
+        lowered += not any(isinstance(part, Unsupported) for part in leaves(made.lowered.predicate))
+        assert made.report.kept.rows == access.ranges.row_totals(len(made.index)).sum()
+    assert lowered > PREDICATES / 3, "most of the grammar must reach the metadata, or nothing is tested"
+
+
+@pytest.mark.parametrize("seed", range(50, 58))
+def test_a_pruned_read_gives_the_same_rows(spark, tmp_path, seed):
+    chance = random.Random(seed)
+    table = random_table(chance)
+    write_by_spark(spark, chance, table, tmp_path / "t")
+    whole = spark.read.parquet(str(tmp_path / "t"))
+    for _ in range(12):
+        where = predicate(chance)
+        made = plan(tmp_path / "t", where=where, session=spark)
+        pruned = pr.read(spark, str(tmp_path / "t"), where=where, plan=made)
+        assert pruned.schema == whole.schema
+        assert sorted(map(repr, pruned.collect())) == sorted(map(repr, whole.where(where).collect())), where
+
+
+def test_what_the_survivors_have_in_common_is_handed_over(spark, tmp_path):
+    """parquet-java asks one level after the other, so an OR over two columns keeps every row group."""
+    rows = spark.range(10_000).selectExpr("id AS day", "id * 7919 % 10000 * 2 AS key")
+    layout = pr.LayoutSpec(sort_by=["day"], bloom={"key": 0.001}, row_group_rows=500, page_rows=100, files=2)
+    pr.write(rows, tmp_path / "t", layout=layout)
+    where = f"day = 17 OR key = {7919 * 5_000 % 10_000 * 2}"
+    made = plan(tmp_path / "t", where=where, session=spark)
+    assert made.implied.column.path == ("day",)
+    pruned = pr.read(spark, tmp_path / "t", where=where, plan=made)
+    whole = spark.read.parquet(str(tmp_path / "t")).where(where)
+    assert sorted(pruned.collect()) == sorted(whole.collect())
+    assert [row.day for row in pruned.sort("day").collect()] == [17, 5_000]
+    (with_plan,), (alone,) = scan_metrics(pruned), scan_metrics(whole)
+    assert with_plan.rows <= 600, "a page of the day and the row group of the key"
+    assert alone.rows > 9_000, "Spark alone reads nearly all: it drops a page of a row or two at most"
+
+
+def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
+    for i in range(2):
+        pq.write_table(pa.table({"a": [10 * i]}), tmp_path / f"{i}.parquet")
+    made = plan(tmp_path, where="a = 0", session=spark)
+    assert len(made.surviving_files) == 1
+    assert pr.read(spark, tmp_path, where="a = 0", plan=made).count() == 1
+    for spoil in (
+        lambda: pq.write_table(pa.table({"a": [0, 0]}), tmp_path / "1.parquet"),  # it was to be skipped
+        lambda: pq.write_table(pa.table({"a": [0]}), tmp_path / "2.parquet"),
+        (tmp_path / "0.parquet").unlink,
+    ):
+        made = plan(tmp_path, where="a = 0", session=spark)
+        spoil()
+        with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
+            pr.read(spark, tmp_path, where="a = 0", plan=made)
+
+
+def same_rows(spark, table, where):
+    """Read both ways; returns the rows, sorted."""
+    expected = spark.read.parquet(str(table)).where(where)
+    found = pr.read(spark, table, where=where)
+    assert found.schema == expected.schema
+    rows = sorted(map(repr, expected.collect()))
+    assert sorted(map(repr, found.collect())) == rows, where
+    return rows
+
+
+def test_a_directory_overrides_a_column_of_the_file(spark, tmp_path):
+    for day in (1, 2):
+        for spelling in ("day", "Day"):
+            directory = tmp_path / spelling / f"{spelling}={day}"
+            directory.mkdir(parents=True)
+            pq.write_table(pa.table({"id": [day, 7], "day": [99, 99]}), directory / "a.parquet")
+    for spelling in ("day", "Day"):
+        assert len(same_rows(spark, tmp_path / spelling, "day = 1")) == 2
+        assert len(same_rows(spark, tmp_path / spelling, "id = 2 AND day < 50")) == 1
+
+
+def test_directories_under_a_pattern_keep_their_values(spark, tmp_path):
+    for day, ids in ((1, [10, 11]), (2, [20, 11])):
+        directory = tmp_path / f"t1/day={day}"
+        directory.mkdir(parents=True)
+        pq.write_table(pa.table({"id": ids}), directory / "a.parquet")
+    assert len(same_rows(spark, f"{tmp_path}/t1*", "id = 10 AND day = 1")) == 1
+
+
+@pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
+def test_dates_of_the_old_calendar(spark, tmp_path, mode):
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", mode)
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", mode)
+    try:
+        rows = spark.range(200).selectExpr("id", "date_add(DATE '1500-01-01', cast(id AS int)) AS t")
+        options = {"parquet.bloom.filter.enabled#t": "true", "parquet.bloom.filter.expected.ndv#t": "200"}
+        options |= {"parquet.enable.dictionary#t": "false"}
+        rows.coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
+        assert len(same_rows(spark, tmp_path / "spark", "t IN (DATE '1500-01-01', DATE '1500-01-02')")) == 2
+        ancient = pa.table({"t": [dt.date(1500, 1, 1), dt.date(1500, 1, 2)]})
+        (tmp_path / "arrow").mkdir()
+        pq.write_table(ancient, tmp_path / "arrow/0.parquet", bloom_filter_options={"t": {"ndv": 9}})
+        day = "1499-12-23" if mode == "LEGACY" else "1500-01-01"
+        assert len(same_rows(spark, tmp_path / "arrow", f"t = DATE '{day}'")) == 1
+    finally:
+        spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
+        spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
+
+
+def test_the_schema_is_that_of_the_first_file_by_path_or_of_a_summary(spark, tmp_path):
+    spark.sql("SELECT 'abc' COLLATE utf8_lcase AS v").coalesce(1).write.parquet(str(tmp_path / "s"))
+    collated = next((tmp_path / "s").glob("part-*.parquet"))
+    table = tmp_path / "t"
+    table.mkdir()
+    (table / "a.parquet").write_bytes(collated.read_bytes())
+    pq.write_table(pa.table({"v": ["ABC", "ABC"]}), table / "b.parquet")
+    files = [str(table / "b.parquet"), str(table / "a.parquet")]
+    where = "v = 'abc'"
+    expected = sorted(map(repr, spark.read.parquet(*files).where(where).collect()))
+    assert len(expected) == 3
+    assert sorted(map(repr, pr.read(spark, files, where=where).collect())) == expected
+    (table / "a.parquet").unlink()
+    assert len(same_rows(spark, table, where)) == 0
+    (table / "_common_metadata").write_bytes(collated.read_bytes())
+    assert len(same_rows(spark, table, where)) == 2
+
+
+def test_unsigned_numbers_beyond_long_are_handed_over(spark, tmp_path):
+    for i in range(4):
+        high = [2**63 + 10 * i, 2**63 + 10 * i + 9]
+        options = {"bloom_filter_options": {"x": {"ndv": 9}}}
+        numbers = pa.table({"u": pa.array(high, pa.uint64()), "x": [i, 1000]})
+        pq.write_table(numbers, tmp_path / f"{i}.parquet", **options)
+    assert plan(tmp_path, where="x = 2 OR u = 0", session=spark).implied is not None
+    assert len(same_rows(spark, tmp_path, "x = 2 OR u = 0")) == 1
+
+
+def test_a_table_without_rows(spark, tmp_path):
+    layout = pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01})
+    pr.write(spark.range(5).limit(0), tmp_path / "t", layout=layout)
+    assert len(same_rows(spark, tmp_path / "t", "id = 3 OR id < 2")) == 0
+    report = plan(tmp_path / "t", where="id = 3").report
+    assert (report.total.files, report.total.rows, report.kept.bytes) == (0, 0, 0)
+    assert report.to_html()
+    assert str(report)
+    assert {finding.severity for finding in pr.check(tmp_path / "t", layout=layout)} == {pr.Severity.INFO}
+
+
+def test_merged_schemas_are_refused(spark, tmp_path):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
+    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
+    try:
+        with pytest.raises(pr.PruneError, match="mergeSchema"):
+            pr.read(spark, tmp_path, where="a = 1")
+    finally:
+        spark.conf.unset("spark.sql.parquet.mergeSchema")
+
+
+@pytest.mark.parametrize(
+    ("key", "where"),
+    [
+        ("spark.sql.parser.escapedStringLiterals", r"word = 'a\tb'"),
+        ("spark.sql.legacy.consecutiveStringLiterals.enabled", "word = 'it''s'"),
+        ("spark.sql.caseSensitive", "word = 'x'"),
+    ],
+)
+def test_settings_that_change_what_a_predicate_means_are_seen(spark, tmp_path, key, where):
+    words = [[r"a\tb"], ["a\tb"], ["its"], ["it's"], ["x"]]
+    for i, rows in enumerate(words):
+        pq.write_table(pa.table({"word": rows}), tmp_path / f"{i}.parquet")
+    by_default = plan(tmp_path, where=where)
+    spark.conf.set(key, "true")
+    try:
+        expected = spark.read.parquet(str(tmp_path)).where(where).collect()
+        assert len(expected) == 1
+        assert pr.read(spark, tmp_path, where=where).collect() == expected
+        with pytest.raises(pr.PruneError, match="pass session= to plan"):
+            pr.read(spark, tmp_path, where=where, plan=by_default)
+    finally:
+        spark.conf.unset(key)
+
+
+def test_names_that_look_like_patterns_are_read(spark, tmp_path):
+    directory = tmp_path / "a[b]{c} ?"
+    directory.mkdir()
+    for i in (1, 2):
+        pq.write_table(pa.table({"id": [i]}), directory / f"part[{i}]*.parquet")
+    where = "id = 2"
+    assert [tuple(row) for row in pr.read(spark, directory, where=where).collect()] == [(2,)]
+    pattern = f"{tmp_path}/a*/part*2*"
+    assert [tuple(row) for row in pr.read(spark, pattern, where=where).collect()] == [(2,)]
+    assert pr.read(spark, directory, where="id = 3").collect() == []
+
+
+def test_partition_directories_keep_their_columns(spark, tmp_path):
+    rows = spark.range(100).selectExpr("id", "id % 3 AS p")
+    rows.write.partitionBy("p").parquet(str(tmp_path / "t"))
+    where = "(id = 7 OR id = 8) AND p < 2"
+    pruned = pr.read(spark, str(tmp_path / "t"), where=where)
+    expected = spark.read.parquet(str(tmp_path / "t")).where(where)
+    assert pruned.schema == expected.schema
+    assert sorted(pruned.collect()) == sorted(expected.collect())
