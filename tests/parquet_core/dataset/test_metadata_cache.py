@@ -94,6 +94,16 @@ def test_files_that_come_go_and_change_are_read_again(table, cache):
     assert assert_as_from_files(table, cache) == 0
 
 
+def test_no_kind_of_footer_outlives_its_files(table, cache):
+    pq.write_table(pa.table({"other": [1]}), table / "0.parquet")
+    os.utime(table / "0.parquet", (LONG_AGO, LONG_AGO))
+    assert len(read_dataset(table, cache=cache).kinds) == 2
+    (table / "0.parquet").unlink()
+    index = read_dataset(table, cache=cache)
+    assert index.kinds == read_dataset(table).kinds
+    assert index.traffic.requests == 0
+
+
 def test_columns_of_other_generations_are_used(table, cache):
     index = read_dataset(table, cache=cache)
     n, w, _ = index.columns
