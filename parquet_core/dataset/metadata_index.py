@@ -70,6 +70,13 @@ class _Fetched(Generic[Part]):
         self.kept = part if self.kept is None else concat([self.kept, part])
         self.grown |= len(positions) > 0
 
+    def drop_unused(self) -> None:
+        """Let go of what was kept of row groups that are gone."""
+        used = np.flatnonzero(self.slot >= 0)
+        if self.kept is not None and len(used) < len(self.kept):
+            self.kept = self.kept.take(self.slot[used])
+            self.slot[used] = np.arange(len(used))
+
     def take(self, positions: Positions) -> Part:
         assert self.kept is not None
         return self.kept.take(self.slot[positions])
@@ -324,6 +331,7 @@ class MetadataIndex:
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for path, fetched in stored.items():
                 if fetched.grown and path in by_path:
+                    fetched.drop_unused()
                     self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()

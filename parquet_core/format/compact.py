@@ -170,10 +170,14 @@ def decode(buffer: bytes, spec: Kind, *, start: int = 0, place: str = "") -> tup
         raise _malformed(bad, 0, len(buffer), place) from None
 
 
-def decode_list(buffer: bytes, of: Kind, *, place: str = "") -> list[Any]:
-    """Decode the bytes of one list; raises MalformedFile as `decode` does."""
+def decode_list(buffer: bytes, of: Kind, *, place: str = "", least: int = 1) -> list[Any]:
+    """Decode the bytes of one list, of which no element takes less than `least`; MalformedFile as of `decode`."""
     values: list[Any] = []
     try:
+        count = _count(buffer, 0, len(buffer))
+        if count > len(buffer) // least:
+            # A struct without any field takes one byte, and its slots a hundred.
+            raise _BadBytes(f"a list of {count} elements in {len(buffer)} bytes", 0)
         _list(buffer, 0, of, values, 0)
     except (_BadBytes, IndexError) as bad:
         raise _malformed(bad, 0, len(buffer), place) from None

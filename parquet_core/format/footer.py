@@ -80,6 +80,9 @@ _SCHEMA_ELEMENT = struct(
     }
 )
 _KEY_VALUE = struct({1: BINARY, 2: BINARY})
+# What the fields take that a schema element must have: a name, a type or children, and its end.
+_LEAST_ELEMENT_BYTES = 5
+_LEAST_KEY_VALUE_BYTES = 3
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN})
 _GROUPS, _CHUNKS = 0, 1
@@ -326,7 +329,9 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
 @lru_cache(maxsize=256)
 def _provenance(kind: EncodedKind) -> Provenance:
     schema, pairs, created_by, orders = kind
-    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
+    key_values = {} if pairs is None else _key_values(
+        decode_list(pairs, _KEY_VALUE, place="footer", least=_LEAST_KEY_VALUE_BYTES)
+    )
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
     return Provenance(
         columns=_parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY)),
@@ -339,7 +344,7 @@ def _provenance(kind: EncodedKind) -> Provenance:
 # Files whose key-value metadata differ carry the same schema, byte for byte.
 @lru_cache(maxsize=64)
 def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
-    elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
+    elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema", least=_LEAST_ELEMENT_BYTES)
     columns = leaf_columns([_schema_element(slots) for slots in elements], place="schema")
     return without_spark_comparisons(columns, spark_schema)
 

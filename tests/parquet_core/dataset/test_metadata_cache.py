@@ -104,6 +104,15 @@ def test_no_kind_of_footer_outlives_its_files(table, cache):
     assert index.traffic.requests == 0
 
 
+def test_no_page_outlives_its_file(table, cache):
+    for change in range(3):
+        write(table, 2, shift=350 * change, at=LONG_AGO + change)
+        assert_as_from_files(table, cache)
+    index = read_dataset(table, cache=cache)
+    column = index.columns[0]
+    assert len(index._pages_of(column).kept) == len(index._offsets_of(column).kept) == len(index)
+
+
 def test_columns_of_other_generations_are_used(table, cache):
     index = read_dataset(table, cache=cache)
     n, w, _ = index.columns
