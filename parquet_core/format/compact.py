@@ -174,14 +174,18 @@ def decode_list(buffer: bytes, of: Kind, *, place: str = "", least: int = 1) -> 
     """Decode the bytes of one list, of which no element takes less than `least`; MalformedFile as of `decode`."""
     values: list[Any] = []
     try:
-        count = _count(buffer, 0, len(buffer))
-        if count > len(buffer) // least:
-            # A struct without any field takes one byte, and its slots a hundred.
-            raise _BadBytes(f"a list of {count} elements in {len(buffer)} bytes", 0)
+        _refuse_more_than_fit(buffer, least)
         _list(buffer, 0, of, values, 0)
     except (_BadBytes, IndexError) as bad:
         raise _malformed(bad, 0, len(buffer), place) from None
     return values
+
+
+def _refuse_more_than_fit(buffer: bytes, least: int) -> None:
+    # A struct without any field takes one byte, and its slots a hundred.
+    count = _count(buffer, 0, len(buffer))
+    if count > len(buffer) // least:
+        raise _BadBytes(f"a list of {count} elements in {len(buffer)} bytes", 0)
 
 
 def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, place: Callable[[int], str]) -> Table:

@@ -329,8 +329,10 @@ def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
 @lru_cache(maxsize=256)
 def _provenance(kind: EncodedKind) -> Provenance:
     schema, pairs, created_by, orders = kind
-    key_values = {} if pairs is None else _key_values(
-        decode_list(pairs, _KEY_VALUE, place="footer", least=_LEAST_KEY_VALUE_BYTES)
+    key_values = (
+        {}
+        if pairs is None
+        else _key_values(decode_list(pairs, _KEY_VALUE, place="footer", least=_LEAST_KEY_VALUE_BYTES))
     )
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
     return Provenance(

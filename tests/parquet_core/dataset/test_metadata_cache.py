@@ -307,8 +307,8 @@ def test_a_file_written_again_while_it_is_read_is_not_believed_next_time(table, 
 @pytest.mark.parametrize(("told", "requests"), [({}, 1), ({"etag": "a"}, 0), ({"modified_ns": LONG_AGO * 10**9}, 0)])
 def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cache, monkeypatch, told, requests):
     """As some web servers have it: one of the same size may be another file."""
-    path = str(table / "1.parquet")
-    file = replace(DataFile(path, os.path.getsize(path), 0), **told)
+    path = table / "1.parquet"
+    file = replace(DataFile(str(path), path.stat().st_size, 0), **told)
     monkeypatch.setattr(opening, "list_data_files", lambda _: [file])
     read_dataset(path, cache=cache)
     assert read_dataset(path, cache=cache).traffic.requests == requests
