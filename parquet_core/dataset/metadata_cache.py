@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
 # Changes with the form of what is kept: files of another form are not read.
-_MAGIC = b"PRUNE\x00\x00\x01"
+_MAGIC = b"PRUNE\x00\x00\x02"
 _HEADER_BYTES = len(_MAGIC) + 8
 DEFAULT_BYTES = 2 << 30
 _FRESH_NS = 2_000_000_000
@@ -37,13 +37,17 @@ _STALE_SECONDS = 3600.0
 
 def generation_of(files: Iterable[DataFile]) -> str:
     """Return the hash of a list of data files as they are: paths, sizes, times of change and etags."""
-    state = [f"{file.path}\x00{file.size}\x00{file.modified_ns}\x00{file.etag}" for file in files]
+    state = [f"{f.path}\x00{f.size}\x00{f.modified_ns}\x00{f.changed_ns}\x00{f.etag}" for f in files]
     return blake2b("\n".join(state).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def is_settled(file: DataFile, now_ns: int) -> bool:
-    """Tell whether a later change would show: of a file just written, a second write can bear the same time."""
-    return file.modified_ns < now_ns - _FRESH_NS
+    """Tell whether a change after `now_ns` would show.
+
+    Of a file just written, a second write can bear the same time. A web server may tell neither time nor ETag.
+    """
+    told = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
+    return told and file.modified_ns < now_ns - _FRESH_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,11 @@ class TableCache:
         try:
             with pa.memory_map(str(path)) as file:
                 data = file.read_buffer()
-            _touch(path)
         except (OSError, pa.ArrowInvalid):
             return None
+        # In a directory that is another user's nothing can be marked; what it holds serves all the same.
+        with contextlib.suppress(OSError):
+            _touch(path)
         if len(data) < _HEADER_BYTES or data.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC:
             return None
         body = data.slice(_HEADER_BYTES)

@@ -61,13 +61,21 @@ class _Fetched(Generic[Part]):
     grown: bool = False
 
     def missing(self, positions: Positions) -> Positions:
-        return positions[self.slot[positions] < 0]
+        # One that is asked for twice is fetched once.
+        return distinct(np.sort(positions[self.slot[positions] < 0]))
 
     def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
         before = 0 if self.kept is None else len(self.kept)
         self.slot[positions] = before + np.arange(len(positions))
         self.kept = part if self.kept is None else concat([self.kept, part])
         self.grown |= len(positions) > 0
+
+    def drop_unused(self) -> None:
+        """Let go of what was kept of row groups that are gone."""
+        used = np.flatnonzero(self.slot >= 0)
+        if self.kept is not None and len(used) < len(self.kept):
+            self.kept = self.kept.take(self.slot[used])
+            self.slot[used] = np.arange(len(used))
 
     def take(self, positions: Positions) -> Part:
         assert self.kept is not None
@@ -181,6 +189,8 @@ class MetadataIndex:
             else:
                 bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
             first += len(footers)
+        if first != len(positions):
+            raise StorageFailure(f"{self.files[-1].path}: it or an earlier file changed while it was read; try again")
         if not chunks:
             return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         return concat_chunks(chunks), concat_bounds(bounds)
@@ -245,7 +255,10 @@ class MetadataIndex:
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._offsets_of(column)
         if len(positions) or stored.kept is None:
-            stored.add(positions, decode_offset_indexes(encoded, self.row_count[positions]), concat_offset_indexes)
+            chunks = self.column_chunks(column)
+            extent = np.stack([chunks.first_page_offset[positions], chunks.compressed_bytes[positions]], axis=1)
+            found = decode_offset_indexes(encoded, self.row_count[positions], extent)
+            stored.add(positions, found, concat_offset_indexes)
 
     def pages(self, column: LeafColumn, positions: Positions) -> PageBatch:
         """Return what the page indexes of the chosen row groups say of a column."""
@@ -264,7 +277,8 @@ class MetadataIndex:
 
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
-        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._filters], np.int64)
+        wanted = dict.fromkeys(positions.tolist())
+        missing = np.array([p for p in wanted if (p, column.path) not in self._filters], np.int64)
         if len(missing):
             self._fetch_filters(column, missing)
         return [self._filters[p, column.path] for p in positions.tolist()]
@@ -322,6 +336,7 @@ class MetadataIndex:
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for path, fetched in stored.items():
                 if fetched.grown and path in by_path:
+                    fetched.drop_unused()
                     self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()
@@ -332,6 +347,9 @@ def _against_filters(column: LeafColumn, kind: Provenance) -> str:
     if leaf_in_file(column, kind) is None:
         # A filter holds hashes of values as the file stores them: of another type each one is another hash.
         return "the file lacks the column or stores it as another type"
+    if sum(leaf.name == column.name for leaf in kind.columns) > 1:
+        # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+        return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
     return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
 
 

@@ -14,7 +14,7 @@ from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
 from parquet_core.format.partitions import partition_columns, without_overridden
-from parquet_core.ragged import elements_of, firsts
+from parquet_core.ragged import distinct, elements_of, firsts
 from parquet_core.storage import Traffic, list_data_files, summary_file
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, stored: StoredI
     old_rows = np.zeros(0, np.int64)
     if known is not None:
         groups = known[0]
-        layout.kind[old] = layout.number(groups.kinds)[groups.kind[like[old]]]
+        kind = groups.kind[like[old]]
+        # Of files that are gone no kind is left.
+        used = distinct(np.sort(kind))
+        layout.kind[old] = layout.number(groups.kinds[i] for i in used.tolist())[np.searchsorted(used, kind)]
         layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]
         old_rows = groups.row_count[elements_of(groups.first, like[old])]
     first = firsts(layout.counts)

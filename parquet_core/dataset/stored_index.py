@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 _LATEST = "latest"
-_NEVER = -1  # a time of change that no file has
+_NEVER = -(1 << 63)  # a time of change that no file has
+_STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 
 
 class RowGroups(NamedTuple):
@@ -51,12 +52,13 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class StoredIndex:
-    """The metadata kept of one table, seen from the files of today."""
+    """The metadata kept of one table, seen from the files of today; `listed_ns`: when these had been listed."""
 
     cache: TableCache
     files: tuple[DataFile, ...]
     generation: str = ""
     changed: bool = False
+    listed_ns: int = field(default_factory=time.time_ns)
     _datasets: dict[str, pa.RecordBatch | None] = field(default_factory=dict)
     _file_indices: dict[str, Numbers] = field(default_factory=dict)
 
@@ -92,8 +94,7 @@ class StoredIndex:
         if generation == self.generation:
             return np.arange(len(self.files))
         if generation not in self._file_indices:
-            names = ("path", "size", "modified_ns", "etag")
-            states = zip(*(array_at(batch, name).to_pylist() for name in names), strict=True)
+            states = zip(*(array_at(batch, name).to_pylist() for name in _STATE), strict=True)
             index = {state: i for i, state in enumerate(states)}
             found = [index.get(_state(file), -1) for file in self.files]
             self._file_indices[generation] = np.array(found, np.int64)
@@ -103,8 +104,8 @@ class StoredIndex:
         """Keep which row groups the files of today have, unless that is what is kept already."""
         if self._dataset(self.generation) is not None:
             return
-        now = time.time_ns()
-        settled = [is_settled(file, now) for file in self.files]
+        # By the time before the first footer was read: reading takes time, in which a file may change within its tick.
+        settled = [is_settled(file, self.listed_ns) for file in self.files]
         if not all(settled):
             # The files may change once more without their state showing it: never to be taken for these.
             self.generation = uuid4().hex
@@ -113,6 +114,7 @@ class StoredIndex:
             "path": pa.array([_encoded(file.path) for file in self.files], pa.binary()),
             "size": np.array([file.size for file in self.files], np.int64),
             "modified_ns": np.array(times, np.int64),
+            "changed_ns": np.array([file.changed_ns for file in self.files], np.int64),
             "etag": pa.array([file.etag or "" for file in self.files], pa.string()),
             "kind": groups.kind,
             "first": groups.first,
@@ -154,8 +156,8 @@ def _encoded(path: str) -> bytes:
     return path.encode(errors="surrogateescape")
 
 
-def _state(file: DataFile) -> tuple[bytes, int, int, str]:
-    return _encoded(file.path), file.size, file.modified_ns, file.etag or ""
+def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
+    return _encoded(file.path), file.size, file.modified_ns, file.changed_ns, file.etag or ""
 
 
 def row_groups_of(kinds: Sequence[EncodedKind], kind: Numbers, counts: Numbers, row_count: Numbers) -> RowGroups:

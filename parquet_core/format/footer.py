@@ -79,7 +79,7 @@ _SCHEMA_ELEMENT = struct(
         8: INTEGER,  # precision
         10: _LOGICAL_TYPE,
     },
-    least=3,  # name
+    least=5,  # name, and type or children
 )
 _KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})

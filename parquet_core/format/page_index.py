@@ -138,8 +138,11 @@ class ColumnIndexes:
         return len(self.reason)
 
 
-def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndexes:
-    """Decode offset indexes; `num_rows` by chunk. Raises MalformedFile for bytes that are none."""
+def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Numbers) -> OffsetIndexes:
+    """Decode offset indexes; by chunk: `num_rows`, and `extent`, its first byte in the file and its length.
+
+    Raises MalformedFile for bytes that are none.
+    """
     structs = _structs(encoded, _OFFSET_INDEX, "offset index")
     there, reason = structs.there, encoded.absent.copy()
     counts = structs.counts(1)
@@ -160,12 +163,29 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers) -> OffsetIndex
     reason[listed.there[impossible]] = "the offset index holds row or byte positions that cannot be"
     reason[listed.there[missing]] = "the offset index lacks fields"
     bad = impossible | missing
+    elsewhere = _outside(offset, size, first, extent[listed.there]) & ~bad
+    # One of another chunk, whose pages hold other rows: what a tool leaves behind that moves chunks and not indexes.
+    reason[listed.there[elsewhere]] = "the offset index puts pages outside of the column chunk"
+    bad |= elsewhere
     page_counts = np.zeros(len(reason), np.int64)
     page_counts[listed.there] = np.where(bad, 0, np.diff(first))
     if bad.any():
         pages = elements_of(first, np.flatnonzero(~bad))
         offset, size, first_row = offset[pages], size[pages], first_row[pages]
     return OffsetIndexes(firsts(page_counts), offset, size, first_row, reason)
+
+
+def _outside(offset: Numbers, size: NDArray[np.int32], first: Numbers, extent: Numbers) -> Flags:
+    """Tell which chunks have a page that does not lie in their bytes; every chunk has a page."""
+    if len(extent) == 0:
+        return np.zeros(0, np.bool_)
+    begin, length = extent.T
+    starts = first[:-1]
+    low, high = np.minimum.reduceat(offset, starts), np.maximum.reduceat(offset, starts)
+    # Asked first: an offset far outside would wrap around with a size added.
+    outside: Flags = (low < begin) | (high - begin > length)
+    outside |= np.maximum.reduceat(offset + size, starts) - begin > length
+    return outside
 
 
 def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:

@@ -10,13 +10,15 @@ class DataFile(NamedTuple):
     """A file as it was when listed: what must still be true when its planned ranges are read.
 
     `path`: a local path, or the full URI of what lies elsewhere. `modified_ns`: 0 where the store does not say.
-    `etag`: what a remote store names this very content with; None where it has no such name.
+    `etag`: what a remote store names this very content with; None where it has no such name. `changed_ns`: when this
+    machine's file system last changed the file in any way (ctime), which nobody can set; 0 elsewhere.
     """
 
     path: str
     size: int
     modified_ns: int
     etag: str | None = None
+    changed_ns: int = 0
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ def stat(path: str) -> DataFile:
         status = os.stat(path)
     except OSError as error:
         raise _failure(path, error) from None
-    return DataFile(path, status.st_size, status.st_mtime_ns)
+    return DataFile(path, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns)
 
 
 def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
@@ -92,7 +92,7 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
             status = entry.stat()
             # Spark reads no empty file, so an empty one is no damage either.
             if size := status.st_size:
-                files.append(DataFile(path, size, status.st_mtime_ns))
+                files.append(DataFile(path, size, status.st_mtime_ns, None, status.st_ctime_ns))
     except OSError as error:
         # What is gone since it was listed is missing; the directory itself has been seen to be there.
         raise _failure(path, error) from None

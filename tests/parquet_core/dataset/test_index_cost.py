@@ -17,6 +17,7 @@ from parquet_core.dataset.opening import read_dataset
 
 ROOT = Path(__file__).parents[3]
 PAGES = 1_000_000
+FIRST_PAGE = 1 << 28
 MB = 1_000_000
 
 MEASURED = """
@@ -75,7 +76,7 @@ def offset_index(count):
     parts = []
     for low, high in zip(edges, [*edges[1:], count], strict=True):
         rows = np.arange(low, high)
-        columns = [b"\x16", varints((1 << 28) + 100 * rows), b"\x15\xc8\x01\x16", varints(rows), b"\0"]
+        columns = [b"\x16", varints(FIRST_PAGE + 100 * rows), b"\x15\xc8\x01\x16", varints(rows), b"\0"]
         parts.append(np.hstack([constant(c, len(rows)) if isinstance(c, bytes) else c for c in columns]).tobytes())
     return b"\x19" + list_header(STRUCT, count) + b"".join(parts) + b"\0"
 
@@ -84,7 +85,7 @@ def write_pages(path, count):
     """Write a file of metadata alone, which claims pages of one row."""
     bounds, places = column_index(count), offset_index(count)
     meta = [[1, I32, 2], [2, LIST, (I32, [0])], [3, LIST, (BINARY, [b"a"])], [4, I32, 0]]
-    meta += [[5, I64, count], [6, I64, 100], [7, I64, 100], [9, I64, 4]]
+    meta += [[5, I64, count], [6, I64, 100 * count], [7, I64, 100 * count], [9, I64, FIRST_PAGE]]
     at = 4 + len(bounds)
     chunk = [[2, I64, 4], [3, STRUCT, meta], [4, I64, at], [5, I32, len(places)], [6, I64, 4], [7, I32, len(bounds)]]
     schema = [[[4, BINARY, b"schema"], [5, I32, 1]], [[1, I32, 2], [3, I32, 1], [4, BINARY, b"a"]]]
@@ -92,7 +93,10 @@ def write_pages(path, count):
     orders = [7, LIST, (STRUCT, [[[1, STRUCT, []]]])]
     fields = [[1, I32, 2], [2, LIST, (STRUCT, schema)], [3, I64, count], [4, LIST, (STRUCT, [group])], orders]
     footer = encode(fields)
-    path.write_bytes(b"PAR1" + bounds + places + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with path.open("wb") as file:
+        file.write(b"PAR1" + bounds + places)
+        file.seek(FIRST_PAGE + 100 * count)  # a hole, where the pages would be
+        file.write(footer + len(footer).to_bytes(4, "little") + b"PAR1")
     return len(bounds) + len(places)
 
 

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import footer_source, metadata_cache
+from parquet_core.dataset import footer_source, metadata_cache, opening, stored_index
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
+from parquet_core.storage import DataFile
 
 LONG_AGO = 1_600_000_000
 OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page": 20}
@@ -91,6 +92,25 @@ def test_files_that_come_go_and_change_are_read_again(table, cache):
     write(table, 0, shift=100_000, at=LONG_AGO + 1)
     assert 0 < assert_as_from_files(table, cache) < first, "the same size at another time is another file"
     assert assert_as_from_files(table, cache) == 0
+
+
+def test_no_kind_of_footer_outlives_its_files(table, cache):
+    pq.write_table(pa.table({"other": [1]}), table / "0.parquet")
+    os.utime(table / "0.parquet", (LONG_AGO, LONG_AGO))
+    assert len(read_dataset(table, cache=cache).kinds) == 2
+    (table / "0.parquet").unlink()
+    index = read_dataset(table, cache=cache)
+    assert index.kinds == read_dataset(table).kinds
+    assert index.traffic.requests == 0
+
+
+def test_no_page_outlives_its_file(table, cache):
+    for change in range(3):
+        write(table, 2, shift=350 * change, at=LONG_AGO + change)
+        assert_as_from_files(table, cache)
+    index = read_dataset(table, cache=cache)
+    column = index.columns[0]
+    assert len(index._pages_of(column).kept) == len(index._offsets_of(column).kept) == len(index)
 
 
 def test_columns_of_other_generations_are_used(table, cache):
@@ -258,3 +278,60 @@ def test_generations_tell_every_state_apart(table):
     write(table, 0, at=LONG_AGO + 1)
     seen.add(metadata_cache.generation_of(read_dataset(table).files))
     assert len(seen) == 3
+
+
+def test_a_file_replaced_under_its_old_time_is_read_again(table, cache):
+    """As `cp -p`, `rsync -t`, and a link turned to another directory of files that all bear the same time do."""
+    first = assert_as_from_files(table, cache)
+    path = table / "2.parquet"
+    size = path.stat().st_size
+    write(table, 2, shift=350)
+    assert path.stat().st_size == size
+    assert 0 < assert_as_from_files(table, cache) < first
+
+
+def test_a_file_written_again_while_it_is_read_is_not_believed_next_time(table, cache, monkeypatch):
+    """Its time tells no more than that it was written shortly before it was listed, however long reading takes."""
+    write(table, 3, at=time.time())
+    read = opening.FooterSource.read
+
+    def read_slowly(source, indices):
+        yield from read(source, indices)
+        monkeypatch.setattr(stored_index.time, "time_ns", lambda: time.monotonic_ns() + (1 << 61))
+
+    monkeypatch.setattr(opening.FooterSource, "read", read_slowly)
+    read_dataset(table, cache=cache)
+    assert read_dataset(table, cache=cache).traffic.requests == 1
+
+
+@pytest.mark.parametrize(("told", "requests"), [({}, 1), ({"etag": "a"}, 0), ({"modified_ns": LONG_AGO * 10**9}, 0)])
+def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cache, monkeypatch, told, requests):
+    """As some web servers have it: one of the same size may be another file."""
+    path = table / "1.parquet"
+    file = DataFile(str(path), path.stat().st_size, 0)._replace(**told)
+    monkeypatch.setattr(opening, "list_data_files", lambda _: [file])
+    read_dataset(path, cache=cache)
+    assert read_dataset(path, cache=cache).traffic.requests == requests
+
+
+def test_what_cannot_be_marked_as_used_serves_all_the_same(table, cache, monkeypatch):
+    assert_as_from_files(table, cache)
+    for path in cache.directory.rglob("*.arrow"):
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(metadata_cache.os, "utime", refuse)
+    assert assert_as_from_files(table, cache) == 0
+
+
+def test_a_file_that_lost_its_last_row_groups_is_noticed(table, monkeypatch):
+    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    index = read_dataset(table)
+    path = table / "3.parquet"
+    size = path.stat().st_size
+    data = write(table, 3, rows=200).read_bytes()
+    path.write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
+    with pytest.raises(StorageFailure, match="changed while it was read"):
+        index.bounds(index.columns[0])

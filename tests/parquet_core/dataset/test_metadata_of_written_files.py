@@ -160,6 +160,19 @@ def test_filters_of_pyarrow_know_every_value(tmp_path, column, integers):
         assert false_positives < 0.015, "more than 1.5 times the 1 % asked for"
 
 
+def test_a_filter_that_may_be_of_another_column_of_its_file_is_not_asked(tmp_path):
+    """parquet-java keys filters by the dotted path; which columns share one differs from file to file."""
+    alone = pa.table({"a.b": [1, 2]})
+    clashing = alone.append_column("a", pa.array([{"b": 7}, {"b": 8}]))
+    for name, table in (("0", alone), ("1", clashing)):
+        pq.write_table(table, tmp_path / name, bloom_filter_options={"a.b": {"ndv": 9}}, use_dictionary=False)
+    index = read_dataset(tmp_path)
+    (column,) = index.columns
+    first, second = index.bloom_filters(column, np.arange(2))
+    assert not isinstance(first, str)
+    assert "dotted path" in second
+
+
 @pytest.mark.spark
 def test_filters_of_spark_know_every_value(spark, tmp_path):
     names = ["int", "long", "day", "price", "total", "huge", "word"]
@@ -196,3 +209,26 @@ def test_neighbouring_indexes_come_in_one_request(tmp_path):
     assert index.traffic.requests == 2
     index.fetch_pages(index.columns[:2], np.arange(len(index)))
     assert index.traffic.requests == 2, "what was read is kept"
+
+
+def test_a_row_group_asked_for_twice_is_read_once(tmp_path):
+    by_pyarrow(sample(), tmp_path / "a.parquet", bloom_filter_options={"word": {"ndv": 1000}})
+    once, twice = read_dataset(tmp_path), read_dataset(tmp_path)
+    column = next(leaf for leaf in once.columns if leaf.path == ("word",))
+    repeated = np.array([1, 0, 1])
+    assert (twice.pages(column, repeated).reason == "").all()
+    expected = once.pages(column, np.arange(2)).take(repeated)
+    assert twice.pages(column, repeated).bounds.lower.equals(expected.bounds.lower)
+    assert not [blocks for blocks in twice.bloom_filters(column, repeated) if isinstance(blocks, str)]
+
+
+def test_an_offset_index_of_another_column_says_nothing(tmp_path):
+    """Its pages may be as many and hold other rows: whoever goes by them skips rows that are selected."""
+    by_pyarrow(sample(), tmp_path / "a.parquet")
+    index = read_dataset(tmp_path)
+    column, other, *_ = index.columns
+    positions = np.arange(len(index))
+    index.column_chunks(column).offset_index[:] = index.column_chunks(other).offset_index
+    (offsets,) = index.locations([column], positions)
+    assert all("outside of the column chunk" in reason for reason in offsets.reason)
+    assert all("outside of the column chunk" in reason for reason in index.pages(column, positions).reason)

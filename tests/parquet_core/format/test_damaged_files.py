@@ -100,6 +100,21 @@ def test_lengths_and_depths_are_bounded(data, message):
         decode(data, SPEC, place="here")
 
 
+@pytest.mark.parametrize("place", ["schema", "key-value metadata"])
+def test_structs_without_fields_are_no_schema_and_no_metadata(tmp_path, place):
+    """Each takes a byte of the file, and would take hundreds in memory."""
+    many = bytes.fromhex("fcc0843d") + bytes(1_000_000)
+    one_column = bytes.fromhex("2c 480172 1502 00 1502 2500 180161 00")
+    no_groups = bytes.fromhex("1600 190c")
+    in_schema = many + no_groups
+    footer = in_schema if place == "schema" else one_column + no_groups + b"\x19" + many
+    footer = bytes.fromhex("1502 19") + footer + b"\x00"
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(MalformedFile, match="a list of 1000000 elements"):
+        read_dataset(str(path))
+
+
 def test_fields_that_nobody_asked_for_are_passed_over():
     # field 1 = 7; field 4 map<i32, binary>; field 5 struct {double, bool}; field 6 list<bool>; field 2 of type i32.
     data = bytes.fromhex("150e3b01580201781c17" + "00" * 8 + "1100" + "1921010902" + "00" * 0)
@@ -154,7 +169,7 @@ def test_indexes_that_contradict_themselves_are_left_out():
             for o, s, r in locations
         )
         data = b"\x19" + bytes([len(locations) << 4 | 12]) + rows + b"\x00"
-        return decode_offset_indexes(encoded(data), np.array([10]))
+        return decode_offset_indexes(encoded(data), np.array([10]), np.array([[0, 1 << 62]]))
 
     def encoded(data):
         return IndexBytes(data, np.array([0]), np.array([len(data)]), np.array([""], object), lambda _: "here")

@@ -57,7 +57,9 @@ def test_hidden_and_empty_files_are_no_data(tmp_path):
     assert names(tmp_path, tmp_path) == ["_day=1/d.parquet", "a.parquet", "b.parquet"]
     assert [file.size for file in list_data_files(tmp_path)] == [3, 2, 1]
     status = (tmp_path / "a.parquet").stat()
-    assert list_data_files(tmp_path)[1] == DataFile(f"{tmp_path}/a.parquet", 2, status.st_mtime_ns, None)
+    assert list_data_files(tmp_path)[1] == DataFile(
+        f"{tmp_path}/a.parquet", 2, status.st_mtime_ns, None, status.st_ctime_ns
+    )
 
 
 def test_a_glob_passes_over_what_lies_beside_the_data(tmp_path):
