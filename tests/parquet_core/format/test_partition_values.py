@@ -36,23 +36,18 @@ def write_tree(root, texts):
         pq.write_table(pa.table({"id": [1]}), directory / "a.parquet")
 
 
-def values_of_spark(spark, root):
-    rows = spark.read.parquet(str(root)).selectExpr("_metadata.file_path AS file", "p").collect()
-    return {unquote(urlsplit(row.file).path): row.p for row in rows}
-
-
 def assert_as_spark(spark, root, *, infer_types=True):
     """Return whether the values are certain; those that are must be Spark's, of Spark's type."""
     index = read_dataset(root, infer_partition_types=infer_types)
     (column,) = index.partitions
     if column.unsupported:
         return False
-    kinds = dict(spark.read.parquet(str(root)).dtypes)
+    whole = spark.read.parquet(str(root)).selectExpr("_metadata.file_path AS file", "p")
     values = index.partition_values["p",]
     if values.null_count < len(values):
-        assert kinds["p"] == spark_type(column.type), sorted(root.iterdir())
+        assert dict(whole.dtypes)["p"] == spark_type(column.type), sorted(root.iterdir())
     found = dict(zip((file.path for file in index.files), values.to_pylist(), strict=True))
-    assert found == values_of_spark(spark, root), sorted(root.iterdir())
+    assert found == {unquote(urlsplit(row.file).path): row.p for row in whole.collect()}, sorted(root.iterdir())
     return True
 
 
