@@ -87,6 +87,7 @@ def skip_metadata(report: SkipReport) -> dict[str, Any]:
         "metadata_bytes": report.bytes_fetched,
         "index_bytes": report.index_bytes,
         "bloom_bytes": report.bloom_bytes,
+        "dictionary_bytes": report.dictionary_bytes,
         "kept_bytes_fraction": report.kept.bytes / report.total.bytes if report.total.bytes else 1.0,
     }
     for unit in ("files", "row_groups", "pages", "rows", "bytes"):

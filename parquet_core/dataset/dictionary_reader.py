@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.column_chunk import ColumnChunk
-    from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
 
     Positions = NDArray[np.int64]
+
+
+class _Chunk(NamedTuple):
+    """A column chunk whose dictionary holds all of its values."""
+
+    position: int
+    chunk: ColumnChunk
+    leaf: LeafColumn
 
 
 class _Page(NamedTuple):
@@ -40,9 +47,9 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
     compare with those of `Bounds`. Raises as reading does.
     """
-    (offsets,) = index.locations([column], positions)
-    firsts = [int(offsets.offset[first]) if known else None for first, known in _first_pages(offsets)]
-    pages = [_page(index, column, int(p), first) for p, first in zip(positions, firsts, strict=True)]
+    chunks = [_chunk(index, column, position) for position in positions.tolist()]
+    firsts = _first_pages(index, column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
+    pages = [chunk if isinstance(chunk, str) else _page(index, chunk, firsts) for chunk in chunks]
     found = [page for page in pages if not isinstance(page, str)]
     pieces = gather(
         index.files,
@@ -56,11 +63,7 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     return [page if isinstance(page, str) else _values(index, column, page, next(data)) for page in pages]
 
 
-def _first_pages(offsets: OffsetIndexes) -> list[tuple[int, bool]]:
-    return list(zip(offsets.first[:-1].tolist(), (offsets.reason == "").tolist(), strict=True))
-
-
-def _page(index: MetadataIndex, column: LeafColumn, position: int, first_page: int | None) -> _Page | str:
+def _chunk(index: MetadataIndex, column: LeafColumn, position: int) -> _Chunk | str:
     chunk, kind = index.chunk(position, column), index.provenance(position)
     leaf = leaf_in_file(column, kind)
     if chunk is None or leaf is None:
@@ -68,13 +71,34 @@ def _page(index: MetadataIndex, column: LeafColumn, position: int, first_page: i
     if is_rebased(column, kind):
         return "the file stores dates of another calendar"
     incomplete = is_complete(chunk)
-    place = dictionary_range(chunk, first_page) if incomplete is None else incomplete
+    return _Chunk(position, chunk, leaf) if incomplete is None else incomplete
+
+
+def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
+    """Tell whether the footer alone leaves open where the dictionary page ends."""
+    if isinstance(chunk, str):
+        return False
+    offset = chunk.chunk.dictionary_page_offset
+    return offset is None or not 0 < offset < chunk.chunk.data_page_offset
+
+
+def _first_pages(index: MetadataIndex, column: LeafColumn, positions: list[int]) -> dict[int, int]:
+    """Return by row group where the first data page begins, as far as offset indexes say so."""
+    if not positions:
+        return {}
+    (offsets,) = index.locations([column], np.array(positions, np.int64))
+    known = offsets.reason == ""
+    return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
+
+
+def _page(index: MetadataIndex, found: _Chunk, firsts: dict[int, int]) -> _Page | str:
+    place = dictionary_range(found.chunk, firsts.get(found.position))
     if isinstance(place, str):
         return place
-    size = index.files[int(index.file[position])].size
+    size = index.files[int(index.file[found.position])].size
     if place[0] + place[1] > size:
         return "the footer puts the dictionary page outside of the file"
-    return _Page(position, chunk, leaf, *place)
+    return _Page(*found, *place)
 
 
 def _values(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes) -> pa.Array | str:

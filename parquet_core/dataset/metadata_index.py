@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
+from parquet_core.dataset.dictionary_reader import read_dictionaries
 from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.errors import StorageFailure
@@ -36,6 +37,7 @@ from parquet_core.trust.trusted_bounds import trusted_bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.bloom import Blocks
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
 
 Part = TypeVar("Part", OffsetIndexes, PageBatch)
+
+# Bytes of decoded dictionaries; those beyond are read again when they are asked for again.
+MAX_KEPT_DICTIONARIES = 64 << 20
 
 
 @dataclass(slots=True)
@@ -89,7 +94,8 @@ class MetadataIndex:
     `file`, `ordinal` and `row_count` have one entry per row group: index of its file, its number in
     the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
     of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
-    be pruned on. `summary`: that file, if it holds no data.
+    be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
+    file. `summary`: that file, if it holds no data.
     """
 
     files: tuple[DataFile, ...]
@@ -102,6 +108,7 @@ class MetadataIndex:
     file: Positions
     ordinal: Positions
     row_count: Positions
+    partition_values: dict[Path, pa.Array]
     _footers: FooterSource
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
@@ -110,6 +117,8 @@ class MetadataIndex:
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
     _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
+    _dictionaries: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
+    _dictionary_bytes: int = 0
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -323,6 +332,20 @@ class MetadataIndex:
             data = read_range(file, offset, len(data) + parsed, purpose="bloom", traffic=self.traffic)
             return parse_filter(data, place=place)
         return parsed
+
+    def dictionaries(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
+        """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
+
+        Those that are read are kept in memory as long as they are few.
+        """
+        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._dictionaries], np.int64)
+        found = dict(zip(missing.tolist(), read_dictionaries(self, column, missing), strict=True))
+        for position, values in found.items():
+            size = 0 if isinstance(values, str) else values.nbytes
+            if self._dictionary_bytes + size <= MAX_KEPT_DICTIONARIES:
+                self._dictionaries[position, column.path] = values
+                self._dictionary_bytes += size
+        return [found[p] if p in found else self._dictionaries[p, column.path] for p in positions.tolist()]
 
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""

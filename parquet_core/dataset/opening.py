@@ -13,9 +13,9 @@ from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
-from parquet_core.format.partitions import partition_columns, without_overridden
+from parquet_core.format.partitions import Partitions, named_by_patterns, read_partitions, without_overridden
 from parquet_core.ragged import distinct, elements_of, firsts
-from parquet_core.storage import Traffic, list_data_files, summary_file
+from parquet_core.storage import Traffic, is_remote, list_table, local_path, summary_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,19 +23,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_cache import MetadataCache
-    from parquet_core.storage import DataFile
+    from parquet_core.storage import DataFile, Listing
 
     Numbers = NDArray[np.int64]
 
 
-def read_dataset(table: str | os.PathLike[str] | Iterable[str], *, cache: MetadataCache | None = None) -> MetadataIndex:
+def read_dataset(
+    table: str | os.PathLike[str] | Iterable[str],
+    *,
+    cache: MetadataCache | None = None,
+    infer_partition_types: bool = True,
+) -> MetadataIndex:
     """Read the footers of all data files of a table; with a cache, of those that it does not know.
+
+    `infer_partition_types`: False when Spark takes the values in directory names for strings.
 
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
     table = table if isinstance(table, str | os.PathLike) else list(table)
     traffic = Traffic()
-    files = tuple(list_data_files(table))
+    listing = list_table(table)
+    files = tuple(listing.files)
     stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
     source = FooterSource(files, traffic)
     groups = _row_groups(files, source, stored)
@@ -46,7 +54,7 @@ def read_dataset(table: str | os.PathLike[str] | Iterable[str], *, cache: Metada
     counts = np.diff(groups.first)
     kinds = tuple(provenance_of(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds))
     columns = kinds[groups.kind[0]].columns if summary is None else read_schema(summary, traffic=traffic)
-    partitions = partition_columns(file.path for file in files)
+    partitions = _partitions(table, listing, infer_types=infer_partition_types)
     if stored is not None:
         stored.keep_row_groups(groups)
     file = np.repeat(np.arange(len(files)), counts)
@@ -54,8 +62,9 @@ def read_dataset(table: str | os.PathLike[str] | Iterable[str], *, cache: Metada
         files=files,
         kinds=kinds,
         kind=groups.kind,
-        columns=without_overridden(columns, partitions),
-        partitions=partitions,
+        columns=without_overridden(columns, partitions.columns),
+        partitions=partitions.columns,
+        partition_values=partitions.values,
         summary=summary,
         traffic=traffic,
         file=file,
@@ -69,6 +78,21 @@ def read_dataset(table: str | os.PathLike[str] | Iterable[str], *, cache: Metada
 def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else list(table)
     return "\n".join(path if "://" in path else os.path.abspath(path) for path in paths)
+
+
+def _partitions(table: str | os.PathLike[str] | Sequence[str], listing: Listing, *, infer_types: bool) -> Partitions:
+    """Read the values that directories below the table give; files that are named one by one have none."""
+    if not isinstance(table, str | os.PathLike):
+        return Partitions()
+    paths = [file.path for file in listing.files]
+    path = os.fspath(table)
+    itself = path if is_remote(path) else local_path(path)
+    if paths == [itself]:
+        return Partitions()
+    base = itself.rstrip("/")
+    if not all(found.startswith(f"{base}/") for found in paths):
+        return named_by_patterns(paths)
+    return read_partitions(paths, base, empty=[file.path for file in listing.empty], infer_types=infer_types)
 
 
 class _Layout(NamedTuple):

@@ -12,18 +12,20 @@ when such a URI is first used.
 from __future__ import annotations
 
 from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
-from parquet_core.storage.listing import list_data_files, summary_file
+from parquet_core.storage.listing import Listing, list_data_files, list_table, summary_file
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
 from parquet_core.storage.schemes import is_remote, local_path
 
 __all__ = [
     "DataFile",
+    "Listing",
     "Traffic",
     "hole_of",
     "is_hidden",
     "is_remote",
     "list_data_files",
+    "list_table",
     "local_path",
     "name_of",
     "open_file",

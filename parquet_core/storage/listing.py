@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import TableNotFound
 from parquet_core.storage import local
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 SUMMARIES = ("_common_metadata", "_metadata")
 
 
+class Listing(NamedTuple):
+    """The data files of a table, sorted by path, and the files in its directories that hold not a byte."""
+
+    files: list[DataFile]
+    empty: list[DataFile]
+
+
 def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataFile]:
     """List the data files of a table as Spark does, sorted by path.
 
@@ -30,15 +37,23 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     that begin with `_` or `.` are not data, unless they are partition directories (`_x=1`), and neither are
     empty files. Paths of what is not local stay full URIs. Raises TableNotFound when nothing is there.
     """
+    return list_table(table).files
+
+
+def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
+    """List a table as `list_data_files` does, with the empty files that Spark takes partition columns from."""
     if not isinstance(table, str | os.PathLike):
-        return _by_path(_named([os.fspath(file) for file in table]))
+        return Listing(_by_path(_named([os.fspath(file) for file in table])), [])
     path = os.fspath(table)
     if not path:
         raise TableNotFound("the path of the table is empty; name a directory or a file")
-    files = _remote_files(path) if is_remote(path) else _local_files(local_path(path))
+    itself = path if is_remote(path) else local_path(path)
+    found = _remote_files(path) if is_remote(path) else _local_files(itself)
+    # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
+    files = [file for file in found if file.size] or [file for file in found if file.path == itself]
     if not files:
         raise TableNotFound(f"{path}: no data file in it; name a directory that holds Parquet files")
-    return _by_path(files)
+    return Listing(_by_path(files), [file for file in found if not file.size])
 
 
 def _by_path(files: list[DataFile]) -> list[DataFile]:
@@ -89,18 +104,18 @@ def _expand(store: Remote, uri: str) -> list[DataFile]:
         return [named]
     # An empty object of the name of a directory marks it.
     files = _visible(store.walk(uri), uri)
-    return files if files or named is None else [named]
+    return files if any(file.size for file in files) or named is None else [named]
 
 
 def _visible(files: Iterable[DataFile], directory: str) -> list[DataFile]:
-    """Leave out what Spark passes over: empty objects, and hidden names at any depth below the directory."""
+    """Leave out what Spark passes over: hidden names at any depth below the directory."""
     skipped: dict[str, bool] = {}
     kept = []
     for file in files:
         place, _, name = file.path[len(directory.rstrip("/")) + 1 :].rpartition("/")
         if place not in skipped:
             skipped[place] = any(map(is_hidden, place.split("/")))
-        if file.size and not skipped[place] and not is_hidden(name):
+        if not skipped[place] and not is_hidden(name):
             kept.append(file)
     return kept
 

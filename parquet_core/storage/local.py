@@ -23,7 +23,10 @@ _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
 def list_files(path: str) -> list[DataFile]:
-    """List the data files that a path of a file or directory stands for, in no order; TableNotFound for neither."""
+    """List the files that a path of a file or directory stands for, empty ones included, in no order.
+
+    TableNotFound for neither.
+    """
     if not os.path.isdir(path):
         return [stat(path)]
     files: list[DataFile] = []
@@ -90,9 +93,7 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
                 directories.append(path)
                 continue
             status = entry.stat()
-            # Spark reads no empty file, so an empty one is no damage either.
-            if size := status.st_size:
-                files.append(DataFile(path, size, status.st_mtime_ns, None, status.st_ctime_ns))
+            files.append(DataFile(path, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns))
     except OSError as error:
         # What is gone since it was listed is missing; the directory itself has been seen to be there.
         raise _failure(path, error) from None

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
 
 def columns_to_read(
-    table: Sequence[LeafColumn], names: Sequence[str] | None, predicate: Predicate
+    table: Sequence[LeafColumn],
+    names: Sequence[str] | None,
+    predicate: Predicate,
+    *,
+    partitions: Sequence[LeafColumn] = (),
 ) -> tuple[LeafColumn, ...]:
-    """Return the leaves under the named top-level columns (all when None) and those of the predicate."""
+    """Return the leaves under the named top-level columns (all when None) and those of the predicate.
+
+    Columns of directories may be named too: nothing is read for them.
+    """
     if names is None:
         return tuple(table)
-    wanted = {resolve(name, table) for name in names} | {path[0] for path in columns_of(predicate)}
+    wanted = {resolve(name, [*table, *partitions]) for name in names} | {path[0] for path in columns_of(predicate)}
     return tuple(column for column in table if column.path[0] in wanted)
 
 

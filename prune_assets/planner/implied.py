@@ -96,7 +96,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     pages = evaluation.page_answers
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = _all_but(cut, index.row_count > 0)
-    kept = evaluation.bloom.alive[whole]
+    kept = evaluation.row_groups.alive[whole]
     gain = np.where(kept | ~evaluation.statistics.alive[whole], 0, index.row_count[whole])
     base = np.cumsum(index.row_count[cut]) - index.row_count[cut]
     if pages is None:

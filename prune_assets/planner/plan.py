@@ -105,24 +105,40 @@ def plan(
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL")
     started = time.perf_counter()
     semantics = _semantics(session)
-    index = read_dataset(table, cache=metadata_cache())
-    # A column that stands in files and in directory names is one column: the files' spelling of it is enough.
-    named = {column.path[0].casefold() for column in index.columns}
-    in_directories = [column for column in index.partitions if column.path[0].casefold() not in named]
-    lowered = lower(where, [*index.columns, *in_directories], semantics=semantics)
+    index = read_dataset(table, cache=metadata_cache(), infer_partition_types=semantics.infer_partition_types)
+    lowered = lower(where, _named_columns(index), semantics=semantics)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
     index.save()
     return Plan(
         table=table if isinstance(table, str) else str(table),
         semantics=semantics,
         lowered=lowered,
-        columns=columns_to_read(index.columns, columns, lowered.predicate),
+        columns=columns_to_read(index.columns, columns, lowered.predicate, partitions=index.partitions),
         index=index,
         evaluation=evaluation,
         seconds=time.perf_counter() - started,
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
     )
+
+
+def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
+    """Return the columns that a predicate may name; one of both files and directories is that of directories.
+
+    Where the two are spelled differently it depends on the session which is meant: that of the files stands
+    for both, marked as not to be pruned on.
+    """
+    in_directories = {column.path[0] for column in index.partitions}
+    in_files = {column.path[0] for column in index.columns}
+    folded = {name.casefold() for name in in_files}
+    return [
+        *(column for column in index.columns if column.path[0] not in in_directories),
+        *(
+            column
+            for column in index.partitions
+            if column.path[0] in in_files or column.path[0].casefold() not in folded
+        ),
+    ]
 
 
 def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
     from prune_assets.planner.levels import Evaluation
+    from prune_assets.planner.question import LevelState
 
 MAX_VALUE_CHARACTERS = 40
+_EVIDENCE = {
+    "bloom_filter": "a bloom filter denies its value; ",
+    "dictionary": "no entry of the dictionary satisfies it; ",
+}
 
 
 class Reasons:
@@ -29,16 +34,11 @@ class Reasons:
         self._index = index
         self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
-        self._by_statistics = _fold_each(self._conjuncts, evaluation.statistics_answers)
-        self._by_bloom = _fold_each(self._conjuncts, evaluation.leaf_answers)
+        self._folds = {state.level: _fold_each(self._conjuncts, state.by_leaf) for state in evaluation.of_row_groups}
 
-    def skipped_by_statistics(self, position: int) -> str:
-        """Say which conjunct the bounds of a row group rule out."""
-        return self._first_denied(self._by_statistics, position, "")
-
-    def skipped_by_bloom(self, position: int) -> str:
-        """Say which conjunct is ruled out once bloom filters deny its values."""
-        return self._first_denied(self._by_bloom, position, "a bloom filter denies its value; ")
+    def skipped_by(self, state: LevelState, position: int) -> str:
+        """Say which conjunct is ruled out in a row group once a level was asked."""
+        return self._first_denied(self._folds[state.level], position, _EVIDENCE.get(state.level, ""))
 
     def kept(self, position: int) -> str:
         """Say which conjuncts could not be ruled out, with the bounds that leave them open."""
@@ -55,7 +55,13 @@ class Reasons:
     def _bounds(self, predicate: Predicate, position: int) -> str:
         asked = dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf))
         said = []
-        for column in (self._by_path[path] for path in asked if path in self._by_path):
+        for path in asked:
+            if path in self._index.partition_values:
+                value = self._index.partition_values[path][int(self._index.file[position])]
+                said.append(f"{'.'.join(path)} is {_show(value) if value.is_valid else 'null'} by its directory")
+            if path not in self._by_path:
+                continue
+            column = self._by_path[path]
             bounds = self._index.bounds(column)
             low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
             said.append(f"{column.name} in [{_show(low)}, {_show(high)}], {_show(nulls)} nulls")

@@ -47,6 +47,7 @@ def summarize(plan: Plan) -> SkipReport:
         bytes_fetched=sum(plan.fetched.values()),
         index_bytes=plan.fetched.get("index", 0),
         bloom_bytes=plan.fetched.get("bloom", 0),
+        dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
     )
@@ -133,10 +134,9 @@ def _attribute(plan: Plan, position: int, reasons: Reasons) -> tuple[str, str]:
     rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
         return "", "it has no rows"
-    if not evaluation.statistics.alive[position]:
-        return evaluation.statistics.level, reasons.skipped_by_statistics(position)
-    if not evaluation.bloom.alive[position]:
-        return evaluation.bloom.level, reasons.skipped_by_bloom(position)
+    for state in evaluation.of_row_groups:
+        if not state.alive[position]:
+            return state.level, reasons.skipped_by(state, position)
     if kept < rows:
         return evaluation.pages.level, f"page bounds rule out {rows - kept:,} of {rows:,} rows"
     return "", f"could not be ruled out: {reasons.kept(position)}"

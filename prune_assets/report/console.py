@@ -132,7 +132,14 @@ def _engines(report: SkipReport) -> Table:
 
 def _cost(report: SkipReport) -> Text:
     fetched = f"{report.requests:,} requests, {bytes_text(report.bytes_fetched)} fetched"
-    parts = f"page indexes {bytes_text(report.index_bytes)}, bloom filters {bytes_text(report.bloom_bytes)}"
+    parts = ", ".join(
+        f"{name} {bytes_text(size)}"
+        for name, size in (
+            ("page indexes", report.index_bytes),
+            ("bloom filters", report.bloom_bytes),
+            ("dictionaries", report.dictionary_bytes),
+        )
+    )
     estimate = "; some page-level bytes are pro rata, their offset index is absent" if report.estimated else ""
     return Text(f"{fetched} ({parts}), {seconds_text(report.seconds)}{estimate}")
 

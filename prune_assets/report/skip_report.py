@@ -7,7 +7,7 @@ from typing import Literal
 
 SCHEMA = "skip-report/1"
 
-LevelName = Literal["row_group_statistics", "bloom_filter", "page_index"]
+LevelName = Literal["partition_values", "row_group_statistics", "bloom_filter", "dictionary", "page_index"]
 Status = Literal["absent", "not_applicable", "consulted"]
 Verdict = Literal["skip", "scan", "selection"]
 
@@ -102,8 +102,9 @@ class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
     `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning.
-    `index_bytes` and `bloom_bytes` are the parts of `bytes_fetched` that are page indexes and bloom
-    filters. `estimated`: some page-level bytes are pro rata because their offset index was absent.
+    `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched` that are page indexes,
+    bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
+    was absent.
     """
 
     table: str
@@ -123,6 +124,7 @@ class SkipReport:
     seconds: float
     estimated: bool
     engines: tuple[Engine, ...] = ()
+    dictionary_bytes: int = 0
     schema: str = SCHEMA
 
     @property

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 # In cost order; a level that is not named here is shown after these, under its own name.
 LEVEL_TITLES = {
+    "partition_values": "Partition values",
     "row_group_statistics": "Row-group statistics",
     "bloom_filter": "Bloom filter",
+    "dictionary": "Dictionary",
     "page_index": "Page index",
 }
 

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, WrongUse
+from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.plan import Plan
 from prune_assets.planner.plan import plan as make_plan
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from parquet_core.format.schema import LeafColumn
     from prune_assets.planner.implied import ImpliedPredicate
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
@@ -70,12 +72,13 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     """
     base = _base_path(table)
     survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
-    if plan.index.partitions and base is None:
-        # Of several directories each has partition columns of its own: only Spark sorts them out.
-        return spark.read.parquet(*_patterns(table))
     if plan.index.partitions or plan.index.summary is not None:
         # The type of a partition column follows from the values in all directories.
-        schema = spark.read.parquet(*_patterns(table)).schema
+        whole = spark.read.parquet(*_patterns(table))
+        if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
+            # Of several directories each has partition columns of its own: only Spark sorts them out.
+            return whole
+        schema = whole.schema
     else:
         # Spark takes the schema of the first file by path, and so does the plan.
         schema = spark.read.parquet(escaped(os.path.abspath(plan.index.files[0].path))).schema
@@ -83,6 +86,23 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
     return (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
+
+
+def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
+    """Tell whether Spark takes the same types from directory names as the plan, and files from every directory."""
+    types = {name.casefold(): kind for name, kind in whole.dtypes}
+    return all(
+        types.get(column.path[0].casefold()) == spark_type(column.type)
+        if not column.unsupported
+        else column.unsupported != UNEVEN
+        for column in partitions
+    )
+
+
+def spark_type(kind: pa.DataType) -> str:
+    """Return what Spark calls the type of a partition column."""
+    names = {"int32": "int", "int64": "bigint", "date32[day]": "date"}
+    return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))
 
 
 def implied_filter(implied: ImpliedPredicate) -> Column:

@@ -27,10 +27,16 @@ TYPES = {
     "wide": pa.decimal128(30, 4),
     "word": pa.string(),
     "small": pa.int16(),
+    # Few values in each part of the table, the least and the greatest among them: only dictionaries tell.
+    "code": pa.string(),
+    "grade": pa.int32(),
 }
+FEW = {"code": ["", *(f"c{i:02}" for i in range(12)), "zz\u00e9"], "grade": list(range(-7, 8))}
 
 
 def random_value(chance, name):
+    if name in FEW:
+        return chance.choice(FEW[name])
     number = chance.randint(0, 60)
     match name:
         case "day":
@@ -48,8 +54,8 @@ def random_table(chance, rows=400):
     """Columns sorted together or shuffled, with nulls in runs and alone."""
     columns = {}
     for name, arrow_type in TYPES.items():
-        values = [random_value(chance, name) for _ in range(rows)]
-        if chance.random() < 0.5:
+        values = few_values(chance, name, rows) if name in FEW else [random_value(chance, name) for _ in range(rows)]
+        if chance.random() < 0.5 and name not in FEW:
             values.sort(key=lambda value: value.encode() if isinstance(value, str) else value)
         share = chance.choice([0, 0, 0.1, 0.9])
         values = [None if chance.random() < share else value for value in values]
@@ -59,6 +65,16 @@ def random_table(chance, rows=400):
         )
         columns[name] = pa.array(values[:rows] + [None] * (rows - len(values[:rows])), arrow_type)
     return pa.table(columns)
+
+
+def few_values(chance, name, rows):
+    """Draw from the ends and a few values between them, other ones for every 50 rows."""
+    values = []
+    while len(values) < rows:
+        drawn = chance.sample(FEW[name], chance.choice([0, 1, 3]))
+        ends = [FEW[name][0], FEW[name][-1]] if chance.random() < 0.8 or not drawn else []
+        values += [chance.choice([*ends, *drawn]) for _ in range(50)]
+    return values[:rows]
 
 
 def write_by_pyarrow(chance, table, directory):
@@ -75,7 +91,9 @@ def write_by_pyarrow(chance, table, directory):
             write_page_index=chance.random() < 0.9,
             write_statistics=chance.random() < 0.9,
             bloom_filter_options={name: {"ndv": 64} for name in TYPES if chance.random() < 0.6},
-            use_dictionary=chance.random() < 0.5,
+            use_dictionary=chance.choice([True, False, list(FEW), list(FEW), ["code", "day"]]),
+            dictionary_pagesize_limit=chance.choice([1 << 20, 1 << 20, 30]),
+            compression=chance.choice(["none", "snappy", "zstd"]),
             store_decimal_as_integer=chance.random() < 0.5,
         )
 

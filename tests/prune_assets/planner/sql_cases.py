@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from predicate_cases import TYPES, random_value
 
-NUMBERS = ("key", "small", "price", "wide")
+NUMBERS = ("key", "small", "price", "wide", "grade")
 ODD_NUMBERS = ["2.5", "-0.001", "3000000000", "99999", "-99999", "12345678901234567890", "0.06 - 0.01", "1 + 1", "-(3)"]
 
 

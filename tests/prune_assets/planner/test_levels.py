@@ -78,19 +78,30 @@ def eq(name, value):
 
 DAY = ("day",)
 KEY_OF_500 = 500 * 7919 % 1000 * 2
+# How many row groups are left by partition values, statistics, bloom filters, dictionaries, page indexes; rows left.
 CASES = [
-    (Interval(DAY, pa.scalar(123), pa.scalar(125)), (1, 1, 1), 10, "three days lie in one page"),
-    (eq("key", 997), (10, 0, 0), 0, "an odd key is in no filter, though within all bounds"),
-    (eq("key", KEY_OF_500), (10, 1, 1), 100, "the filters leave one row group; its pages overlap in `key`"),
-    (Or((eq("day", 5), eq("key", 997))), (10, 1, 1), 10, "bounds deny one arm and filters the other: met at the leaf"),
-    (Or((eq("day", 5), eq("day", 995))), (2, 2, 2), 20, "two pages far apart"),
-    (IsNull(("word",)), (2, 2, 2), 200, "nulls are counted"),
-    (Not(IsNull(("word",))), (8, 8, 8), 800, "row groups of nulls alone"),
-    (And((eq("day", 5), eq("day", 995))), (0, 0, 0), 0, "no row group holds both"),
-    (In(DAY, pa.array([-1, 2000])), (0, 0, 0), 0, "both values lie outside, though their hull covers all"),
-    (Not(Compare(DAY, Op.LT, pa.scalar(990))), (1, 1, 1), 10, "NOT needs no rewriting"),
-    (Or((eq("day", 5), Unsupported("rand() < 1", "random"))), (10, 10, 10), 1000, "an arm nobody can answer keeps all"),
-    (And((eq("day", 5), Unsupported("rand() < 1", "random"))), (1, 1, 1), 10, "its sibling prunes all the same"),
+    (Interval(DAY, pa.scalar(123), pa.scalar(125)), (10, 1, 1, 1, 1), 10, "three days lie in one page"),
+    (eq("key", 997), (10, 10, 0, 0, 0), 0, "an odd key is in no filter, though within all bounds"),
+    (eq("key", KEY_OF_500), (10, 10, 1, 1, 1), 100, "the filters leave one row group; its pages overlap in `key`"),
+    (
+        Or((eq("day", 5), eq("key", 997))),
+        (10, 10, 1, 1, 1),
+        10,
+        "bounds deny one arm and filters the other: met at the leaf",
+    ),
+    (Or((eq("day", 5), eq("day", 995))), (10, 2, 2, 2, 2), 20, "two pages far apart"),
+    (IsNull(("word",)), (10, 2, 2, 2, 2), 200, "nulls are counted"),
+    (Not(IsNull(("word",))), (10, 8, 8, 8, 8), 800, "row groups of nulls alone"),
+    (And((eq("day", 5), eq("day", 995))), (10, 0, 0, 0, 0), 0, "no row group holds both"),
+    (In(DAY, pa.array([-1, 2000])), (10, 0, 0, 0, 0), 0, "both values lie outside, though their hull covers all"),
+    (Not(Compare(DAY, Op.LT, pa.scalar(990))), (10, 1, 1, 1, 1), 10, "NOT needs no rewriting"),
+    (
+        Or((eq("day", 5), Unsupported("rand() < 1", "random"))),
+        (10, 10, 10, 10, 10),
+        1000,
+        "an arm nobody can answer keeps all",
+    ),
+    (And((eq("day", 5), Unsupported("rand() < 1", "random"))), (10, 1, 1, 1, 1), 10, "its sibling prunes all the same"),
 ]
 
 
@@ -115,13 +126,20 @@ def test_no_filter_is_fetched_where_it_could_change_nothing(sorted_table):
 
 def test_levels_say_what_became_of_them(sorted_table, tmp_path):
     asked = evaluate(eq("key", 997), sorted_table)
-    assert [level.status for level in asked.levels] == ["consulted", "consulted", "not_applicable"]
-    pq.write_table(pa.table({"key": [1, 9]}), tmp_path / "bare.parquet", write_statistics=False)
+    assert [level.status for level in asked.levels] == [
+        "not_applicable",
+        "consulted",
+        "consulted",
+        "not_applicable",
+        "not_applicable",
+    ]
+    bare_options = {"write_statistics": False, "use_dictionary": False}
+    pq.write_table(pa.table({"key": [1, 9]}), tmp_path / "bare.parquet", **bare_options)
     bare = evaluate(eq("key", 997), read_dataset(tmp_path / "bare.parquet"))
-    assert [level.status for level in bare.levels] == ["absent", "absent", "absent"]
+    assert [level.status for level in bare.levels] == ["not_applicable", "absent", "absent", "absent", "absent"]
     assert all(level.why for level in bare.levels)
     odd = evaluate(Unsupported("rand() < 1", "random"), sorted_table)
-    assert [level.status for level in odd.levels] == ["not_applicable"] * 3
+    assert [level.status for level in odd.levels] == ["not_applicable"] * 5
 
 
 def test_the_implied_range_says_what_spark_cannot_find_by_itself(sorted_table):
@@ -149,7 +167,9 @@ def test_a_column_that_a_file_stores_otherwise_keeps_that_file(tmp_path):
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
     kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
     unordered = replace(sorted_table, kinds=kinds, _chunks={}, _bounds={}, _pages={}, _offsets={})
-    assert evaluate(eq("day", 5000), unordered).access.verdict.tolist() == [Verdict.SCAN] * 10
+    evaluation = evaluate(eq("day", 5000), unordered)
+    assert evaluation.statistics.alive.all()
+    assert not evaluation.dictionary.alive.any(), "a dictionary holds values, whose order is that of their type"
 
 
 def test_a_row_group_without_rows_is_skipped(tmp_path):
@@ -213,3 +233,57 @@ def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):
         other = pa.scalar(day - dt.timedelta(9), pa.date32())
         evaluation = evaluate(Compare(("t",), Op.EQ, other), read_dataset(tmp_path / f"{name}.parquet"))
         assert evaluation.access.verdict.tolist() == [Verdict.SCAN if name == "old" else Verdict.SKIP]
+
+
+def test_a_directory_is_worth_more_than_footers_and_each_level_is_credited(tmp_path):
+    """Values of directories come first; a dictionary tells of what lies between the bounds; the totals add up."""
+    for day in ("2024-01-01", "2024-01-02", "__HIVE_DEFAULT_PARTITION__"):
+        for i, middle in enumerate(("b", "x")):
+            (tmp_path / f"day={day}").mkdir(exist_ok=True)
+            words = pa.table({"w": ["a", middle, "z"] * 20})
+            pq.write_table(words, tmp_path / f"day={day}/{i}.parquet", write_page_index=True)
+    report = plan(tmp_path, where="day >= '2024-01-02' AND w = 'b'").report
+    left = {level.level: (level.status, level.kept.files) for level in report.levels}
+    assert left == {
+        "partition_values": ("consulted", 2),
+        "row_group_statistics": ("consulted", 2),
+        "bloom_filter": ("absent", 2),
+        "dictionary": ("consulted", 1),
+        "page_index": ("consulted", 1),
+    }
+    assert sum(level.skipped_rows for level in report.levels) == report.total.rows - report.kept.rows == 300
+    assert [file.row_groups[0].level for file in report.files] == [
+        *["partition_values"] * 2,
+        *["", "dictionary"],
+        *["partition_values"] * 2,
+    ]
+    assert "day is 2024-01-01 by its directory" in report.files[0].row_groups[0].reason
+    assert "day is null by its directory" in report.files[4].row_groups[0].reason
+    for text in (str(report), report.to_html()):
+        assert "Partition values" in text
+        assert "Dictionary" in text
+    whole = plan(tmp_path, where="day = DATE '2024-01-01'")
+    assert whole.evaluation.access.matches.row_totals(6).tolist() == [60, 60, 0, 0, 0, 0], "proven without a bound"
+
+
+def test_no_dictionary_is_read_where_it_could_change_nothing(tmp_path):
+    words = pa.table({"w": ["a", "b", "z"] * 20, "x": range(60)})
+    pq.write_table(words, tmp_path / "t.parquet", write_statistics=["w"])
+    index = read_dataset(tmp_path / "t.parquet")
+    either = Or((eq("w", "m"), Unsupported("rand() < 1", "random")))
+    for predicate in (either, eq("w", "zz"), IsNull(("w",)), Not(IsNull(("w",)))):
+        assert evaluate(predicate, index).dictionary.status == "not_applicable"
+    assert "dictionary" not in index.traffic.bytes
+    between = Interval(("w",), pa.scalar("c"), pa.scalar("y"))
+    assert evaluate(between, index).access.verdict.tolist() == [Verdict.SKIP], "ranges profit too"
+    assert index.traffic.bytes["dictionary"] > 0
+
+
+def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path):
+    many = pa.table({"a": pa.array([i * 2 for i in range(30_000)], pa.int64())})
+    pq.write_table(many, tmp_path / "t.parquet", compression="none")
+    index = read_dataset(tmp_path / "t.parquet")
+    evaluation = evaluate(eq("a", 7), index)
+    assert evaluation.dictionary.status == "not_applicable"
+    assert "larger than what they could save" in evaluation.dictionary.why
+    assert "dictionary" not in index.traffic.bytes

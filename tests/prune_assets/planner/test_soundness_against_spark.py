@@ -104,6 +104,126 @@ def test_a_pruned_read_gives_the_same_rows(spark, tmp_path, seed):
         assert sorted(map(repr, pruned.collect())) == sorted(map(repr, whole.where(where).collect())), where
 
 
+PARTITION_VALUES = {
+    "num": ["1", "02", "-3", "15"],
+    "big": ["1", "3000000000", "99999999999999999999"],
+    "day": ["1994-01-05", "1994-01-20", "2024-02-29"],
+    "mix": ["10", "9", "1994-01-05", "x"],
+    "txt": ["a%2Fb", "a b", "\u00e9", "zz"],
+    "odd": ["1", "1.5", "7"],
+}
+PARTITION_LITERALS = {
+    "num": ["1", "2", "-3", "2.5", "40"],
+    "big": ["1", "3000000000", "99999999999999999999", "5"],
+    "day": ["DATE '1994-01-05'", "'1994-01-20'", "DATE '2000-01-01'"],
+    "mix": ["'10'", "'9'", "'1994-01-05'", "'y'"],
+    "txt": ["'a/b'", "'a b'", "'\u00e9'", "'zz'", "'%'"],
+    "odd": ["1", "1.5", "2"],
+}
+
+
+def write_directories(chance, table, root):
+    """Spread a table over directories of one or two columns; returns their names."""
+    names = chance.sample(sorted(PARTITION_VALUES), chance.choice([1, 2]))
+    for i in range(6):
+        values = [chance.choice([*PARTITION_VALUES[name], "__HIVE_DEFAULT_PARTITION__"]) for name in names]
+        directory = root.joinpath(*(f"{name}={value}" for name, value in zip(names, values, strict=True)))
+        directory.mkdir(parents=True, exist_ok=True)
+        first = chance.randrange(table.num_rows - 60)
+        pq.write_table(table.slice(first, 60), directory / f"{i}.parquet", row_group_size=30, write_page_index=True)
+    return names
+
+
+def predicate_on(chance, names):
+    """Mix conditions on directories with those on columns of the files."""
+    parts = []
+    for _ in range(chance.randint(1, 3)):
+        name = chance.choice(names)
+        one, two = (chance.choice(PARTITION_LITERALS[name]) for _ in range(2))
+        op = chance.choice(["=", "<>", "<", "<=", ">", ">="])
+        forms = [f"{name} {op} {one}", f"{name} IN ({one}, {two})", f"{name} BETWEEN {one} AND {two}"]
+        parts.append(chance.choice([*forms, *forms, f"{name} IS NULL", f"{name} IS NOT NULL", f"{name} <=> {one}"]))
+    if chance.random() < 0.5:
+        parts.append(predicate(chance, 1))
+    text = f" {chance.choice(['AND', 'OR'])} ".join(parts)
+    return f"NOT ({text})" if chance.random() < 0.3 else text
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path, seed):
+    chance = random.Random(seed)
+    names = write_directories(chance, random_table(chance), tmp_path / "t")
+    predicates = [predicate_on(chance, names) for _ in range(40)]
+    truth = answers_of_spark(spark, tmp_path / "t", predicates)
+    asked = 0
+    for i, where in enumerate(predicates):
+        selected = {place for place, answers in truth.items() if answers[i] is True}
+        made = plan(tmp_path / "t", where=where, session=spark)
+        assert selected <= named_rows(made.index, made.evaluation.access.ranges), where
+        assert named_rows(made.index, made.evaluation.access.matches) <= selected, where
+        asked += made.evaluation.partitions.status == "consulted"
+        total, *kept = [level.kept.rows for level in made.report.levels]
+        assert [total, *kept] == sorted([total, *kept], reverse=True)
+        skipped = sum(level.skipped_rows for level in made.report.levels)
+        assert made.report.total.rows - skipped == made.report.kept.rows
+    for where in predicates[:4]:
+        same_rows(spark, tmp_path / "t", where)
+    certain = [name for name in names if (name,) in made.index.partition_values]
+    assert asked > 20 or not certain, names
+
+
+def test_files_beside_the_directories_are_passed_over_as_spark_does(spark, tmp_path):
+    (tmp_path / "p=1").mkdir()
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "p=1/a.parquet")
+    pq.write_table(pa.table({"id": [2]}), tmp_path / "b.parquet")
+    assert same_rows(spark, tmp_path, "id = 2") == []
+    assert len(same_rows(spark, tmp_path, "id < 3")) == 1
+
+
+def test_partition_columns_can_be_chosen(spark, tmp_path):
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"id": [day]}), tmp_path / f"day={day}/a.parquet")
+    found = pr.read(spark, tmp_path, where="day = 2", columns=["day", "id"])
+    assert [tuple(row) for row in found.collect()] == [(2, 2)]
+
+
+def test_a_session_that_infers_no_types_compares_strings(spark, tmp_path):
+    for day in (9, 10):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"id": [day]}), tmp_path / f"day={day}/a.parquet")
+    assert len(same_rows(spark, tmp_path, "day < 10")) == 1
+    by_default = plan(tmp_path, where="day < '5'")
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    try:
+        assert len(same_rows(spark, tmp_path, "day < '5'")) == 1
+        with pytest.raises(pr.PruneError, match="pass session= to plan"):
+            pr.read(spark, tmp_path, where="day < '5'", plan=by_default)
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionColumnTypeInference.enabled")
+
+
+def test_only_a_dictionary_knows_that_a_value_between_the_bounds_is_missing(spark, tmp_path):
+    """parquet-java writes no bloom filter beside a dictionary that holds all values, even where one is asked for."""
+    rows = spark.range(4_000).selectExpr("id", "if(id % 2 = 0, 'AIR', if(id < 2000, 'SHIP', 'RAIL')) AS mode")
+    options = {"parquet.bloom.filter.enabled#mode": "true", "parquet.bloom.filter.expected.ndv#mode": "4"}
+    options |= {"parquet.block.row.count.limit": "1000", "parquet.page.size.row.check.min": "1"}
+    rows.coalesce(1).sortWithinPartitions("id").write.options(**options).parquet(str(tmp_path / "t"))
+    report = plan(tmp_path / "t", where="mode = 'RAIL'", session=spark).report
+    assert {level.level: (level.status, level.kept.row_groups) for level in report.levels} == {
+        "partition_values": ("not_applicable", 4),
+        "row_group_statistics": ("consulted", 4),
+        "bloom_filter": ("absent", 4),
+        "dictionary": ("consulted", 2),
+        "page_index": ("consulted", 2),
+    }
+    assert report.dictionary_bytes > 0
+    skipped, _ = [group for file in report.files for group in file.row_groups if group.level == "dictionary"]
+    assert skipped.evidence == ("row_group_statistics", "dictionary")
+    assert "no entry of the dictionary satisfies it; mode in [AIR, SHIP], 0 nulls" in skipped.reason
+    assert len(same_rows(spark, tmp_path / "t", "mode = 'RAIL'")) == 1_000
+
+
 def test_what_the_survivors_have_in_common_is_handed_over(spark, tmp_path):
     """parquet-java asks one level after the other, so an OR over two columns keeps every row group."""
     rows = spark.range(10_000).selectExpr("id AS day", "id * 7919 % 10000 * 2 AS key")

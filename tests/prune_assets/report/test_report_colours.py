@@ -42,6 +42,6 @@ def test_text_can_be_read(theme, ground, text):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("mark", ["kept", "matched", "level-0", "level-1", "level-2"])
+@pytest.mark.parametrize("mark", ["kept", "matched", *(f"level-{i}" for i in range(5))])
 def test_blocks_can_be_told_from_the_page(theme, mark):
     assert contrast(THEMES[theme][mark], THEMES[theme]["page"]) >= 3

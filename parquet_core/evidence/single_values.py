@@ -1,0 +1,51 @@
+"""Known values as evidence: what a leaf is for each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.trust.bounds import Bounds
+
+if TYPE_CHECKING:
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import ColumnLeaf
+
+
+def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
+    """Return what the leaf is for each value, null included: a single outcome where it can be decided.
+
+    `values` have the type of the column's bounds. Each counts as a container of one row.
+    """
+    null = flags_from(pc.is_null(values))
+    lower = upper = values
+    nan = np.zeros(len(values), np.bool_)
+    if pa.types.is_floating(values.type):
+        lower, upper, nan = _floating(values)
+    known = from_numpy(~null & ~nan)
+    return outcomes_from_bounds(
+        leaf,
+        Bounds(
+            lower=lower,
+            upper=upper,
+            null_count=from_numpy(null.astype(np.int64)),
+            row_count=np.ones(len(values), np.int64),
+            nan_count=from_numpy(nan.astype(np.int64)),
+            min_exact=known,
+            max_exact=known,
+        ),
+    )
+
+
+def _floating(values: pa.Array) -> tuple[pa.Array, pa.Array, np.ndarray]:
+    """Return lower and upper bounds and which are NaN: bounds hold no NaN, and zero has both signs."""
+    nan = flags_from(pc.is_nan(values))
+    numbers = pc.if_else(from_numpy(~nan), values, pa.scalar(None, values.type))
+    zero = pc.equal(numbers, pa.scalar(0.0, values.type))
+    low = pc.if_else(zero, pa.scalar(-0.0, values.type), numbers)
+    return low, pc.if_else(zero, pa.scalar(0.0, values.type), numbers), nan

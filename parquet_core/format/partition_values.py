@@ -1,0 +1,157 @@
+"""Values of a partition column, from the text that stands in directory names, as Spark infers their type.
+
+Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Of texts that Spark might take for fractions or
+times nothing is said: a value that is read otherwise would deny rows that are there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import unicodedata
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+_MAX_DIGITS = 38
+
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# What Java's parseDouble reads, and somewhat more: white space, hexadecimal digits and a type letter included.
+_NUMBER = re.compile(
+    r"\s*[+-]?(nan|infinity|(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|0x.*)[fd]?)\s*", re.IGNORECASE | re.DOTALL
+)
+_TIME = re.compile(r"\s*[+-]?[0-9]+-|.*:", re.DOTALL)
+
+
+class Form(Enum):
+    """What Spark takes a text for; UNSURE is what it may read in more than one way."""
+
+    NULL = 0
+    INT = 1
+    LONG = 2
+    DECIMAL = 3
+    DATE = 4
+    TEXT = 5
+    UNSURE = 6
+
+
+class Inferred(NamedTuple):
+    """Values in the type that all of them are read in."""
+
+    type: pa.DataType
+    values: pa.Array
+
+
+def unescape(text: str) -> str:
+    """Replace `%` and two hexadecimal digits by the character of that number, not by a byte of UTF-8.
+
+    >>> unescape("a%2Fb%C3%zz")
+    'a/bÃ%zz'
+    """
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def form_of(text: str) -> Form:
+    """Tell what Spark takes one text for.
+
+    >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "3f2a")]
+    ['INT', 'LONG', 'UNSURE', 'TEXT', 'UNSURE', 'TEXT']
+    """
+    if text == NULL:
+        return Form.NULL
+    if _INTEGER.fullmatch(text):
+        return _integer_form(text)
+    if _DATE.fullmatch(text):
+        return Form.DATE if _is_day(text) else Form.UNSURE
+    return Form.TEXT if all(map(_is_plain_text, (text, unescape(text)))) else Form.UNSURE
+
+
+def _integer_form(text: str) -> Form:
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > _MAX_DIGITS:
+        return Form.UNSURE
+    number = int(text)
+    if -(1 << 31) <= number < 1 << 31:
+        return Form.INT
+    return Form.LONG if -(1 << 63) <= number < 1 << 63 else Form.DECIMAL
+
+
+def _is_day(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_plain_text(text: str) -> bool:
+    # Java counts with the digits of every script; a lone surrogate stands for a byte that is no UTF-8.
+    odd = any(unicodedata.category(sign) in {"Nd", "Cs"} for sign in text if sign > "\x7f")
+    control = any(sign < " " for sign in text)
+    return not (odd or control or _NUMBER.fullmatch(text) or _TIME.match(text))
+
+
+def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
+    """Return the values of a column, one for each text, or the reason that they are not known.
+
+    `types` False: every value is a string, as with `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
+    """
+    doubt = _doubt(texts)
+    if doubt:
+        return doubt
+    forms = {form_of(text) for text in texts} - {Form.NULL}
+    # Whatever the others are, beside a text they are texts; and so are dates beside numbers.
+    if not types or Form.TEXT in forms or (Form.DATE in forms and not forms <= {Form.DATE, Form.UNSURE}):
+        return _strings(texts)
+    if Form.UNSURE in forms or not forms:
+        return "its values may be fractions or times" if forms else "all of its values are null, so it has no type"
+    return _parsed(texts, pa.date32() if Form.DATE in forms else _number_type(texts, forms))
+
+
+def _doubt(texts: Sequence[str]) -> str:
+    """Say why not even the characters of the values are certain, empty when they are."""
+    if any(not text for text in texts):
+        return "a directory name gives it no value"
+    if any("%" in _ESCAPE.sub("", text) or not _encodes(text) for text in texts):
+        return "a directory name is not escaped as Spark does"
+    return ""
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _number_type(texts: Sequence[str], forms: set[Form]) -> pa.DataType:
+    if Form.DECIMAL not in forms:
+        return pa.int64() if Form.LONG in forms else pa.int32()
+    digits = [len(text.lstrip("+-").lstrip("0")) for text in texts if form_of(text) is Form.DECIMAL]
+    # Spark widens int to 10 digits and bigint to 20.
+    digits += [10] * (Form.INT in forms) + [20] * (Form.LONG in forms)
+    return pa.decimal128(max(digits), 0)
+
+
+def _strings(texts: Sequence[str]) -> Inferred:
+    return Inferred(pa.string(), pa.array([None if text == NULL else unescape(text) for text in texts], pa.string()))
+
+
+def _parsed(texts: Sequence[str], kind: pa.DataType) -> Inferred:
+    if pa.types.is_date32(kind):
+        days = pa.array([None if text == NULL else text for text in texts], pa.string())
+        return Inferred(kind, pc.cast(days, kind))
+    numbers = [None if text == NULL else int(text) for text in texts]
+    if pa.types.is_decimal(kind):
+        return Inferred(kind, pa.array([None if number is None else Decimal(number) for number in numbers], kind))
+    return Inferred(kind, pa.array(numbers, kind))

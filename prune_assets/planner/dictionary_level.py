@@ -1,0 +1,135 @@
+"""The level of dictionaries: read one column after the other, where that could still rule a row group out.
+
+A dictionary is part of the column chunk, so reading it costs something like reading the data. It is worth it where
+it is at most half of what the predicate's columns hold in that row group: those bytes at least are saved when it
+rules the row group out. Below `ALWAYS_WORTH` it takes no longer than the request itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.evidence.dictionary import can_decide, outcomes_from_dictionaries
+from parquet_core.format.dictionary import GUESS_BYTES
+from parquet_core.outcomes import Outcomes, intersect, may_match
+from parquet_core.predicate import Compare, In, Op
+from prune_assets.planner.question import LevelState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.column_chunk import ColumnChunks
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf
+    from prune_assets.planner.question import Question
+
+    Flags = NDArray[np.bool_]
+    Numbers = NDArray[np.int64]
+
+ALWAYS_WORTH = 64 << 10
+# Dictionaries that are held at once, in bytes as they are stored.
+MAX_BATCH = 16 << 20
+
+_UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
+_NEITHER = np.uint8(Outcomes.NULL)
+
+
+class _Candidate(NamedTuple):
+    """A column whose dictionaries may be asked: the leaves on it, and what reading them costs by row group."""
+
+    column: LeafColumn
+    leaves: tuple[int, ...]
+    cost: Numbers
+
+
+def dictionary_level(question: Question, before: LevelState) -> LevelState:
+    """Ask the dictionaries of row groups that they could rule out."""
+    waiting = _candidates(question)
+    refined = list(before.by_leaf)
+    worth = _worth(question)
+    found, refused, reasons = 0, False, dict[str, None]()
+    for done, candidate in enumerate(waiting):
+        open_ = _helpful(question, refined, waiting[done:]) & _undecided(refined, candidate.leaves)
+        refused |= bool(np.any(open_ & (candidate.cost > worth)))
+        for positions in _batches(np.flatnonzero(open_ & (candidate.cost <= worth)), candidate.cost):
+            dictionaries = question.index.dictionaries(candidate.column, positions)
+            found += sum(not isinstance(values, str) for values in dictionaries)
+            reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
+            usable = [None if isinstance(values, str) else values for values in dictionaries]
+            for i in candidate.leaves:
+                answer = refined[i].copy()
+                answer[positions] = intersect(answer[positions], outcomes_from_dictionaries(question.parts[i], usable))
+                refined[i] = answer
+    why = list(reasons)[:3]
+    if refused:
+        why.append("some dictionaries are larger than what they could save is worth")
+    if found == 0 and not reasons:
+        said = why or ["nothing is left that a dictionary could rule out" if waiting else "no value to look up"]
+        return LevelState("dictionary", before.answers, before.by_leaf, "not_applicable", said[0])
+    folded = question.fold(refined)
+    return LevelState("dictionary", folded, tuple(refined), "consulted" if found else "absent", "; ".join(why))
+
+
+def _candidates(question: Question) -> list[_Candidate]:
+    """Return the columns that dictionaries could say something about, those with an equality first."""
+    by_column: dict[LeafColumn, list[int]] = {}
+    for i, leaf in enumerate(question.parts):
+        column = question.column_of(leaf)
+        if column is not None and can_decide(leaf):
+            by_column.setdefault(column, []).append(i)
+    found = [
+        _Candidate(column, tuple(leaves), _stored_bytes(question.index.column_chunks(column)))
+        for column, leaves in by_column.items()
+    ]
+    return sorted(found, key=lambda it: (not _looks_up([question.parts[i] for i in it.leaves]), int(it.cost.sum())))
+
+
+def _looks_up(leaves: Sequence[Leaf]) -> bool:
+    return any(isinstance(leaf, In) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves)
+
+
+def _stored_bytes(chunks: ColumnChunks) -> Numbers:
+    """Return how many bytes are read for each dictionary."""
+    start, stop = chunks.dictionary_page_offset, chunks.data_page_offset
+    guess = np.minimum(GUESS_BYTES, np.maximum(chunks.compressed_bytes, 0))
+    return np.where((start > 0) & (start < stop), stop - start, guess)
+
+
+def _worth(question: Question) -> Numbers:
+    """Return how many bytes a dictionary may cost by row group."""
+    saved = np.zeros(len(question.index), np.int64)
+    for column in question.asked():
+        saved += np.maximum(question.index.column_chunks(column).compressed_bytes, 0)
+    return np.maximum(saved // 2, ALWAYS_WORTH)
+
+
+def _helpful(question: Question, answers: Sequence[OutcomeArray], waiting: Sequence[_Candidate]) -> Flags:
+    """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
+
+    A leaf that can be neither TRUE nor FALSE is the best that any dictionary could do, under NOT as well.
+    """
+    best = list(answers)
+    for candidate in waiting:
+        for i in candidate.leaves:
+            best[i] = np.full(len(best[i]), _NEITHER)
+    helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))
+    return helpful
+
+
+def _undecided(answers: Sequence[OutcomeArray], leaves: Sequence[int]) -> Flags:
+    """Tell where a leaf of the column may be TRUE and may be FALSE: elsewhere a dictionary says nothing new."""
+    undecided = np.zeros(len(answers[0]), np.bool_)
+    for i in leaves:
+        undecided |= (answers[i] & _UNDECIDED) == _UNDECIDED
+    return undecided
+
+
+def _batches(positions: Numbers, cost: Numbers) -> Iterator[Numbers]:
+    """Cut row groups into runs of about `MAX_BATCH` bytes."""
+    number = np.cumsum(cost[positions]) // MAX_BATCH
+    yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))

@@ -1,0 +1,76 @@
+"""What every level is asked, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import ColumnLeaf, columns_of, leaves
+from parquet_core.pruning import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from prune_assets.report.skip_report import LevelName, Status
+
+
+@dataclass(frozen=True, slots=True)
+class LevelState:
+    """What a level and those before it left.
+
+    `answers`: per row group; `by_leaf`: the same for each leaf of the predicate, as far as whole row groups go.
+    """
+
+    level: LevelName
+    answers: OutcomeArray
+    by_leaf: tuple[OutcomeArray, ...]
+    status: Status
+    why: str = ""
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Row groups in which a row may be selected."""
+        return may_match(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A predicate, its leaves from left to right, and the dataset it is asked of.
+
+    `columns`: those that files say something about; `partitions`: those that directory names give their values.
+    """
+
+    predicate: Predicate
+    parts: tuple[Leaf, ...]
+    index: MetadataIndex
+    columns: dict[Path, LeafColumn]
+    partitions: dict[Path, LeafColumn]
+
+    def column_of(self, leaf: Leaf) -> LeafColumn | None:
+        """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
+        return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
+
+    def asked(self) -> list[LeafColumn]:
+        """Return the columns of the predicate that files say something about, each once."""
+        return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
+
+    def fold(self, answers: Sequence[OutcomeArray]) -> OutcomeArray:
+        """Combine the leaves' answers per row group; a row group without rows has no outcome."""
+        folded = fold(self.predicate, answers)
+        return np.where(self.index.row_count > 0, folded, np.uint8(Outcomes.NONE))
+
+
+def question_of(predicate: Predicate, index: MetadataIndex) -> Question:
+    """Ask a predicate of a dataset."""
+    partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
+    columns = {column.path: column for column in index.columns if not column.unsupported}
+    return Question(predicate, tuple(leaves(predicate)), index, columns, partitions)
