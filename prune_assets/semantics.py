@@ -15,12 +15,14 @@ class SparkSemantics:
 
     `time_zone` None: unknown, what depends on it is refused. `legacy_literals`: string literals mean
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
+    `binary_as_string`: bytes that no annotation describes are read as strings.
     """
 
     time_zone: str | None = None
     ansi: bool = True
     case_sensitive: bool = False
     legacy_literals: bool = False
+    binary_as_string: bool = False
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
@@ -31,6 +33,7 @@ class SparkSemantics:
             case_sensitive=is_true(session, "spark.sql.caseSensitive"),
             legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
             or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
+            binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:

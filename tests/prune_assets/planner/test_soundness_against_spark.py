@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from predicate_cases import TYPES, random_table, write_by_pyarrow
+from predicate_cases import BLOOMS, random_table, write_by_pyarrow
 from sql_cases import predicate
 
 import prune_assets as pr
@@ -33,7 +33,7 @@ def write_by_spark(spark, chance, table, directory):
         "parquet.columnindex.truncate.length": chance.choice([1, 4, 64]),
         "parquet.writer.version": chance.choice(["v1", "v2"]),
     }
-    for name in TYPES:
+    for name in BLOOMS:
         if chance.random() < 0.6:
             options |= {
                 f"parquet.bloom.filter.enabled#{name}": "true",
