@@ -194,3 +194,23 @@ class TestSize:
             lowered(nested)
         fine = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(100)) + "y = 1" + ")" * 100
         assert len(list(leaves(lowered(fine).predicate))) == 101
+
+
+def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
+    for sql in ("bin = X'61'", "bin is null", "bin <=> X'61'"):
+        found = lowered(sql, binary_as_string=True).predicate
+        assert isinstance(found, Unsupported)
+        assert "binaryAsString" in found.reason
+
+
+def test_a_float_column_meets_integers_as_float_without_ansi():
+    assert lowered("g = 16777218", ansi=False).normalized == "g = 16777218.0F"
+    assert isinstance(lowered("g = 16777217", ansi=False).predicate, Unsupported)
+    assert lowered("f = 16777217", ansi=False).normalized == "f = 16777217.0D"
+
+
+def test_a_column_beside_a_list_in_a_struct():
+    columns = [leaf("s", "x", type=pa.int32()), leaf("s", "l", "list", "element", type=pa.int32(), repeated=1)]
+    assert lowered("s.x = 1", columns=columns).normalized == "s.x = 1"
+    assert isinstance(lowered("s.l.y = 1", columns=columns).predicate, Unsupported)
+    assert isinstance(lowered("s.l is null", columns=columns).predicate, Unsupported)
