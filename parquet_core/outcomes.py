@@ -87,6 +87,17 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     return negated
 
 
+def is_truth(answers: OutcomeArray, truth: Outcomes) -> OutcomeArray:
+    """Ask of every set whether an outcome is this one: TRUE where it may be, FALSE where it may be another.
+
+    >>> [int(x) for x in is_truth(np.array([1, 3, 4, 7], np.uint8), Outcomes.TRUE)]
+    [1, 3, 2, 3]
+    """
+    same, other = (answers & truth) != 0, (answers & ~truth & Outcomes.UNKNOWN) != 0
+    asked: OutcomeArray = (same * Outcomes.TRUE.value + other * Outcomes.FALSE.value).astype(np.uint8)
+    return asked
+
+
 def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:
     """Join two answers about the same rows.
 

@@ -2,7 +2,8 @@
 
 Columns are leaf paths (tuples of names, never dotted strings). Literals are non-null Arrow scalars
 of exactly the column's own type, so that no evidence has to convert: a literal that the column
-cannot hold was turned into an equivalent comparison before (`int_column > 2.5` is `> 2`).
+cannot hold was turned into an equivalent comparison before (`int_column > 2.5` is `> 2`). NaN equals
+itself and is larger than every other value; the two zeros are equal.
 """
 
 from __future__ import annotations
@@ -73,6 +74,13 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
+class IsNaN:
+    """`isnan(column)`: FALSE for null, so never NULL itself."""
+
+    column: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     """A part that no metadata is asked about: it keeps data."""
 
@@ -113,9 +121,17 @@ class Not:
     child: Predicate
 
 
-ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull
+@dataclass(frozen=True, slots=True)
+class IsTruth:
+    """`child IS TRUE`, `IS FALSE` or, for NULL, `IS UNKNOWN`; never NULL itself."""
+
+    child: Predicate
+    truth: Outcomes
+
+
+ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN
 Leaf: TypeAlias = ColumnLeaf | Constant | Unsupported
-Predicate: TypeAlias = Leaf | And | Or | Not
+Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 
 
 def children_of(predicate: Predicate) -> tuple[Predicate, ...]:
@@ -123,7 +139,7 @@ def children_of(predicate: Predicate) -> tuple[Predicate, ...]:
     match predicate:
         case And(children) | Or(children):
             return children
-        case Not(child):
+        case Not(child) | IsTruth(child):
             return (child,)
         case _:
             return ()
@@ -134,7 +150,7 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
     stack = [predicate]
     while stack:
         node = stack.pop()
-        if isinstance(node, And | Or | Not):
+        if isinstance(node, And | Or | Not | IsTruth):
             stack.extend(reversed(children_of(node)))
         else:
             yield node

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.outcomes import all_of, any_of, negate
-from parquet_core.predicate import And, Constant, Not, Or, children_of
+from parquet_core.outcomes import all_of, any_of, is_truth, negate
+from parquet_core.predicate import And, Constant, IsTruth, Not, Or, children_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,8 @@ def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
             return any_of(operands)
         case Not():
             return negate(operands[0])
+        case IsTruth(_, truth):
+            return is_truth(operands[0], truth)
     raise TypeError(f"{type(node).__name__} has no operands")
 
 

@@ -16,6 +16,7 @@ class SparkSemantics:
     `time_zone` None: unknown, what depends on it is refused. `legacy_literals`: string literals mean
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
+    `binary_as_string`: bytes that no annotation describes are read as strings.
     """
 
     time_zone: str | None = None
@@ -23,6 +24,7 @@ class SparkSemantics:
     case_sensitive: bool = False
     legacy_literals: bool = False
     infer_partition_types: bool = True
+    binary_as_string: bool = False
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
@@ -34,6 +36,7 @@ class SparkSemantics:
             legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
             or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
             infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
+            binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:

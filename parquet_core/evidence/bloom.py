@@ -27,11 +27,14 @@ MAX_PROBES = 1_000
 
 
 def probes(leaf: Leaf) -> pa.Array | None:
-    """Return the values whose absence decides something about the leaf; None when nothing does."""
+    """Return the values whose absence decides something about the leaf; None when nothing does.
+
+    Filters of flags are never asked: parquet-java writes empty ones.
+    """
     match leaf:
-        case Compare(_, Op.EQ | Op.NE, value):
+        case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
             return pa.array([value], value.type)
-        case In(_, values) if len(values) <= MAX_PROBES:
+        case In(_, values) if len(values) <= MAX_PROBES and not pa.types.is_boolean(values.type):
             return values
         case _:
             return None

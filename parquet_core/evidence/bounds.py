@@ -1,7 +1,12 @@
-"""Bounds as evidence: row-group statistics and the page index answer a leaf the same way."""
+"""Bounds as evidence: row-group statistics and the page index answer a leaf the same way.
+
+Bounds of floats enclose the numbers. NaN, which is larger than all of them, is beside them wherever its
+count is not known to be 0.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +15,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, In, Interval, IsNull, Op
+from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -22,14 +27,27 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
+# Which comparisons are TRUE for a value smaller than the literal, equal to it, larger than it.
+_HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
+_HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
+_HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
+
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds) -> OutcomeArray:
     """Return which outcomes the bounds of the leaf's column leave possible, per container."""
     has_null, has_value = _nulls_and_values(bounds)
     if isinstance(leaf, IsNull):
         return _outcomes(true=has_null, false=has_value, null=np.zeros(len(bounds), np.bool_))
-    true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds)
-    return _outcomes(true=has_value & ~true_ruled_out, false=has_value & ~false_ruled_out, null=has_null)
+    has_nan, has_number = _nans_and_numbers(bounds, has_value)
+    if isinstance(leaf, IsNaN):
+        return _outcomes(true=has_nan, false=has_number | has_null, null=np.zeros(len(bounds), np.bool_))
+    true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
+    of_nan = _holds_for_nan(leaf)
+    return _outcomes(
+        true=(has_number & ~true_ruled_out) | (has_nan & of_nan),
+        false=(has_number & ~false_ruled_out) | (has_nan & (not of_nan)),
+        null=has_null,
+    )
 
 
 def _nulls_and_values(bounds: Bounds) -> tuple[Flags, Flags]:
@@ -37,6 +55,29 @@ def _nulls_and_values(bounds: Bounds) -> tuple[Flags, Flags]:
     no_null = _certain(pc.equal(bounds.null_count, 0))
     no_value = _certain(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     return rows & ~no_null, rows & ~no_value
+
+
+def _nans_and_numbers(bounds: Bounds, has_value: Flags) -> tuple[Flags, Flags]:
+    """Tell where a value may be NaN, and where one may be anything else."""
+    if not pa.types.is_floating(bounds.lower.type):
+        return np.zeros(len(bounds), np.bool_), has_value
+    no_nan = _certain(pc.equal(bounds.nan_count, 0))
+    without_value = pc.add(bounds.nan_count, bounds.null_count)
+    return has_value & ~no_nan, has_value & ~_certain(pc.equal(without_value, from_numpy(bounds.row_count)))
+
+
+def _holds_for_nan(leaf: Compare | Interval | In) -> bool:
+    match leaf:
+        case Compare(_, op, value):
+            return op in (_HOLD_FOR_EQUAL if _is_nan(value) else _HOLD_FOR_LARGER)
+        case Interval(_, _, high):
+            return _is_nan(high)
+        case In(_, values):
+            return pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
 def _outcomes(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
@@ -50,10 +91,11 @@ def _certain(answer: pa.Array) -> Flags:
     return flags_from(answer)
 
 
-def _ruled_out(leaf: Compare | Interval | In, bounds: Bounds) -> tuple[Flags, Flags]:
-    """Tell where no value makes the leaf TRUE, and where none makes it FALSE."""
-    lower, upper = bounds.lower, bounds.upper
-    match leaf:
+def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
+    """Tell where no value but NaN makes the leaf TRUE, and where none makes it FALSE."""
+    if pa.types.is_boolean(lower.type):
+        lower, upper = lower.cast(pa.uint8()), upper.cast(pa.uint8())
+    match _as_for_numbers(leaf):
         case Compare(_, op, value):
             return _compare(op, lower, upper, value.cast(lower.type))
         case Interval(_, low, high):
@@ -63,6 +105,24 @@ def _ruled_out(leaf: Compare | Interval | In, bounds: Bounds) -> tuple[Flags, Fl
             return outside, inside
         case In(_, values):
             return _in(lower, upper, values.cast(lower.type))
+        case holds:
+            return np.full(len(lower), not holds), np.full(len(lower), holds)
+
+
+def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | bool:
+    """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
+    match leaf:
+        case Compare(_, op, value) if _is_nan(value):
+            return op in _HOLD_FOR_SMALLER
+        case Interval(_, low, _) if _is_nan(low):
+            return False
+        case Interval(column, low, high) if _is_nan(high):
+            return Compare(column, Op.GE, low)
+        case In(column, values) if pa.types.is_floating(values.type):
+            numbers = values.filter(pc.invert(pc.is_nan(values)))
+            return In(column, numbers) if len(numbers) else False
+        case _:
+            return leaf
 
 
 def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tuple[Flags, Flags]:

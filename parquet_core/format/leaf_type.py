@@ -39,7 +39,10 @@ class SortOrder(StrEnum):
 
 
 # What predicates know how to compare; the bounds of other types are decoded and shown.
-_PRUNED_ON = (pa.types.is_integer, pa.types.is_string, pa.types.is_date32, pa.types.is_decimal128)
+_PRUNED_ON = (
+    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64),
+    *(pa.types.is_string, pa.types.is_date32, pa.types.is_decimal128),
+)
 
 _STRING, _ENUM, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _INTEGER = 1, 4, 5, 6, 7, 8, 10
 _JSON, _BSON, _UUID, _FLOAT16 = 12, 13, 14, 15
@@ -134,6 +137,8 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:
     found = arrow_type(element, physical)
     if found is not None and any(known(found) for known in _PRUNED_ON):
         return ""
+    if found == pa.binary() and element.logical is None and element.converted is None:
+        return ""  # of annotated bytes Spark makes a string or nothing at all
     if element.logical is not None:
         member = element.logical[0]
         return f"type {_NAMES.get(member, f'of logical type {member}')} is not pruned on yet"

@@ -114,6 +114,7 @@ class _Group:
     remaining: int
     definition: int = 0
     repetition: int = 0
+    annotated: bool = False
 
     def child(self, element: SchemaElement, place: str) -> _Group:
         return _Group(
@@ -121,6 +122,7 @@ class _Group:
             remaining=_child_count(element, place),
             definition=self.definition + (element.repetition in {Repetition.OPTIONAL, Repetition.REPEATED}),
             repetition=self.repetition + (element.repetition == Repetition.REPEATED),
+            annotated=self.annotated or (element.physical is None and _is_annotated(element)),
         )
 
 
@@ -131,6 +133,10 @@ def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
         if leaf.path in seen:
             raise UnsupportedFeature(f"{place}: two columns are named {leaf.name!r}; Spark reads no such file either")
         seen.add(leaf.path)
+
+
+def _is_annotated(element: SchemaElement) -> bool:
+    return element.logical is not None or element.converted is not None
 
 
 def _without_name_clashes(leaves: list[LeafColumn]) -> tuple[LeafColumn, ...]:
@@ -177,8 +183,8 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
     values, order, reason = _values_of(element, physical, known)
     if group.repetition:
         reason = "a repeated column is not pruned on"
-    elif len(group.path) > 1:
-        reason = "a field inside a struct is not pruned on yet"
+    elif group.annotated:
+        reason = "a part of a value that is no struct to a query is not pruned on"
     return LeafColumn(
         path=group.path,
         index=index,

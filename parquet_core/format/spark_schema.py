@@ -1,7 +1,8 @@
 """What Spark wrote beside the schema: types whose comparison is not that of the stored bytes.
 
 CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
-Parquet, and bounds, dictionaries and filters know bytes only.
+Parquet, and bounds, dictionaries and filters know bytes only. A VARIANT is a struct of bytes to Parquet
+that no query sees as one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
 
 
 def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
-    if column.type is None or not pa.types.is_string(column.type):
+    plain = column.type is None or not (pa.types.is_string(column.type) or pa.types.is_binary(column.type))
+    if plain and len(column.path) == 1:
         return column
     reason = _UNREADABLE if reasons is None else reasons.get(column.path[0], "")
     return replace(column, unsupported=reason) if reason else column
@@ -60,6 +62,13 @@ def _reason(field: Mapping[str, object]) -> str:
         return _UNREADABLE
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
         return "a CHAR column is compared with padding, its statistics are not"
-    if _COLLATION_KEY in metadata or " collate " in str(field["type"]).lower():
+    kind = str(field["type"]).lower()
+    if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:
         return "a string with a collation is compared by it, its statistics by bytes"
+    if isinstance(field["type"], dict) and (
+        "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in kind
+    ):
+        return "a CHAR field is compared with padding, its statistics are not"
+    if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
+        return "Spark makes a value of its own of what is stored"
     return ""

@@ -130,9 +130,19 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers, base: Position
 
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
     asked = set() if containers.pages is None else set(containers.pages.pages)
-    prunable = [column for column in index.columns if not column.unsupported and column.order != SortOrder.UNDEFINED]
+    prunable = [column for column in index.columns if not column.unsupported and _can_be_handed_over(column)]
     prunable.sort(key=lambda column: (column.path not in asked, column.index))
     return prunable[: len(asked) + MAX_CANDIDATES]
+
+
+def _can_be_handed_over(column: LeafColumn) -> bool:
+    """Tell whether a range on the column means to Spark what the bounds mean.
+
+    Not of floats, whose bounds say nothing of NaN, nor of what has few values or lies inside a struct.
+    """
+    if len(column.path) > 1 or column.order in {SortOrder.UNDEFINED, SortOrder.FLOATING}:
+        return False
+    return not (column.type is None or pa.types.is_boolean(column.type) or pa.types.is_binary(column.type))
 
 
 def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, ImpliedPredicate] | None:

@@ -11,6 +11,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, members, never, plain, snap
+from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
 
 if TYPE_CHECKING:
@@ -24,12 +25,17 @@ NULL = Constant(Outcomes.NULL)
 _LONG = 1 << 63
 _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _NUMBERS = _EXACT | {Kind.DOUBLE}
+_FLOAT_INTEGERS = 1 << 24  # up to which a float holds every integer
+_EXAMPLES = {"boolean": "TRUE or FALSE", "binary": "X'1C07'"}
 _INTERVALS = frozenset({Kind.INTERVAL, Kind.MONTHS, Kind.DAYS})
 # What Spark refuses to compare with ansi.enabled, by the family of the column.
 _CLASHES = {
     "number": frozenset({Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP}) | _INTERVALS,
     "date": _NUMBERS | {Kind.BOOLEAN} | _INTERVALS,
     "string": frozenset[Kind](),
+    "float": frozenset({Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP}) | _INTERVALS,
+    "boolean": _NUMBERS | {Kind.DATE, Kind.TIMESTAMP} | _INTERVALS,
+    "binary": _NUMBERS | {Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP} | _INTERVALS,
 }
 
 
@@ -51,6 +57,8 @@ def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Pre
     if domain is not None:
         _refuse_constant(domain, op, value)
         return snap(column.path, domain, op, value)
+    if pa.types.is_floating(column.type):
+        return snap_float(column.path, column.type, op, _as_double(value))
     return Compare(column.path, op, pa.scalar(_stored(column, value), type=column.type))
 
 
@@ -60,12 +68,16 @@ def is_in(column: LeafColumn, values: Sequence[SparkValue], *, ansi: bool) -> Pr
     if not known:
         return NULL
     _check(column, known, ansi=ansi)
+    if _family(column) == "float" and any(value.kind is Kind.STRING for value in known):
+        raise Refusal("what a string among numbers is cast to depends on the others", "write double('NaN')")
     found = _membership(column, known)
     return found if len(known) == len(values) else Or((found, NULL))
 
 
 def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
     domain = domain_of(column.type)
+    if pa.types.is_floating(column.type):
+        return is_in_floats(column.path, column.type, map(_as_double, values))
     if domain is None:
         kept = list(dict.fromkeys(_stored(column, value) for value in values))
     else:
@@ -94,8 +106,12 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
         _check_numbers(domain, values)
     elif family == "date":
         _check_dates(values)
-    else:
+    elif family == "string":
         _check_strings(values)
+    elif family == "float":
+        _check_floats(column, values, ansi=ansi)
+    elif any(value.kind != family for value in values):
+        raise Refusal(f"Spark casts what is compared with a {family}", f"write {_EXAMPLES[family]}")
 
 
 def _refuse_constant(domain: Domain, op: Op, value: SparkValue) -> None:
@@ -109,7 +125,7 @@ def _refuse_constant(domain: Domain, op: Op, value: SparkValue) -> None:
 def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:
     for value in values:
         if value.kind is Kind.STRING:
-            raise Refusal("Spark casts between number and string here", f"write {value.value} without quotes")
+            raise Refusal("Spark casts between number and string here", f"write {value.value!s} without quotes")
         if value.kind not in _EXACT:
             raise Refusal(f"a number compared with a {value.kind} is cast", "write a plain number")
     whole = max(domain.digits - domain.scale, *(value.digits - value.scale for value in values))
@@ -142,6 +158,28 @@ def _check_strings(values: list[SparkValue]) -> None:
             )
 
 
+def _check_floats(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
+    for value in values:
+        if value.kind is Kind.STRING and as_double(value) is None:
+            raise Refusal("Spark casts the string to a number here", f"write {value.value!s} without quotes")
+        if value.kind not in _NUMBERS | {Kind.STRING}:
+            raise Refusal(f"a float compared with a {value.kind} is cast", "write a plain number")
+        # With ansi.enabled a FLOAT meets an integer as double, without as float: alike for what a float can hold.
+        if value.kind is Kind.INTEGER and not ansi and pa.types.is_float32(column.type) and _as_float_rounds(value):
+            raise Refusal("Spark compares this as float, which rounds", "write the literal with D")
+
+
+def _as_float_rounds(value: SparkValue) -> bool:
+    magnitude = abs(value.number)
+    return magnitude > _FLOAT_INTEGERS and magnitude % (1 << magnitude.bit_length() - 24) != 0
+
+
+def _as_double(value: SparkValue) -> float:
+    double = as_double(value)
+    assert double is not None
+    return double
+
+
 def _stored(column: LeafColumn, value: SparkValue) -> object:
     if _family(column) == "date" and value.kind is Kind.STRING:
         return date_of_string(str(value.value))
@@ -155,6 +193,12 @@ def _family(column: LeafColumn) -> str:
         return "date"
     if pa.types.is_string(column.type):
         return "string"
+    if pa.types.is_floating(column.type):
+        return "float"
+    if pa.types.is_boolean(column.type):
+        return "boolean"
+    if pa.types.is_binary(column.type):
+        return "binary"
     raise Refusal(f"columns of type {column.type} are not pruned on yet")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op, Unsupported
+from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.scope import Scope
     from prune_assets.sql.values import SparkValue
 
@@ -30,11 +32,10 @@ _OPS: dict[type[exp.Expr], Op] = {
     exp.GT: Op.GT,
     exp.GTE: Op.GE,
 }
+_TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
 _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.NullSafeEQ: ("<=> is not answered from metadata yet", "write = and IS NULL"),
-    exp.NullSafeNEQ: ("IS DISTINCT FROM is not answered from metadata yet", "write = and IS NULL"),
     exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
     exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
     exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
@@ -44,10 +45,11 @@ _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
 class Conditions:
     """Lowers conditions on the columns of one table; `text` gives the source of a node."""
 
-    def __init__(self, scope: Scope, text: Callable[[exp.Expr], str], *, ansi: bool) -> None:
+    def __init__(self, scope: Scope, text: Callable[[exp.Expr], str], semantics: SparkSemantics) -> None:
         self._scope = scope
         self._text = text
-        self._ansi = ansi
+        self._ansi = semantics.ansi
+        self._binary_as_string = semantics.binary_as_string
 
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
@@ -68,6 +70,23 @@ class Conditions:
             case _:
                 return Not(inner)
 
+    def asks_truth(self, node: exp.Is) -> bool:
+        """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
+        asked = node.this
+        if node.expression.name not in _TRUTHS:
+            return False
+        if isinstance(asked, ColumnName):
+            return self._is_boolean(asked)
+        if isinstance(asked, SparkLiteral):
+            return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
+        return not isinstance(asked, (exp.Tuple, *_ARITHMETIC))
+
+    def ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
+        """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
+        if isinstance(inner, Unsupported):
+            return Unsupported(self._text(node), inner.reason, inner.remedy)
+        return IsTruth(inner, _TRUTHS[node.expression.name])
+
     def _leaf(self, node: exp.Expr) -> Predicate:
         op = _OPS.get(type(node))
         if op is not None:
@@ -79,6 +98,19 @@ class Conditions:
                 return self._in(node)
             case exp.Is():
                 return self._is(node)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                same = self._null_safe(node.this, node.expression)
+                return same if isinstance(node, exp.NullSafeEQ) else Not(same)
+            case _:
+                return self._single(node)
+
+    def _single(self, node: exp.Expr) -> Predicate:
+        """Lower what is a condition by itself, with no operator."""
+        match node:
+            case exp.Anonymous() if node.name == "isnan" and len(node.expressions) == 1:
+                return self._is_nan(node.expressions[0])
+            case ColumnName() if self._is_boolean(node):
+                return Compare(self._column(node).path, Op.EQ, pa.scalar(value=True))
             case SparkLiteral():
                 return self._constant(node)
             case _:
@@ -116,14 +148,34 @@ class Conditions:
         return is_in(self._column(node.this), [self._value(literal) for literal in literals], ansi=self._ansi)
 
     def _is(self, node: exp.Is) -> Predicate:
-        wanted = node.expression.name
-        if wanted != "NULL":
-            raise Refusal(f"IS {wanted} is not answered from metadata yet", "write the condition without it")
+        if node.expression.name != "NULL":
+            raise Refusal(f"IS {node.expression.name} of what is no condition is a cast", "write a comparison")
         operand = fold_constants(node.this)
         if isinstance(operand, SparkLiteral):
             is_null = self._value(operand).kind is Kind.NULL
             return Constant(Outcomes.TRUE if is_null else Outcomes.FALSE)
         return IsNull(self._column(operand).path)
+
+    def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
+        left, right = fold_constants(left), fold_constants(right)
+        if isinstance(left, SparkLiteral):
+            left, right = right, left
+        if not isinstance(right, SparkLiteral):
+            raise _why_not(left, right)
+        column, value = self._column(left), self._value(right)
+        if value.kind is Kind.NULL:
+            return IsNull(column.path)
+        return IsTruth(compare(column, Op.EQ, value, ansi=self._ansi), Outcomes.TRUE)
+
+    def _is_nan(self, node: exp.Expr) -> Predicate:
+        column = self._column(node)
+        if not pa.types.is_floating(column.type):
+            raise Refusal("isnan() of what is no float is a cast")
+        return IsNaN(column.path)
+
+    def _is_boolean(self, node: ColumnName) -> bool:
+        column = self._scope.resolve(node.parts_of_name).column
+        return column is not None and pa.types.is_boolean(column.type)
 
     def _constant(self, node: SparkLiteral) -> Predicate:
         value = self._value(node)
@@ -139,6 +191,8 @@ class Conditions:
         bound = self._scope.resolve(node.parts_of_name)
         if bound.column is None:
             raise Refusal(bound.reason)
+        if self._binary_as_string and pa.types.is_binary(bound.column.type):
+            raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
     def _value(self, node: SparkLiteral) -> SparkValue:

@@ -13,6 +13,7 @@ from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.render import render
+from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return _refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), ansi=semantics.ansi)
+    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
     operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
     lowered = [_lower(operand, conditions) for operand in operands]
-    predicate = And(tuple(lowered)) if len(lowered) > 1 else lowered[0]
+    predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
 
@@ -76,7 +77,7 @@ def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:
     stack: list[tuple[exp.Expr, int, int]] = [(root, 0, 1)]
     while stack:
         node, count, depth = stack.pop()
-        children = [] if count else _children(node)
+        children = [] if count else _children(node, conditions)
         if count:
             operands = tuple(done[-count:])
             done[-count:] = [_combine(node, operands, conditions)]
@@ -90,11 +91,13 @@ def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:
     return done.pop()
 
 
-def _children(node: exp.Expr) -> list[exp.Expr]:
+def _children(node: exp.Expr, conditions: Conditions) -> list[exp.Expr]:
     if isinstance(node, exp.Not):
         return [_without_double_negation(node)]
     if isinstance(node, exp.And):
         return _operands(node, exp.And)
+    if isinstance(node, exp.Is) and conditions.asks_truth(node):
+        return [node.this]
     return _operands(node, exp.Or) if isinstance(node, exp.Or) else []
 
 
@@ -109,7 +112,14 @@ def _without_double_negation(node: exp.Not) -> exp.Expr:
 def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Conditions) -> Predicate:
     if isinstance(node, exp.Not):
         return conditions.negate(node, operands[0])
-    return And(operands) if isinstance(node, exp.And) else Or(operands)
+    if isinstance(node, exp.Is):
+        return conditions.ask_truth(node, operands[0])
+    return _and(operands) if isinstance(node, exp.And) else Or(operands)
+
+
+def _and(operands: Sequence[Predicate]) -> Predicate:
+    joined = join_ranges(operands)
+    return And(joined) if len(joined) > 1 else joined[0]
 
 
 def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
 
 from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue, decimal, integer
 
+# The limits are what Java prints of its largest values, read as decimal digits.
+_LARGEST = {pa.float32(): Decimal("3.4028234663852886E+38"), pa.float64(): Decimal("1.7976931348623157E+308")}
 _SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
 
 
@@ -23,12 +27,25 @@ def read_number(source: str, *, negative: bool) -> SparkValue:
     if text.endswith("BD"):
         return _decimal(text[:-2], negative)
     if text[-1] in "FD" or "E" in text:
-        return SparkValue(Kind.DOUBLE)
+        return _floating(text, negative)
     if text[-1] in _SUFFIX_BITS:
         return _sized(int(text[:-1]), _SUFFIX_BITS[text[-1]], negative, source)
     if "." in text:
         return _decimal(text, negative)
     return _unsized(text, negative)
+
+
+def _floating(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    kind, digits = (pa.float32() if text[-1] == "F" else pa.float64()), text.rstrip("FD")
+    try:
+        exact = Decimal(digits)
+    except InvalidOperation as error:
+        raise NumberOutOfRange(f"{text} has an exponent beyond all numbers") from error
+    if exact > _LARGEST[kind]:
+        raise NumberOutOfRange(f"{text} is beyond the largest {kind}")
+    # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
+    value = pa.scalar(digits).cast(kind).as_py()
+    return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)
 
 
 def _sized(magnitude: int, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)

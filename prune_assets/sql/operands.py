@@ -6,6 +6,7 @@ and CASE .. END make certain.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
@@ -28,12 +29,12 @@ _CONSTANTS = {
     "TRUE": SparkValue(Kind.BOOLEAN, value=True),
     "FALSE": SparkValue(Kind.BOOLEAN, value=False),
 }
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
 _TYPED = {
     "TIMESTAMP": Kind.TIMESTAMP,
     "TIMESTAMP_LTZ": Kind.TIMESTAMP,
     "TIMESTAMP_NTZ": Kind.TIMESTAMP,
     "TIME": Kind.OTHER,
-    "X": Kind.OTHER,
 }
 
 
@@ -76,12 +77,14 @@ def _strings(cursor: Cursor) -> SparkValue:
 def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
     if sign == "INTERVAL":
         return _interval(cursor)
-    if cursor.kind(1) != TokenType.STRING or not (sign == "DATE" or sign in _TYPED):
+    if cursor.kind(1) != TokenType.STRING or not (sign in {"DATE", "X"} or sign in _TYPED):
         return None
     if cursor.kind(2) == TokenType.STRING:
         cursor.fail(f"{sign} takes one string")
     if sign == "DATE":
         return _date(cursor)
+    if sign == "X":
+        return _bytes(cursor)
     cursor.position += 2
     return SparkLiteral(this=SparkValue(_TYPED[sign]))
 
@@ -93,6 +96,14 @@ def _date(cursor: Cursor) -> exp.Expression:
         cursor.fail(str(error))
     cursor.position += 2
     return SparkLiteral(this=value)
+
+
+def _bytes(cursor: Cursor) -> exp.Expression:
+    digits = read_string(cursor.tokens[cursor.position + 1].text)
+    if _HEXADECIMAL.fullmatch(digits) is None:
+        cursor.fail("X takes hexadecimal digits")
+    cursor.position += 2
+    return SparkLiteral(this=SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
 
 
 def _interval(cursor: Cursor) -> exp.Expression | None:

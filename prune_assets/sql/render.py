@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Or, Unsupported, children_of
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+    children_of,
+)
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
@@ -41,6 +57,8 @@ _WORDS = frozenset(
     }
 )
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
+_TRUTHS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "UNKNOWN"}
 _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NULL"}
 
 
@@ -78,6 +96,10 @@ def _join(node: Predicate, operands: list[str]) -> str:
             return " AND ".join(map(_grouped, children, operands))
         case Or(children):
             return " OR ".join(map(_grouped, children, operands))
+        case IsTruth(Compare(column, Op.EQ, value), Outcomes.TRUE):
+            return f"{_name(column)} <=> {_literal(value)}"
+        case IsTruth(_, truth):
+            return f"({operands[0]}) IS {_TRUTHS[truth]}"
         case _:
             raise AssertionError(node)
 
@@ -103,19 +125,22 @@ def _grouped(child: Predicate, text: str) -> str:
 def _leaf(node: Predicate) -> str:
     match node:
         case Constant(outcomes):
-            return _CONSTANTS.get(outcomes, "UNKNOWN")
+            text = _CONSTANTS.get(outcomes, "UNKNOWN")
         case Compare(column, op, value):
-            return f"{_name(column)} {op} {_literal(value)}"
+            text = f"{_name(column)} {op} {_literal(value)}"
         case Interval(column, low, high):
-            return _range(_name(column), _literal(low), _literal(high))
+            text = _range(_name(column), _literal(low), _literal(high))
         case In(column, values):
-            return f"{_name(column)} IN ({_list(values)})"
+            text = f"{_name(column)} IN ({_list(values)})"
         case IsNull(column):
-            return f"{_name(column)} IS NULL"
+            text = f"{_name(column)} IS NULL"
+        case IsNaN(column):
+            text = f"isnan({_name(column)})"
         case Unsupported(sql):
-            return sql
+            text = sql
         case _:
             raise AssertionError(node)
+    return text
 
 
 def _list(values: pa.Array) -> str:
@@ -137,12 +162,32 @@ def _name(path: Path) -> str:
 
 def _literal(value: pa.Scalar) -> str:
     plain = value.as_py()
-    if plain is None:
-        return "NULL"
-    if isinstance(plain, str):
-        return "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
-    if isinstance(plain, bytes):
-        return f"X'{plain.hex().upper()}'"
-    if pa.types.is_date(value.type):
-        return f"DATE '{plain}'"
-    return format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
+    match plain:
+        case None:
+            return "NULL"
+        case bool():
+            text = str(plain).upper()
+        case float():
+            text = _float(value)
+        case str():
+            text = "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
+        case bytes():
+            text = f"X'{plain.hex().upper()}'"
+        case _ if pa.types.is_date(value.type):
+            text = f"DATE '{plain}'"
+        case _:
+            text = format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
+    return text
+
+
+def _float(value: pa.Scalar) -> str:
+    """Write a float so that reading it rounds to it again."""
+    single = pa.types.is_float32(value.type)
+    number = value.as_py()
+    if not math.isfinite(number):
+        name = "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+        return f"{'float' if single else 'double'}('{name}')"
+    # The fewest digits of the largest float are more than Spark allows.
+    short = single and abs(number) < _LARGEST_FLOAT
+    digits = str(np.float32(number)) if short else repr(number)
+    return f"{digits}{'F' if single else 'D'}"

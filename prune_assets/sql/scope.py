@@ -63,7 +63,8 @@ class Scope:
     def _field(self, parts: Parts, found: list[LeafColumn]) -> Bound:
         wanted = [self._key(part) for part in parts]
         matches = [column for column in found if [self._key(part) for part in column.path[: len(parts)]] == wanted]
-        if any(column.max_repetition_level for column in found):
+        # A name inside a list of structs has other parts than its path in the file.
+        if any(column.max_repetition_level for column in matches or found):
             return Bound(None, "a repeated column is not pruned on")
         if not matches:
             self._unknown_field(parts, found)
@@ -97,8 +98,6 @@ class Scope:
 def _usable(column: LeafColumn) -> Bound:
     if column.unsupported:
         return Bound(None, column.unsupported)
-    if len(column.path) > 1:
-        return Bound(None, "a field inside a struct is not pruned on yet")
     if column.type is None:
         return Bound(None, "the type of this column is not understood")
     return Bound(column)

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     STRING = "string"
     DATE = "date"
     BOOLEAN = "boolean"
+    BINARY = "binary"
     NULL = "null"
     MONTHS = "interval of months"
     DAYS = "interval of days"
@@ -32,13 +33,13 @@ class SparkValue:
     """A literal or what literals fold to.
 
     `value`: an int for INTEGER, MONTHS and DAYS, the unscaled int for DECIMAL, a str, a date (as days
-    since 1970-01-01) or a bool; None where it is not known, and for NULL. `digits` and `scale`: the
-    decimal type that Spark widens an exact number to. `bits`: the width of an INTEGER. `name`: for a
+    since 1970-01-01), a bool, bytes, or the float of a DOUBLE; None where it is not known, and for NULL. `digits`
+    and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width of an INTEGER. `name`: for a
     string in double quotes, its text, because a setting of Spark makes that a column name.
     """
 
     kind: Kind
-    value: int | str | bool | None = None
+    value: int | str | bool | float | bytes | None = None
     bits: int = 0
     digits: int = 0
     scale: int = 0

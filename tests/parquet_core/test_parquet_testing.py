@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -31,6 +32,8 @@ def leaf(index, name):
 def values_of(path, group, column):
     with pq.ParquetFile(path) as file:
         read = file.read_row_group(group, columns=[column.path[0]]).column(0).combine_chunks()
+    for name in column.path[1:]:
+        read = pc.struct_field(read, name)
     return [value.encode() if isinstance(value, str) else value for value in read.to_pylist()]
 
 
@@ -59,11 +62,14 @@ def test_every_claim_about_every_file_holds(parquet_testing):
 
 def holds(bounds, i, values):
     low, high, nulls = (array[i].as_py() for array in (bounds.lower, bounds.upper, bounds.null_count))
+    nans = bounds.nan_count[i].as_py()
     plain = [value for value in values if value is not None]
-    assert low is None or all(low <= value for value in plain)
-    assert high is None or all(value <= high for value in plain)
+    numbers = [value for value in plain if value == value]  # noqa: PLR0124  (NaN is what is not itself)
+    assert low is None or all(low <= value for value in numbers)
+    assert high is None or all(value <= high for value in numbers)
     assert nulls is None or nulls == len(values) - len(plain)
-    return sum(claim is not None for claim in (low, high, nulls))
+    assert nans is None or nans == len(plain) - len(numbers)
+    return sum(claim is not None for claim in (low, high, nulls, nans))
 
 
 def test_bad_files_end_in_a_named_error_or_unknown(parquet_testing):
@@ -154,6 +160,6 @@ def test_cut_bounds_enclose_and_are_no_values(open_index):
 
 
 def test_types_that_are_not_pruned_on_say_why(open_index):
-    for name in ("int96_from_spark.parquet", "unknown-logical-type.parquet", "nan_in_stats.parquet"):
+    for name in ("int96_from_spark.parquet", "unknown-logical-type.parquet", "float16_nonzeros_and_nans.parquet"):
         index = open_index(name)
         assert any(column.unsupported for column in index.columns), name

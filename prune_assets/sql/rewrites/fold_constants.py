@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from prune_assets.sql.date_literals import EPOCH, MAX_DAY, MIN_DAY
+from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_FLOAT_CASTS = {"float": 32, "double": 64}
 _INTERVALS = {Kind.MONTHS, Kind.DAYS}
 
 
@@ -25,11 +27,25 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     Exact numbers, and dates with whole years, months, weeks or days added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
+    if isinstance(node, exp.Anonymous) and node.name in _FLOAT_CASTS:
+        return _named_float(node)
     done: dict[int, SparkValue | None] = {}
     for part in _operands_first(node):
         done[id(part)] = _value(part, [done[id(operand)] for operand in _operands(part)])
     value = done[id(node)]
     return node if value is None or isinstance(node, SparkLiteral) else SparkLiteral(this=value)
+
+
+def _named_float(node: exp.Anonymous) -> exp.Expr:
+    """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
+    arguments = node.expressions
+    if len(arguments) != 1 or not isinstance(arguments[0], SparkLiteral):
+        return node
+    value = arguments[0].spark_value
+    number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
+    if number is None:
+        return node
+    return SparkLiteral(this=SparkValue(Kind.DOUBLE, number, bits=_FLOAT_CASTS[node.name]))
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:

@@ -17,7 +17,7 @@ from parquet_core.dataset import footer_source, metadata_cache, opening, stored_
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import DataFile
+from parquet_core.storage import DataFile, Listing
 
 LONG_AGO = 1_600_000_000
 OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page": 20}

@@ -22,13 +22,13 @@ def leaf(physical, **annotation):
 @pytest.mark.parametrize(
     ("physical", "annotation", "kind", "order", "prunes"),
     [
-        (Physical.BOOLEAN, {}, pa.bool_(), SIGNED, False),
+        (Physical.BOOLEAN, {}, pa.bool_(), SIGNED, True),
         (INT32, {}, pa.int32(), SIGNED, True),
         (INT64, {}, pa.int64(), SIGNED, True),
         (Physical.INT96, {}, pa.timestamp("ns"), UNDEFINED, False),
-        (Physical.FLOAT, {}, pa.float32(), FLOATING, False),
-        (Physical.DOUBLE, {}, pa.float64(), FLOATING, False),
-        (BYTES, {}, pa.binary(), UNSIGNED, False),
+        (Physical.FLOAT, {}, pa.float32(), FLOATING, True),
+        (Physical.DOUBLE, {}, pa.float64(), FLOATING, True),
+        (BYTES, {}, pa.binary(), UNSIGNED, True),
         (FIXED, {"type_length": 5}, pa.binary(5), UNSIGNED, False),
         (BYTES, {"logical": (1, [])}, pa.string(), UNSIGNED, True),
         (BYTES, {"converted": 0}, pa.string(), UNSIGNED, True),
@@ -104,7 +104,7 @@ def test_a_length_that_cannot_be_is_damage(length):
         leaf(FIXED, type_length=length)
 
 
-def test_fields_of_structs_and_lists_have_types_and_are_not_pruned_on():
+def test_fields_of_structs_are_pruned_on_and_those_of_lists_are_not():
     elements = [
         SchemaElement("root", children=2),
         SchemaElement("st", repetition=1, children=1),
@@ -113,5 +113,17 @@ def test_fields_of_structs_and_lists_have_types_and_are_not_pruned_on():
     ]
     inside, repeated = leaf_columns(elements, place="test")
     assert (inside.type, inside.max_definition_level) == (pa.float64(), 1)
-    assert inside.unsupported == "a field inside a struct is not pruned on yet"
+    assert inside.unsupported == ""
     assert (repeated.type, repeated.unsupported) == (pa.int32(), "a repeated column is not pruned on")
+
+
+@pytest.mark.parametrize("annotation", [{"logical": (16, [])}, {"converted": 99}], ids=["VARIANT", "unknown"])
+def test_parts_of_an_annotated_group_are_no_fields(annotation):
+    elements = [
+        SchemaElement("root", children=2),
+        SchemaElement("v", repetition=1, children=1, **annotation),
+        SchemaElement("value", physical=BYTES, repetition=0),
+        SchemaElement("a", physical=BYTES, repetition=0),
+    ]
+    inside, beside = leaf_columns(elements, place="test")
+    assert (bool(inside.unsupported), bool(beside.unsupported)) == (True, False)

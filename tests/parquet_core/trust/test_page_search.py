@@ -52,6 +52,7 @@ def bounds_of(kind, pages):
         upper=pa.array([high for _, high in pages], kind),
         null_count=pa.array([10 if low is None else 0 for low, _ in pages], pa.int64()),
         row_count=np.full(len(pages), 10),
+        nan_count=pa.array([0] * len(pages), pa.int64()),
     )
 
 

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import operator
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or, Unsupported
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+)
 
 PYTHON = {
     Op.EQ: operator.eq,
@@ -20,6 +35,7 @@ PYTHON = {
     Op.GT: operator.gt,
     Op.GE: operator.ge,
 }
+# By dotted path: every part but the last is a struct.
 TYPES = {
     "key": pa.int64(),
     "day": pa.date32(),
@@ -30,11 +46,29 @@ TYPES = {
     # Few values in each part of the table, the least and the greatest among them: only dictionaries tell.
     "code": pa.string(),
     "grade": pa.int32(),
+    "flag": pa.bool_(),
+    "ratio": pa.float64(),
+    "real": pa.float32(),
+    "blob": pa.binary(),
+    "point.x": pa.int64(),
+    "point.at.ratio": pa.float64(),
+    "point.at.flag": pa.bool_(),
 }
 FEW = {"code": ["", *(f"c{i:02}" for i in range(12)), "zz\u00e9"], "grade": list(range(-7, 8))}
+TRUTHS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
+FLOATS = [name for name, arrow_type in TYPES.items() if pa.types.is_floating(arrow_type)]
+# Of flags nobody writes filters that say anything.
+BLOOMS = [name for name, arrow_type in TYPES.items() if not pa.types.is_boolean(arrow_type)]
+ODD_FLOATS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1.7976931348623157e308, 0.1]
+ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.0**-149), (2 - 2.0**-23) * 2.0**127]
 
 
-def random_value(chance, name):
+def path_of(name):
+    return tuple(name.split("."))
+
+
+def random_value(chance, name, odd=0.3):
+    """Draw a value; `odd` is the share of zeros, infinities, NaN and extremes among floats."""
     if name in FEW:
         return chance.choice(FEW[name])
     number = chance.randint(0, 60)
@@ -46,25 +80,56 @@ def random_value(chance, name):
         case "word":
             # Beyond 64 bytes a writer may cut the bounds; "\U0010ffff" cannot be incremented when it does.
             return chance.choice(["", "p" * 70, "\U0010ffff" * 20, "é"]) + str(number)
+        case "blob":
+            return chance.choice([b"", b"p" * 70, b"\xff" * 70, b"\x80", b"\x7f"]) + bytes([number] * (number % 3))
+        case "flag" | "point.at.flag":
+            return number > 30
+        case "ratio" | "point.at.ratio":
+            return chance.choice(ODD_FLOATS) if chance.random() < odd else (number - 30) / 10
+        case "real":
+            return chance.choice(ODD_REALS) if chance.random() < odd else float(np.float32((number - 30) / 10))
         case _:
             return number - 30
+
+
+def comparable(value):
+    """Order values as Spark does: strings by their bytes, NaN equal to itself and above all else."""
+    if isinstance(value, float):
+        return math.isnan(value), 0.0 if math.isnan(value) else value
+    return value.encode() if isinstance(value, str) else value
 
 
 def random_table(chance, rows=400):
     """Columns sorted together or shuffled, with nulls in runs and alone."""
     columns = {}
-    for name, arrow_type in TYPES.items():
-        values = few_values(chance, name, rows) if name in FEW else [random_value(chance, name) for _ in range(rows)]
+    for name in TYPES:
+        odd = chance.choice([0, 0.01, 0.3])
+        drawn = [random_value(chance, name, odd) for _ in range(rows)]
+        values = few_values(chance, name, rows) if name in FEW else drawn
         if chance.random() < 0.5 and name not in FEW:
-            values.sort(key=lambda value: value.encode() if isinstance(value, str) else value)
-        share = chance.choice([0, 0, 0.1, 0.9])
-        values = [None if chance.random() < share else value for value in values]
-        start = chance.randrange(rows)
-        values[start : start + chance.choice([0, 0, 120])] = [None] * len(
-            values[start : start + chance.choice([0, 120])]
-        )
-        columns[name] = pa.array(values[:rows] + [None] * (rows - len(values[:rows])), arrow_type)
-    return pa.table(columns)
+            values.sort(key=comparable)
+        columns[name] = with_nulls(chance, values)
+    points = zip(
+        *(columns.pop(name) for name in ("point.x", "point.at.ratio", "point.at.flag")),
+        with_nulls(chance, [True] * rows),
+        with_nulls(chance, [True] * rows),
+        strict=True,
+    )
+    columns["point"] = [
+        {"x": x, "at": {"ratio": ratio, "flag": flag} if inside else None} if outside else None
+        for x, ratio, flag, inside, outside in points
+    ]
+    at = pa.struct({"ratio": pa.float64(), "flag": pa.bool_()})
+    types = TYPES | {"point": pa.struct({"x": pa.int64(), "at": at})}
+    return pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+
+
+def with_nulls(chance, values):
+    share = chance.choice([0, 0, 0.1, 0.9])
+    values = [None if chance.random() < share else value for value in values]
+    start, length = chance.randrange(len(values)), chance.choice([0, 0, 120])
+    values[start : start + length] = [None] * len(values[start : start + length])
+    return values
 
 
 def few_values(chance, name, rows):
@@ -90,7 +155,7 @@ def write_by_pyarrow(chance, table, directory):
             write_batch_size=1,
             write_page_index=chance.random() < 0.9,
             write_statistics=chance.random() < 0.9,
-            bloom_filter_options={name: {"ndv": 64} for name in TYPES if chance.random() < 0.6},
+            bloom_filter_options={name: {"ndv": 64} for name in BLOOMS if chance.random() < 0.6},
             use_dictionary=chance.choice([True, False, list(FEW), list(FEW), ["code", "day"]]),
             dictionary_pagesize_limit=chance.choice([1 << 20, 1 << 20, 30]),
             compression=chance.choice(["none", "snappy", "zstd"]),
@@ -108,9 +173,9 @@ def with_required_columns(chance, table):
 
 def random_leaf(chance):
     name = chance.choice(sorted(TYPES))
-    path, arrow_type = (name,), TYPES[name]
-    values = sorted({random_value(chance, name) for _ in range(chance.randint(1, 4))})
-    match chance.choice(["compare", "compare", "compare", "interval", "in", "null", "odd"]):
+    path, arrow_type = path_of(name), TYPES[name]
+    values = sorted({random_value(chance, name) for _ in range(chance.randint(1, 4))}, key=comparable)
+    match chance.choice(["compare", "compare", "compare", "interval", "in", "null", "odd", "nan"]):
         case "interval":
             return Interval(path, pa.scalar(values[0], arrow_type), pa.scalar(values[-1], arrow_type))
         case "in":
@@ -119,13 +184,18 @@ def random_leaf(chance):
             return IsNull(path)
         case "odd":
             return chance.choice([Unsupported("rand() < 1", "not deterministic"), Constant(Outcomes.NULL)])
+        case "nan" if name in FLOATS:
+            return IsNaN(path)
     return Compare(path, chance.choice([*Op, Op.EQ, Op.EQ]), pa.scalar(values[0], arrow_type))
 
 
 def random_predicate(chance, depth=3):
-    kind = chance.choice(["leaf", "and", "or", "not"]) if depth else "leaf"
+    kind = chance.choice(["leaf", "leaf", "and", "and", "or", "or", "not", "not", "truth"]) if depth else "leaf"
     if kind == "leaf":
         return random_leaf(chance)
+    if kind == "truth":
+        truths = [Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL]
+        return IsTruth(random_predicate(chance, depth - 1), chance.choice(truths))
     if kind == "not":
         return Not(random_predicate(chance, depth - 1))
     children = tuple(random_predicate(chance, depth - 1) for _ in range(chance.randint(2, 3)))
@@ -144,20 +214,33 @@ def truth(predicate, row):
         case Not(child):
             found = truth(child, row)
             return None if found is None else not found
+        case IsTruth(child, wanted):
+            return truth(child, row) is TRUTHS[wanted]
         case Constant(outcomes):
-            return {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}[outcomes]
+            return TRUTHS[outcomes]
         case Unsupported():
             return True
         case IsNull(path):
-            return row[path[0]] is None
-    value = row[predicate.column[0]]
+            return value_at(path, row) is None
+        case IsNaN(path):
+            value = value_at(path, row)
+            return value is not None and math.isnan(value)
+    value = value_at(predicate.column, row)
     if value is None:
         return None
+    value = comparable(value)
     match predicate:
         case Compare(_, op, literal):
-            return PYTHON[op](value, literal.as_py())
+            return PYTHON[op](value, comparable(literal.as_py()))
         case Interval(_, low, high):
-            return low.as_py() <= value <= high.as_py()
+            return comparable(low.as_py()) <= value <= comparable(high.as_py())
         case In(_, values):
-            return value in values.to_pylist()
+            return value in map(comparable, values.to_pylist())
     raise TypeError(predicate)
+
+
+def value_at(path, row):
+    """Return the value at a path: null where a struct on the way is."""
+    for name in path:
+        row = None if row is None else row[name]
+    return row

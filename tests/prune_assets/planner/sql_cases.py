@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 
-from predicate_cases import TYPES, random_value
+import pyarrow as pa
+from predicate_cases import FLOATS, TYPES, random_value
 
-NUMBERS = ("key", "small", "price", "wide", "grade")
+NUMBERS = ("key", "small", "price", "wide", "grade", "point.x")
+ODD_FLOATS = ["0", "1", "-1.5", "0.1", "0.1D", "0.1F", "-0.0D", "1e300", "3000000000", "16777217", "0.3BD", "1e-50"]
 ODD_NUMBERS = ["2.5", "-0.001", "3000000000", "99999", "-99999", "12345678901234567890", "0.06 - 0.01", "1 + 1", "-(3)"]
 
 
@@ -15,8 +18,18 @@ def literal(chance, name):
     """Return a literal of the column's type, or one it has to be brought into."""
     if name in NUMBERS and chance.random() < 0.3:
         return chance.choice(ODD_NUMBERS)
+    if name in FLOATS and chance.random() < 0.4:
+        return chance.choice(ODD_FLOATS)
     value = random_value(chance, name)
     match value:
+        case bool():
+            return str(value).upper()
+        case bytes():
+            return f"X'{value.hex()}'"
+        case float() if not math.isfinite(value):
+            return f"{chance.choice(['float', 'double'])}('{value}')"
+        case float():
+            return f"{value!r}D"
         case dt.date():
             forms = [
                 f"DATE '{value}'",
@@ -51,6 +64,14 @@ def leaf(chance):
         f"{name} IS NOT NULL",
         f"{name} = NULL",
     ]
+    forms += [f"{name} <=> {one}", f"{one} <=> {name}", f"{name} <=> NULL", f"{name} IS DISTINCT FROM {one}"]
+    truth = chance.choice(["TRUE", "FALSE", "UNKNOWN", "NOT TRUE", "NOT FALSE", "NOT UNKNOWN"])
+    forms.append(f"({name} {op} {one}) IS {truth}")
+    if pa.types.is_boolean(TYPES[name]):
+        forms += [name, f"NOT {name}", f"{name} IS {truth}", f"!{name}", f"{name} <=> TRUE"] * 2
+    if name in FLOATS:
+        forms += [f"isnan({name})", f"{name} {op} 'NaN'", f"{name} BETWEEN {one} AND 'Infinity'"]
+        forms += [f"({name} >= {one} AND {name} < {two})", f"NOT {name} < {one} AND {name} <= {two}"] * 3
     if name in NUMBERS:
         forms += [f"abs({name}) = 3", f"{name} + 1 > 5", f"cast({name} AS int) = 2"]
     if name == "word":

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from predicate_cases import TYPES, random_table, write_by_pyarrow
+from other_writers import write_by_duckdb, write_by_polars
+from predicate_cases import BLOOMS, random_table, write_by_pyarrow
 from sql_cases import predicate
 
 import prune_assets as pr
@@ -19,6 +20,7 @@ from prune_assets.planner.plan import plan
 from prune_assets.spark.metrics import scan_metrics
 
 PREDICATES = 45
+WRITERS = (write_by_pyarrow, None, write_by_duckdb, write_by_polars)  # None: Spark itself
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +35,7 @@ def write_by_spark(spark, chance, table, directory):
         "parquet.columnindex.truncate.length": chance.choice([1, 4, 64]),
         "parquet.writer.version": chance.choice(["v1", "v2"]),
     }
-    for name in TYPES:
+    for name in BLOOMS:
         if chance.random() < 0.6:
             options |= {
                 f"parquet.bloom.filter.enabled#{name}": "true",
@@ -71,10 +73,11 @@ def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
     chance = random.Random(1000 + seed)
     table = random_table(chance)
     directory = tmp_path / "t"
-    if seed % 2:
+    writer = WRITERS[seed % len(WRITERS)]
+    if writer is None:
         write_by_spark(spark, chance, table, directory)
     else:
-        write_by_pyarrow(chance, table, directory)
+        writer(chance, table, directory)
     predicates = [predicate(chance) for _ in range(PREDICATES)]
     truth = answers_of_spark(spark, directory, predicates)
     assert len(truth) == table.num_rows

@@ -39,6 +39,6 @@ def _text(node, source) -> str:
         case exp.Anonymous(name="positive"):
             return f"+ {inner(node.expressions[0])}"
         case exp.Anonymous() if node.expressions and source(node).endswith(")"):
-            return f"{source(node).partition('(')[0]}({', '.join(map(inner, node.expressions))})"
+            return f"{source(node).lstrip('( ').partition('(')[0]}({', '.join(map(inner, node.expressions))})"
         case _:
             return source(node)

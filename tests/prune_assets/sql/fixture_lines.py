@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from parquet_core.predicate import And, Not, Or, Predicate, Unsupported
+from parquet_core.predicate import And, IsTruth, Not, Or, Predicate, Unsupported
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -32,5 +32,7 @@ def braced(predicate: Predicate) -> Predicate:
             return Or(tuple(map(braced, children)))
         case Not(child):
             return Not(braced(child))
+        case IsTruth(child, truth):
+            return IsTruth(braced(child), truth)
         case _:
             return predicate

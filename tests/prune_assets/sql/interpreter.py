@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from operator import eq, ge, gt, le, lt, ne
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or, Predicate
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    Path,
+    Predicate,
+)
 
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 CONSTANTS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
@@ -17,7 +32,12 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
         case Constant(outcomes):
             return CONSTANTS[outcomes]
         case IsNull(column):
-            return row[column[0]] is None
+            return value_of(column, row) is None
+        case IsNaN(column):
+            value = value_of(column, row)
+            return isinstance(value, float) and math.isnan(value)
+        case IsTruth(child, truth):
+            return interpret(child, row) is CONSTANTS[truth]
         case Not(child):
             answer = interpret(child, row)
             return None if answer is None else not answer
@@ -28,20 +48,30 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
             answers = [interpret(child, row) for child in children]
             return True if True in answers else None if None in answers else False
         case Compare(column, op, literal):
-            value = row[column[0]]
+            value = value_of(column, row)
             return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))
         case Interval(column, low, high):
-            value = row[column[0]]
+            value = value_of(column, row)
             if value is None:
                 return None
             return comparable(low.as_py()) <= comparable(value) <= comparable(high.as_py())
         case In(column, values):
-            value = row[column[0]]
-            return None if value is None else value in values.to_pylist()
+            value = value_of(column, row)
+            return None if value is None else comparable(value) in map(comparable, values.to_pylist())
         case _:
             raise AssertionError(predicate)
 
 
+def value_of(column: Path, row: dict[str, object]) -> object:
+    """Return the value at a path: null where a struct on the way is."""
+    value: object = row
+    for name in column:
+        value = None if value is None else value[name]  # type: ignore[index]
+    return value
+
+
 def comparable(value: object) -> object:
-    """Strings compare as their bytes in UTF-8."""
+    """Strings compare as their bytes in UTF-8, NaN equals itself and is larger than everything."""
+    if isinstance(value, float):
+        return (math.isnan(value), 0.0 if math.isnan(value) else value)
     return value.encode() if isinstance(value, str) else value

@@ -13,6 +13,19 @@ NUMBERS = {
     "d": ["0.05", "0.055", "-0.055", "5", "999.99", "1000", "-1000.001", "0.06 - 0.01", "1.50BD", "0.1 + 0.2"],
     "wide": ["1.5", "0", "-0.0000000001", "9999999999999999999999999999", "1L"],
 }
+FLOATS = [
+    *("0", "-0.0", "0D", "-0D", "1.5", "1.5F", "0.1", "0.1F", "0.1D", "2.5", "5", "-5L", "1e0", "16777217", "1e-45"),
+    *("16777217D", "9007199254740993", "9223372036854775807", "1e300", "-1e300", "5e-324", "3.4028235e38", "1e-50F"),
+    *(
+        "double('NaN')",
+        "float('Infinity')",
+        "double('-inf')",
+        "0.1000000000000000055511151231257827",
+        "3.4028234663852886E38F",
+    ),
+    *("12345678901234567890", "0.20000000298023223876953125", "1.1754943508222875e-38", "0.00000000000000000000000001"),
+]
+BYTES = ["X''", "x'00'", "X'61'", "X'6162'", "X'ff'", "X'ABC'", "X'80'", "X'7F'"]
 STRINGS = ["'a'", "'it''s'", '"b"', "''", "'\\u00e9'", "'😀'", "'\uffff'", "'a' 'b'", "r'a\\n'", "'\\0'", "'ab'"]
 DATES = [
     "date '1994-01-01'",
@@ -24,7 +37,10 @@ DATES = [
     "date '1996-02-29' - interval 1 year",
     "date '1969-12-31' + interval '1' day",
 ]
-LITERALS = NUMBERS | {"s": STRINGS, "day": DATES}
+NESTED = {"st.a": NUMBERS["x"], "st.in.f": FLOATS, "st.`in`.b": ["true", "false"]}
+LITERALS = (
+    NUMBERS | {"s": STRINGS, "day": DATES, "f": FLOATS, "g": FLOATS, "b": ["true", "false"], "bin": BYTES} | NESTED
+)
 
 
 def random_predicate(draw: random.Random, depth: int = 3) -> str:
@@ -39,6 +55,7 @@ def random_predicate(draw: random.Random, depth: int = 3) -> str:
         several = [value for value in several if not value.startswith("'")] or ["null"]
     return draw.choice(
         [
+            *_special(draw, column, one, values),
             f"{column} {draw.choice(OPERATORS)} {one}",
             f"{column}{draw.choice(OPERATORS)}({one})",
             f"{one} {draw.choice(OPERATORS)} {column}",
@@ -49,6 +66,31 @@ def random_predicate(draw: random.Random, depth: int = 3) -> str:
             f"{column} {negated}between {one} and null",
         ]
     )
+
+
+def _special(draw: random.Random, column: str, one: str, values: list[str]) -> list[str]:
+    """Forms that are about null, truth and NaN."""
+    truth = draw.choice(["is true", "is false", "is unknown", "is not true", "is not false", "is not unknown"])
+    forms = [
+        f"{column} <=> {one}",
+        f"null <=> {column}",
+        f"{column} is {draw.choice(['', 'not '])}distinct from {one}",
+        f"({column} {draw.choice(OPERATORS)} {one}) {truth}",
+    ]
+    if values is FLOATS:
+        named = draw.choice(["'NaN'", "'nan'", "'Infinity'", "'-inf'", "'+InF'"])
+        low, high = draw.choice(["<", "<="]), draw.choice(["<", "<="])
+        forms += [
+            f"isnan({column})",
+            f"not isnan({column})",
+            f"{column} {draw.choice(OPERATORS)} {named}",
+            f"{column} between {one} and {named}",
+            f"({one} {low} {column} and {column} {high} {draw.choice(values)})",
+            f"(not {column} < {one} and {column} {high} {draw.choice(values)})",
+        ]
+    if "true" in values:
+        forms += [column, f"not {column}", f"{column} {truth}", f"!{column} or {column} is null"]
+    return forms
 
 
 def _connective(draw: random.Random, depth: int) -> str:

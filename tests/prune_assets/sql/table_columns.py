@@ -27,8 +27,13 @@ FIXTURE_TYPES = {
     "date": ("int", pa.int32()),
     "year": ("int", pa.int32()),
     "interval": ("int", pa.int32()),
+    "f": ("double", pa.float64()),
+    "g": ("float", pa.float32()),
+    "b": ("boolean", pa.bool_()),
+    "bin": ("binary", pa.binary()),
+    "st": ("struct<a: int, in: struct<f: double, b: boolean>>", None),
 }
-NOT_UNDERSTOOD = {"f": "double", "ts": "timestamp", "b": "boolean"}
+NOT_UNDERSTOOD = {"ts": "timestamp"}
 
 
 def leaf(*path: str, type: pa.DataType | None = None, repeated: int = 0, unsupported: str = "") -> LeafColumn:  # noqa: A002
@@ -45,9 +50,11 @@ def leaf(*path: str, type: pa.DataType | None = None, repeated: int = 0, unsuppo
 
 
 FIXTURE_COLUMNS = (
-    *(leaf(name, type=arrow) for name, (_, arrow) in FIXTURE_TYPES.items()),
+    *(leaf(name, type=arrow) for name, (_, arrow) in FIXTURE_TYPES.items() if arrow is not None),
     *(leaf(name, unsupported=f"type {kind} is not pruned on yet") for name, kind in NOT_UNDERSTOOD.items()),
     leaf("st", "a", type=pa.int32()),
+    leaf("st", "in", "f", type=pa.float64()),
+    leaf("st", "in", "b", type=pa.bool_()),
     leaf("arr", "list", "element", type=pa.int32(), repeated=1),
     leaf("m", "key_value", "key", type=pa.string(), repeated=1),
     leaf("m", "key_value", "value", type=pa.int32(), repeated=1),
@@ -55,5 +62,5 @@ FIXTURE_COLUMNS = (
 SPARK_SCHEMA = ", ".join(
     [f"`{name.replace('`', '``')}` {kind}" for name, (kind, _) in FIXTURE_TYPES.items()]
     + [f"{name} {kind}" for name, kind in NOT_UNDERSTOOD.items()]
-    + ["st struct<a: int>", "arr array<int>", "m map<string, int>"]
+    + ["arr array<int>", "m map<string, int>"]
 )

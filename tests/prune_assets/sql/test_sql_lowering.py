@@ -100,7 +100,9 @@ def test_every_refusal_has_a_reason():
         ("s = 5", "casts the strings", "put the number in quotes"),
         ("x > 1e2", "as double", "write the literal without E, D or F"),
         ("day = '1994-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
-        ("f > 1", "type double is not pruned on yet", ""),
+        ("f > '1'", "casts the string to a number", "write 1 without quotes"),
+        ("b = 'true'", "casts what is compared with a boolean", "write TRUE or FALSE"),
+        ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
         ("lower(s) = 'x'", "lower() is not turned into a range", "compare the plain column"),
         ("x + 1 = 5", "arithmetic", "move the arithmetic to the literal's side"),
         ("arr[0] = 1", "an element of an array", ""),
@@ -192,3 +194,23 @@ class TestSize:
             lowered(nested)
         fine = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(100)) + "y = 1" + ")" * 100
         assert len(list(leaves(lowered(fine).predicate))) == 101
+
+
+def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
+    for sql in ("bin = X'61'", "bin is null", "bin <=> X'61'"):
+        found = lowered(sql, binary_as_string=True).predicate
+        assert isinstance(found, Unsupported)
+        assert "binaryAsString" in found.reason
+
+
+def test_a_float_column_meets_integers_as_float_without_ansi():
+    assert lowered("g = 16777218", ansi=False).normalized == "g = 1.6777218e+07F"
+    assert isinstance(lowered("g = 16777217", ansi=False).predicate, Unsupported)
+    assert lowered("f = 16777217", ansi=False).normalized == "f = 16777217.0D"
+
+
+def test_a_column_beside_a_list_in_a_struct():
+    columns = [leaf("s", "x", type=pa.int32()), leaf("s", "l", "list", "element", type=pa.int32(), repeated=1)]
+    assert lowered("s.x = 1", columns=columns).normalized == "s.x = 1"
+    assert isinstance(lowered("s.l.y = 1", columns=columns).predicate, Unsupported)
+    assert isinstance(lowered("s.l is null", columns=columns).predicate, Unsupported)

@@ -1,0 +1,85 @@
+"""Two halves of a range of floats as one interval.
+
+`x >= 5` holds for NaN, which bounds do not see, and so nothing with unknown NaN is ever skipped for it. Together
+with `x <= 10`, which does not, it is an interval that NaN lies outside of.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.predicate import Compare, Interval, Not, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Path, Predicate
+
+_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT}
+
+
+def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return operands of an AND with lower and upper limits of the same float column joined to intervals.
+
+    An interval stands where the first of its halves stood.
+    """
+    limits = [_limit(operand) for operand in operands]
+    by_column: dict[Path, list[int]] = {}
+    for i, limit in enumerate(limits):
+        if limit is not None:
+            by_column.setdefault(limit.column, []).append(i)
+    joined: list[Predicate | None] = list(operands)
+    for places in by_column.values():
+        interval = _interval([limit for i in places if (limit := limits[i]) is not None])
+        if interval is not None:
+            joined[places[0]] = interval
+            for i in places[1:]:
+                joined[i] = None
+    return tuple(operand for operand in joined if operand is not None)
+
+
+def _limit(operand: Predicate) -> Compare | None:
+    """Return a comparison of a float column as one that includes its end, None for all else."""
+    match operand:
+        case Not(Compare(column, op, value)) if op in _OPPOSITE:
+            operand = Compare(column, _OPPOSITE[op], value)
+    match operand:
+        case Compare(column, op, value) if pa.types.is_floating(value.type) and not math.isnan(value.as_py()):
+            return _closed(column, op, value)
+        case _:
+            return None
+
+
+def _closed(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
+    number = value.type.to_pandas_dtype()(value.as_py())
+    match op:
+        case Op.GE | Op.LE:
+            return Compare(column, op, value)
+        case Op.GT if number < math.inf:  # nothing but NaN is larger
+            return Compare(column, Op.GE, _next(value.type, number, math.inf))
+        case Op.LT if number > -math.inf:
+            return Compare(column, Op.LE, _next(value.type, number, -math.inf))
+        case _:
+            return None
+
+
+def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
+    with np.errstate(over="ignore", under="ignore"):
+        return pa.scalar(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
+
+
+def _interval(limits: Sequence[Compare]) -> Interval | None:
+    lows = [limit.value for limit in limits if limit.op is Op.GE]
+    highs = [limit.value for limit in limits if limit.op is Op.LE]
+    if not lows or not highs:
+        return None
+    low, high = max(lows, key=_number), min(highs, key=_number)
+    return Interval(limits[0].column, low, high) if low.as_py() <= high.as_py() else None
+
+
+def _number(value: pa.Scalar) -> float:
+    return float(value.as_py())
