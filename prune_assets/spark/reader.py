@@ -85,7 +85,10 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     if not survivors:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
-    return (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
+    found = (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
+    # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
+    names = schema.names
+    return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
 
 
 def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:

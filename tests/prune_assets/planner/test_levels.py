@@ -303,7 +303,7 @@ def sorted_floats(tmp_path):
     )
     options = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
     filters = {"x": {"ndv": 100, "fpp": 0.001}, "at.x": {"ndv": 100, "fpp": 0.001}}
-    pq.write_table(table, tmp_path / "t.parquet", bloom_filter_options=filters, **options)
+    pq.write_table(table, tmp_path / "t.parquet", bloom_filter_options=filters, use_dictionary=False, **options)
     return tmp_path / "t.parquet"
 
 
