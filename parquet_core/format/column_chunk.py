@@ -15,6 +15,7 @@ from parquet_core.format.compact import (
     BINARY,
     BOOLEAN,
     ENCODED,
+    ENCODED_LIST,
     INTEGER,
     MISSING,
     decode_list,
@@ -61,7 +62,7 @@ _COLUMN_META_DATA = struct(
         9: INTEGER,  # data_page_offset
         11: INTEGER,  # dictionary_page_offset
         12: _STATISTICS,
-        13: ENCODED,  # encoding_stats
+        13: ENCODED_LIST,  # encoding_stats
         14: INTEGER,  # bloom_filter_offset
         15: INTEGER,  # bloom_filter_length
         16: struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes

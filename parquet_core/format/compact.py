@@ -115,6 +115,8 @@ BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
 BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 # A struct or list that is passed over now and decoded when it is asked for; its value is its bytes.
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
+# The same of lists alone: the bytes of a struct in the place of one are no list.
+ENCODED_LIST = Kind(_ENCODED_KIND, (_LIST, _SET), {})
 
 
 def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:

@@ -24,7 +24,7 @@ from parquet_core.format.compact import (
     BINARY,
     BOOLEAN,
     EMPTY,
-    ENCODED,
+    ENCODED_LIST,
     INTEGER,
     decode_list,
     decode_tables,
@@ -87,15 +87,15 @@ _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
 _COLUMN_CHUNK = encoded_struct(least=3)  # file_offset
 _GROUPS, _CHUNKS = 0, 1
 # columns, total_byte_size, num_rows
-_ROW_GROUP = struct({1: places_of(_COLUMN_CHUNK, _CHUNKS), 3: INTEGER, 4: ENCODED}, least=7)
+_ROW_GROUP = struct({1: places_of(_COLUMN_CHUNK, _CHUNKS), 3: INTEGER, 4: ENCODED_LIST}, least=7)
 _FILE_META_DATA = struct(
     {
-        2: ENCODED,  # schema
+        2: ENCODED_LIST,  # schema
         3: INTEGER,  # num_rows
         4: rows_of(_ROW_GROUP, _GROUPS),
-        5: ENCODED,  # key_value_metadata
+        5: ENCODED_LIST,  # key_value_metadata
         6: BINARY,  # created_by
-        7: ENCODED,  # column_orders
+        7: ENCODED_LIST,  # column_orders
     }
 )
 _WIDTH = _FILE_META_DATA.width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from campaign import run
 
 
@@ -14,3 +15,11 @@ def test_damaged_metadata_end_in_an_error_or_an_honest_answer():
         assert tally.errors + tally.answers == tally.cases
         assert tally.answers > 0, name
     assert result.tallies["footers"].errors > 500
+
+
+@pytest.mark.parametrize("number", [8934, 60228, 71445])
+def test_a_struct_in_the_place_of_a_list_is_none(number):
+    """Cases that were found: the bytes of a struct were read as encoding statistics."""
+    result = run(seed=11, first=number, count=1, seconds=60)
+    assert [(v.number, v.what) for v in result.violations] == []
+    assert result.tallies["footers"].answers == result.cases() == 1
