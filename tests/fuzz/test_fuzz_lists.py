@@ -101,7 +101,7 @@ def read_indexes(column_index, offset_index, rows):
     column = LeafColumn(("s",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED, max_definition_level=1)
     parts = [np.array([0]), np.array([""], object), lambda _: "here"]
     one, two = (IndexBytes(d, parts[0], np.array([len(d)]), *parts[1:]) for d in (column_index, offset_index))
-    offsets = decode_offset_indexes(two, np.array([rows]))
+    offsets = decode_offset_indexes(two, np.array([rows]), np.array([[0, 1 << 62]]))
     trusts = [trust(column, Provenance((column,), (1,), {}, ""))]
     source = Source(column, np.array([rows]), trusts, np.array([0]))
     return join_indexes(source, decode_column_indexes(one), offsets)

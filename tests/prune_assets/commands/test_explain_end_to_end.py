@@ -35,7 +35,13 @@ def test_a_plan_as_json(lake):
     assert report["schema"] == "skip-report/1"
     assert report["total"]["rows"] == 1000
     assert (report["kept"]["files"], report["kept"]["row_groups"], report["kept"]["rows"]) == (1, 1, 10)
-    assert [level["status"] for level in report["levels"]] == ["consulted", "absent", "consulted"]
+    assert {level["level"]: level["status"] for level in report["levels"]} == {
+        "partition_values": "not_applicable",
+        "row_group_statistics": "consulted",
+        "bloom_filter": "absent",
+        "dictionary": "consulted",
+        "page_index": "consulted",
+    }
     assert [part["sql"] for part in report["unsupported"]] == ["upper(name) = 'N1'"]
     groups = report["files"][0]["row_groups"]
     assert [group["verdict"] for group in groups] == ["skip", "selection", *["skip"] * 8]
