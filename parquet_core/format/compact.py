@@ -156,6 +156,8 @@ EMPTY = struct({})
 
 
 _NO_SINKS: Final[list[Table]] = []
+# Of a union without member; one for all, since lists of them may be long. No member has number 0.
+_NO_MEMBER: Final[tuple[int, Slots]] = (0, [])
 
 
 class _BadBytes(Exception):
@@ -391,6 +393,8 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
 
 
 def _member(buffer: bytes, position: int, kind: Kind, slots: Slots, slot: int, depth: int) -> int:
+    # Of a union that is given twice, the second time empty, nothing of the first stands.
+    slots[slot] = _NO_MEMBER
     data = buffer
     size = len(buffer)
     field = 0

@@ -264,12 +264,16 @@ class _Structs:
     def counts_by_page(self, field: int, first: Numbers) -> Numbers:
         """Return one number a page, MISSING for the pages of a chunk without the list."""
         present = self.counts(field) != MISSING
-        if present.all():
-            return self.elements(field, INTEGER)[:, 0]
         if not present.any():
             return np.broadcast_to(np.int64(MISSING), first[-1:])
+        written = self.elements(field, INTEGER)[:, 0]
+        if (written == MISSING).any():
+            # Garbage that was given is not the same as none given.
+            written = np.where(written == MISSING, -1, written)
+        if present.all():
+            return written
         numbers = np.full(int(first[-1]), MISSING, np.int64)
-        numbers[np.repeat(present, np.diff(first))] = self.elements(field, INTEGER)[:, 0]
+        numbers[np.repeat(present, np.diff(first))] = written
         return numbers
 
     def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:

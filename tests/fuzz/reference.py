@@ -155,7 +155,8 @@ def check_filter(data, blocks, *, whole):
     """Check the words of a filter that is believed; a `whole` one ends with the bytes."""
     header, stop = slow_thrift.parse(data)
     size = get(header, 1, *NUMBERS)
-    must(all(get(header, field, STRUCT)[-1][0] == 1 for field in (2, 3, 4)), "a filter of another kind")
+    kinds = [get(header, field, STRUCT) for field in (2, 3, 4)]
+    must(all(kind and kind[-1][0] == 1 for kind in kinds), "a filter of another kind")
     must(blocks == data[stop : stop + size] and len(blocks) == size, "words of the filter")
     must(not whole or len(data) == stop + size, "bytes behind the filter")
 

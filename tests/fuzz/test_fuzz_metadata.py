@@ -23,3 +23,11 @@ def test_a_struct_in_the_place_of_a_list_is_none(number):
     result = run(seed=11, first=number, count=1, seconds=60)
     assert [(v.number, v.what) for v in result.violations] == []
     assert result.tallies["footers"].answers == result.cases() == 1
+
+
+@pytest.mark.parametrize(("number", "target"), [(73816, "filters"), (124436, "page indexes")])
+def test_what_is_given_twice_or_as_the_number_of_none(number, target):
+    """Cases that were found: a union emptied by its second occurrence; a null count of -2 ** 63 on a null page."""
+    result = run(seed=21, first=number, count=1, seconds=60)
+    assert [(v.number, v.what) for v in result.violations] == []
+    assert result.tallies[target].cases == result.cases() == 1
