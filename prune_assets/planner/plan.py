@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
@@ -88,25 +88,24 @@ class Plan:
 def plan(
     table: str | os.PathLike[str] | Sequence[str],
     *,
-    where: str,
+    where: str | Column,
     columns: Sequence[str] | None = None,
     session: SparkSession | SparkSemantics | None = None,
     depth: Depth = "pages",
 ) -> Plan:
-    """Plan which rows of a table a predicate in Spark SQL may select.
+    """Plan which rows of a table a predicate may select.
 
-    `table`: a directory, file, glob or list of files. `columns`: what will be read, by default all;
+    `table`: a directory, file, glob or list of files. `where`: Spark SQL, or a PySpark Column, which takes a
+    session. `columns`: what will be read, by default all;
     it decides which bytes count. `depth`: how deep to look. Raises WrongUse (PredicateSyntaxError,
     UnknownColumn, PredicateTypeError, TableNotFound), MalformedFile and StorageFailure.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
-    if not isinstance(where, str):
-        raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL")
     started = time.perf_counter()
     semantics = _semantics(session)
     index = read_dataset(table, cache=metadata_cache(), infer_partition_types=semantics.infer_partition_types)
-    lowered = lower(where, _named_columns(index), semantics=semantics)
+    lowered = lower_predicate(where, table, index, session=session)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
     index.save()
     return Plan(
@@ -120,6 +119,28 @@ def plan(
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
     )
+
+
+def lower_predicate(
+    where: str | Column,
+    table: str | os.PathLike[str] | Sequence[str],
+    index: MetadataIndex,
+    *,
+    session: SparkSession | SparkSemantics | None,
+) -> LoweredPredicate:
+    """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column."""
+    semantics = _semantics(session)
+    if isinstance(where, str):
+        return lower(where, _named_columns(index), semantics=semantics)
+    if not hasattr(where, "isNull"):
+        raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
+    if session is None or isinstance(session, SparkSemantics):
+        raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
+    from prune_assets.spark.column_predicate import lower_column
+    from prune_assets.spark.table_schema import table_schema
+
+    frame = session.createDataFrame([], table_schema(session, table, index))
+    return lower_column(where, _named_columns(index), frame=frame, semantics=semantics)
 
 
 def _named_columns(index: MetadataIndex) -> list[LeafColumn]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
-from prune_assets.planner.plan import Plan
+from prune_assets.planner.plan import Plan, lower_predicate
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
+from prune_assets.spark.table_schema import escaped, open_for_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def read(
     spark: SparkSession,
     table: Table,
     *,
-    where: str,
+    where: str | Column,
     columns: Sequence[str] | None = None,
     plan: Plan | None = None,
 ) -> DataFrame:
@@ -47,16 +47,18 @@ def read(
     if plan is None:
         plan = make_plan(table, where=where, columns=columns, session=spark)
     else:
-        _check_plan(plan, table, where, SparkSemantics.of(spark))
+        _check_plan(spark, plan, table, where)
     kept = _open(spark, table, plan).where(where)
     if plan.implied is not None:
         kept = kept.where(implied_filter(plan.implied))
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
 
 
-def _check_plan(plan: Plan, table: Table, where: str, semantics: SparkSemantics) -> None:
-    if plan.lowered.sql != where:
-        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {where!r}; plan again")
+def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Column) -> None:
+    asked = where if isinstance(where, str) else lower_predicate(where, table, plan.index, session=spark).sql
+    if plan.lowered.sql != asked:
+        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
+    semantics = SparkSemantics.of(spark)
     if not plan.semantics.reads_alike(semantics):
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     now, planned = set(list_data_files(table)), set(plan.index.files)
@@ -72,16 +74,11 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     """
     base = _base_path(table)
     survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
-    if plan.index.partitions or plan.index.summary is not None:
-        # The type of a partition column follows from the values in all directories.
-        whole = spark.read.parquet(*_patterns(table))
-        if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
-            # Of several directories each has partition columns of its own: only Spark sorts them out.
-            return whole
-        schema = whole.schema
-    else:
-        # Spark takes the schema of the first file by path, and so does the plan.
-        schema = spark.read.parquet(escaped(os.path.abspath(plan.index.files[0].path))).schema
+    whole = open_for_schema(spark, table, plan.index)
+    if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
+        # Of several directories each has partition columns of its own: only Spark sorts them out.
+        return whole
+    schema = whole.schema
     if not survivors:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
@@ -132,22 +129,6 @@ def _literal(value: pa.Scalar) -> Column:
         # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.
         return literal.cast(f"decimal({value.type.precision},{value.type.scale})")
     return literal
-
-
-def escaped(path: str) -> str:
-    r"""Return a path as a pattern that Spark's globbing takes for itself.
-
-    >>> escaped("lake/a[1].parquet")
-    'lake/a\\[1\\].parquet'
-    """
-    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
-
-
-def _patterns(table: Table) -> list[str]:
-    if isinstance(table, str | os.PathLike):
-        path = os.path.abspath(local_path(os.fspath(table)))
-        return [escaped(path) if os.path.exists(path) else path]
-    return [escaped(os.path.abspath(local_path(os.fspath(file)))) for file in table]
 
 
 def _base_path(table: Table) -> str | None:

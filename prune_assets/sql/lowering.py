@@ -54,9 +54,9 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     tree = dialect.parser().parse(tokens, sql)[0]
     assert tree is not None
     if "${" in sql:
-        return _refused(sql, "Spark puts variables in place of ${..} first", "write the value")
+        return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
-        return _refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
+        return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
     operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
@@ -66,7 +66,17 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
 
 
-def _refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
+def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
+    """Join predicates that were lowered one by one by AND."""
+    if len(parts) == 1:
+        return parts[0]
+    conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
+    predicate = _and([tree for _, tree in conjuncts])
+    return LoweredPredicate(" AND ".join(part.sql for part in parts), predicate, conjuncts, render(predicate))
+
+
+def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
+    """Return a predicate of which nothing can be lowered."""
     whole = Unsupported(sql.strip(), reason, remedy)
     return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
 

@@ -1,0 +1,136 @@
+"""A predicate that is given as a PySpark Column, lowered as the SQL text that means the same."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import PredicateSyntaxError, WrongUse
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.spark.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
+from prune_assets.sql.lowering import LoweredPredicate, lower, lowered_conjunction, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from parquet_core.format.schema import LeafColumn
+    from prune_assets.semantics import SparkSemantics
+
+# What pyspark writes its failed analyses to; here they are an answer.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_REASON = "this part of the Column has no SQL text that means the same"
+_REMEDY = "give the predicate as text"
+
+
+def lower_column(
+    where: Column, columns: Sequence[LeafColumn], *, frame: DataFrame, semantics: SparkSemantics
+) -> LoweredPredicate:
+    """Turn a Column into the owned tree, literals in the types of `columns`; `frame` has the schema of the table.
+
+    The analyzed condition of classic Spark is written as SQL, conjunct by conjunct, and what Spark does not read
+    back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. Of Spark
+    Connect the expression tree is written. Raises WrongUse where Spark cannot analyze the Column, and as `lower`.
+    """
+    filtered = _analyzed(frame, where)
+    parts = []
+    for text, means in _connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame):
+        part = _lowered(text, columns, semantics)
+        parts.append(part if not _is_asked(part) or _holds(means) else refused(text, _REASON, _REMEDY))
+    return lowered_conjunction(parts)
+
+
+def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
+    """Yield the text of each conjunct, and what tells whether Spark reads it back as the same condition."""
+    for condition in _conjuncts(_condition(filtered)):
+        text = condition.sql()
+        yield text, partial(_reads_back, condition, text, frame)
+
+
+def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
+    """Yield the same of a Column of Spark Connect."""
+    client: Any = frame.sparkSession.client
+    for message in messages_of_conjuncts(where.to_plan(client)):  # type: ignore[operator]  # Connect's own Column
+        try:
+            text = text_of_message(message)
+        except NoText as reason:
+            yield f"no_sql_text('{reason}')", lambda: False
+        else:
+            yield text, partial(_means_the_same, frame, column_of_message(message), text)
+
+
+def _is_connect(where: Column) -> bool:
+    return type(where).__module__.startswith("pyspark.sql.connect")
+
+
+def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        with _quiet():
+            found = frame.where(where)
+            # Of Connect it is analyzed when something is asked of it.
+            assert found.schema is not None
+    except AnalysisException as error:
+        message = str(error.getMessage() or error).splitlines()[0]
+        raise WrongUse(f"where: Spark refuses the Column: {message}") from None
+    return found
+
+
+def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> LoweredPredicate:
+    try:
+        return lower(text, columns, semantics=semantics)
+    except PredicateSyntaxError:
+        return refused(text, _REASON, _REMEDY)
+
+
+def _is_asked(part: LoweredPredicate) -> bool:
+    return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
+
+
+def _reads_back(condition: Any, text: str, frame: DataFrame) -> bool:
+    return bool(condition.semanticEquals(_condition(frame.where(text))))
+
+
+def _means_the_same(frame: DataFrame, column: Column, text: str) -> bool:
+    return frame.where(column).sameSemantics(frame.where(text))
+
+
+def _holds(means: Callable[[], bool]) -> bool:
+    from pyspark.errors import AnalysisException
+
+    try:
+        with _quiet():
+            return bool(means())
+    except AnalysisException:
+        return False
+
+
+def _condition(filtered: DataFrame) -> Any:
+    return filtered._jdf.queryExecution().analyzed().condition()  # noqa: SLF001  # no public door to the condition
+
+
+def _conjuncts(condition: Any) -> Iterator[Any]:
+    stack = [condition]
+    while stack:
+        part = stack.pop()
+        if part.nodeName() == "And":
+            stack += [part.right(), part.left()]
+        else:
+            yield part
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled

@@ -1,0 +1,32 @@
+"""Columns of classic Spark and of Connect, and the same predicates as text, on the table of 1,000 rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+
+def kinds(fn):
+    """Columns, the rows of 1,000 that may be kept for each, and the same as text."""
+    return [
+        (fn.col("x") > 905, 100, "x > 905"),
+        (fn.col("i64") == 5, 100, "i64 = 5"),
+        (fn.col("x").isin(1, 2, 950), 200, "x in (1, 2, 950)"),
+        (fn.col("x").between(150, 160), 100, "x between 150 and 160"),
+        (fn.col("s") == "it's 0123\\", 100, r"s = 'it\'s 0123\\'"),
+        (fn.col("g") >= 499.5, 100, "g >= 499.5D"),
+        (fn.col("d") < Decimal("0.50"), 100, "d < 0.50"),
+        (fn.col("day") == dt.date(2000, 1, 5), 100, "day = date '2000-01-05'"),
+        (fn.col("flag"), 500, "flag"),
+        (~fn.col("flag"), 500, "not flag"),
+        (fn.col("bin") == fn.lit(bytearray(b"\x00\x05")), 100, "bin = X'0005'"),
+        (fn.col("st.a") < 7, 100, "st.a < 7"),
+        (fn.col("st")["o.d"] == "0999", 100, "st.`o.d` = '0999'"),
+        (fn.col("`we.ird`") == 1, 100, "`we.ird` = 1"),
+        (fn.col("x").eqNullSafe(5), 100, "x <=> 5"),
+        (fn.col("holes").isNull(), 500, "holes is null"),
+        (fn.col("holes").isNotNull(), 500, "holes is not null"),
+        (fn.expr("x > 905 -- the end"), 100, "x > 905"),
+        ((fn.col("x") > 905) | (fn.col("x") < 5), 200, "x > 905 or x < 5"),
+        ((fn.col("x") > 5) & (fn.col("s") < "it's 0005"), 100, 'x > 5 and s < "it\'s 0005"'),
+    ]

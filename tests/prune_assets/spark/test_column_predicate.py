@@ -1,0 +1,124 @@
+"""A predicate given as a Column plans and reads as its text does."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from column_kinds import kinds
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from parquet_core.predicate import Unsupported, leaves
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """1,000 rows in row groups of 100, every column sorted."""
+    path = tmp_path_factory.mktemp("columns") / "t.parquet"
+    rows = range(1000)
+    columns = {
+        "x": pa.array(rows, pa.int32()),
+        "i64": pa.array(rows, pa.int64()),
+        "s": [f"it's {i:04}\\" for i in rows],
+        "g": [i / 2 for i in rows],
+        "d": pa.array([Decimal(i) / 100 for i in rows], pa.decimal128(10, 2)),
+        "day": [dt.date(2000, 1, 1) + dt.timedelta(i) for i in rows],
+        "flag": [i >= 500 for i in rows],
+        "bin": [i.to_bytes(2, "big") for i in rows],
+        "st": [{"a": i, "o.d": f"{i:04}"} for i in rows],
+        "we.ird": pa.array(rows, pa.int32()),
+        "holes": [None if i < 500 else i for i in rows],
+    }
+    pq.write_table(pa.table(columns), path, row_group_size=100)
+    return str(path)
+
+
+def rows_kept(plan):
+    return plan.report.kept.rows
+
+
+def test_a_column_keeps_what_its_text_keeps(spark, table):
+    from pyspark.sql import functions as fn
+
+    for column, most, text in kinds(fn):
+        plan = pr.plan(table, where=column, session=spark)
+        assert rows_kept(plan) == most == rows_kept(pr.plan(table, where=text, session=spark)), str(column)
+
+
+def test_a_udf_and_a_random_number_keep_data_and_their_siblings_prune(spark, table):
+    from pyspark.sql import functions as fn
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        odd = fn.udf(lambda x: x % 2 == 1, "boolean")
+    for unknown in (odd("x"), fn.rand() > 0.5, fn.exists(fn.array("x"), lambda v: v > 1)):
+        plan = pr.plan(table, where=unknown & (fn.col("x") < 100), session=spark)
+        assert rows_kept(plan) == 100
+        assert any(isinstance(leaf, Unsupported) for leaf in leaves(plan.lowered.predicate))
+
+
+def test_a_udf_of_the_name_of_a_function_is_not_taken_for_it(spark, table):
+    from pyspark.sql import functions as fn
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+
+        def isnan(_):
+            return True
+
+        column = fn.udf(isnan, "boolean")("g")
+    assert spark.read.parquet(table).where(column).count() == 1000
+    assert rows_kept(pr.plan(table, where=column, session=spark)) == 1000
+
+
+def test_a_read_by_a_column_gives_its_rows(spark, table):
+    from pyspark.sql import functions as fn
+
+    column = (fn.col("x") > 905) & (fn.col("s") != "it's 0950\\")
+    plan = pr.plan(table, where=column, session=spark)
+    for found in (pr.read(spark, table, where=column), pr.read(spark, table, where=column, plan=plan)):
+        assert sorted(row.x for row in found.collect()) == [x for x in range(906, 1000) if x != 950]
+    with pytest.raises(WrongUse, match="the plan is for"):
+        pr.read(spark, table, where=fn.col("x") > 1, plan=plan)
+
+
+@pytest.mark.parametrize("what", ["unknown", "number", "aggregate"])
+def test_a_column_that_spark_refuses_is_wrong_use(spark, table, what):
+    from pyspark.sql import functions as fn
+
+    column = {"unknown": fn.col("nope") > 1, "number": fn.col("x") + 1, "aggregate": fn.max("x") > 1}[what]
+    with pytest.raises(WrongUse, match="Spark refuses the Column"):
+        pr.plan(table, where=column, session=spark)
+
+
+def test_a_column_takes_a_session(spark, table):
+    from pyspark.sql import functions as fn
+
+    with pytest.raises(WrongUse, match="pass session=spark"):
+        pr.plan(table, where=fn.col("x") > 1)
+    with pytest.raises(WrongUse, match="as text in Spark SQL or as a Column"):
+        pr.plan(table, where=5)
+
+
+def test_a_column_of_spark_connect_keeps_what_its_text_keeps(spark, table):
+    pytest.importorskip("grpc_status", reason="the client of Spark Connect is not installed")
+    # A session of Connect and a classic one get in each other's way in one process.
+    program = Path(__file__).with_name("connect_client.py")
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-W", "ignore", program, table]
+    run = subprocess.run(command, env=os.environ | paths, check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-2000:]
+    for text, most, kept, by_text in json.loads(run.stdout):
+        assert kept == most == by_text, text
