@@ -90,7 +90,9 @@ def _candidates(question: Question) -> list[_Candidate]:
 
 
 def _looks_up(leaves: Sequence[Leaf]) -> bool:
-    return any(isinstance(leaf, In | Pattern) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves)
+    return any(
+        isinstance(leaf, In | Pattern) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves
+    )
 
 
 def _stored_bytes(chunks: ColumnChunks) -> Numbers:
