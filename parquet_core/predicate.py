@@ -9,7 +9,7 @@ itself and is larger than every other value; the two zeros are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -81,6 +81,48 @@ class IsNaN:
 
 
 @dataclass(frozen=True, slots=True)
+class StartsWith:
+    """The bytes of `column` begin with those of the prefix; an empty one begins every value."""
+
+    column: Path
+    prefix: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWith:
+    """The bytes of `column` end with those of the suffix."""
+
+    column: Path
+    suffix: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The bytes of `part` stand somewhere in those of `column`, with no gap."""
+
+    column: Path
+    part: pa.Scalar
+
+
+class Wildcard(Enum):
+    """What stands for text in a pattern: any number of characters, or exactly one."""
+
+    ANY = "%"
+    ONE = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The whole of a string matches texts and wildcards, one after the other; no text is empty.
+
+    One character is one code point. Of a value that is no UTF-8 nobody says what it matches.
+    """
+
+    column: Path
+    parts: tuple[str | Wildcard, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     """A part that no metadata is asked about: it keeps data."""
 
@@ -129,7 +171,8 @@ class IsTruth:
     truth: Outcomes
 
 
-ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN
+Pattern: TypeAlias = StartsWith | EndsWith | Contains | Like
+ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern
 Leaf: TypeAlias = ColumnLeaf | Constant | Unsupported
 Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 

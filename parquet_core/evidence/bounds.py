@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.evidence.patterns import pattern_ruled_out
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op
+from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op, Pattern
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds) -> OutcomeArray:
     has_nan, has_number = _nans_and_numbers(bounds, has_value)
     if isinstance(leaf, IsNaN):
         return _outcomes(true=has_nan, false=has_number | has_null, null=np.zeros(len(bounds), np.bool_))
+    if isinstance(leaf, Pattern):
+        true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
+        return _outcomes(true=has_value & ~true_ruled_out, false=has_value & ~false_ruled_out, null=has_null)
     true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
     of_nan = _holds_for_nan(leaf)
     return _outcomes(

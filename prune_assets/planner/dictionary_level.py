@@ -14,7 +14,7 @@ import numpy as np
 from parquet_core.evidence.dictionary import can_decide, outcomes_from_dictionaries
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
-from parquet_core.predicate import Compare, In, Op
+from parquet_core.predicate import Compare, In, Op, Pattern
 from prune_assets.planner.question import LevelState
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
 
 
 def _candidates(question: Question) -> list[_Candidate]:
-    """Return the columns that dictionaries could say something about, those with an equality first."""
+    """Return the columns that dictionaries could say something about, those with an equality or a pattern first."""
     by_column: dict[LeafColumn, list[int]] = {}
     for i, leaf in enumerate(question.parts):
         column = question.column_of(leaf)
@@ -90,7 +90,9 @@ def _candidates(question: Question) -> list[_Candidate]:
 
 
 def _looks_up(leaves: Sequence[Leaf]) -> bool:
-    return any(isinstance(leaf, In) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves)
+    return any(
+        isinstance(leaf, In | Pattern) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves
+    )
 
 
 def _stored_bytes(chunks: ColumnChunks) -> Numbers:

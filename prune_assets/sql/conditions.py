@@ -12,7 +12,9 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.string_operands import Names
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -35,11 +37,6 @@ _OPS: dict[type[exp.Expr], Op] = {
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
-_NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
-    exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
-    exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
-}
 
 
 class Conditions:
@@ -55,7 +52,8 @@ class Conditions:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
         self._check_names(node)
         try:
-            return self._leaf(node)
+            pattern = lower_pattern(node, Names(self._column, self._value, self._text))
+            return self._leaf(node) if pattern is None else pattern
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
 
@@ -228,8 +226,6 @@ def _why_not(*nodes: exp.Expr) -> Refusal:
         several = any(isinstance(node, ColumnName) for node in nodes)
         return Refusal("two columns are not compared yet" if several else "no column is asked about")
     node = asked[0]
-    if type(node) in _NOT_LOWERED:
-        return Refusal(*_NOT_LOWERED[type(node)])
     if isinstance(node, Opaque):
         remedy = node.args.get("remedy")
         return Refusal(node.this, "" if remedy is None else remedy)

@@ -14,9 +14,10 @@ from sqlglot import TokenType, exp
 
 from parquet_core.errors import PredicateSyntaxError
 from prune_assets.sql.cursor import Cursor
-from prune_assets.sql.nodes import Opaque
+from prune_assets.sql.nodes import LikeList, Opaque
 from prune_assets.sql.operands import QUERY_STARTS, read_numeral, read_operand
 from prune_assets.sql.operators import BINARY, PATTERNS, Binding
+from prune_assets.sql.string_literals import read_string
 from prune_assets.sql.suffixes import read_suffixes
 
 if TYPE_CHECKING:
@@ -209,10 +210,10 @@ class _Parser:
             self._in(first, negated=negated)
         elif sign == "BETWEEN":
             self._wait(_Pending("LOW", Binding.PREDICATE, first, negated=negated))
-        elif cursor.sign() in {"ALL", "ANY", "SOME"} and cursor.sign(1) == "(":
-            cursor.take()
-            cursor.skip_brackets()
-            self._settle(exp.Like(this=self.done[-1], expression=Opaque(this="")), negated=negated)
+        elif sign in {"LIKE", "ILIKE"} and cursor.sign() in {"ALL", "ANY", "SOME"} and cursor.sign(1) == "(":
+            quantifier = cursor.sign()
+            cursor.position += 2
+            self._wait(_Pending(f"{sign} {quantifier}", 0, first, negated=negated))
         else:
             self._wait(_Pending(sign, Binding.PREDICATE, first, node=PATTERNS[sign], negated=negated))
 
@@ -259,8 +260,13 @@ class _Parser:
             or self.cursor.kind(1) != TokenType.STRING
         ):
             self.cursor.fail("ESCAPE belongs after LIKE and takes a string")
+        escape = read_string(self.cursor.tokens[self.cursor.position + 1].text)
+        if len(escape) != 1 or escape > "\uffff":
+            self.cursor.fail("ESCAPE takes a string of a single character")
         self.cursor.position += 2
         self._apply(self.pending.pop())
+        whole = self.done[-1]
+        (whole.this if isinstance(whole, exp.Not) else whole).meta["escape"] = escape
         self.after_predicate = True
 
     # -- reduction
@@ -280,12 +286,23 @@ class _Parser:
         self.pending.pop()
         if bracket.sign == "IN":
             self._settle(exp.In(this=self.done[-1], expressions=bracket.arguments), negated=bracket.negated)
+        elif bracket.binding == 0 and "LIKE" in bracket.sign:
+            self._like_list(bracket)
         elif bracket.sign == "CALL":
             node = exp.Anonymous(this=bracket.name, expressions=bracket.arguments)
             self._finish(node, bracket.first, is_call=True)
         else:
             single = len(bracket.arguments) == 1
             self._finish(bracket.arguments[0] if single else exp.Tuple(expressions=bracket.arguments), bracket.first)
+
+    def _like_list(self, bracket: _Pending) -> None:
+        kind, quantifier = bracket.sign.split()
+        value, negated, every = self.done[-1], bracket.negated, quantifier == "ALL"
+        if kind == "ILIKE":
+            self._settle(exp.ILike(this=value, expression=Opaque(this="")), negated=negated)
+        else:
+            node = LikeList(this=value, expressions=bracket.arguments, every=every, negated=negated)
+            self._settle(node, negated=False)
 
     def _reduce(self, binding: int) -> None:
         """Apply the waiting operators that bind at least as tightly."""

@@ -26,6 +26,12 @@ class Opaque(exp.Expression, exp.Condition):
     arg_types = {"this": True, "remedy": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
+class LikeList(exp.Expression, exp.Condition):
+    """`this LIKE ALL`, or where not `every` ANY, of several patterns; `negated` is each of them, not the whole."""
+
+    arg_types = {"this": True, "expressions": True, "every": True, "negated": True}  # noqa: RUF012
+
+
 class ColumnName(exp.Expression, exp.Condition):
     """A name as written, `this` its parts: a column, a field inside a struct, or a qualified column."""
 

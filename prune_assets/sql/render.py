@@ -14,23 +14,32 @@ from parquet_core.predicate import (
     And,
     Compare,
     Constant,
+    Contains,
+    EndsWith,
     In,
     Interval,
     IsNaN,
     IsNull,
     IsTruth,
+    Like,
     Not,
     Op,
     Or,
+    Pattern,
+    StartsWith,
     Unsupported,
+    Wildcard,
     children_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parquet_core.predicate import Path, Predicate
     from prune_assets.planner.implied import ImpliedPredicate
 
 SHOWN_VALUES = 20
+_WILD = re.compile(r"[%_\\]")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
     {
@@ -57,6 +66,8 @@ _WORDS = frozenset(
     }
 )
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
+# Lines end here too, and nothing is seen of it.
+_ESCAPES |= {letter: f"\\u{ord(letter):04X}" for letter in "\u0085\u2028\u2029"}
 _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _TRUTHS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "UNKNOWN"}
 _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NULL"}
@@ -108,14 +119,21 @@ def _negated(child: Predicate, text: str) -> str:
     match child:
         case IsNull(column):
             return f"{_name(column)} IS NOT NULL"
-        case In() | Interval() if not _is_single(child):
+        case In() | Interval() | StartsWith() | EndsWith() | Contains() | Like() if not _is_single(child):
             return f"{_name(child.column)} NOT{text.removeprefix(_name(child.column))}"
         case _:
             return f"NOT ({text})"
 
 
-def _is_single(child: In | Interval) -> bool:
-    return isinstance(child, Interval) and child.low == child.high
+def _is_single(child: In | Interval | Pattern) -> bool:
+    """Tell whether the leaf is written with another operator than its class has, or as a call."""
+    match child:
+        case Interval(_, low, high):
+            return bool(low == high)
+        case StartsWith(_, text) | EndsWith(_, text) | Contains(_, text):
+            return not pa.types.is_string(text.type)
+        case _:
+            return False
 
 
 def _grouped(child: Predicate, text: str) -> str:
@@ -136,11 +154,33 @@ def _leaf(node: Predicate) -> str:
             text = f"{_name(column)} IS NULL"
         case IsNaN(column):
             text = f"isnan({_name(column)})"
+        case StartsWith() | EndsWith() | Contains() | Like():
+            text = _pattern(node)
         case Unsupported(sql):
             text = sql
         case _:
             raise AssertionError(node)
     return text
+
+
+def _pattern(node: Pattern) -> str:
+    match node:
+        case Like(column, parts):
+            return f"{_name(column)} LIKE {_like(parts)}"
+        case StartsWith(column, text):
+            call, parts = "startswith", (text.as_py(), Wildcard.ANY)
+        case EndsWith(column, text):
+            call, parts = "endswith", (Wildcard.ANY, text.as_py())
+        case Contains(column, text):
+            call, parts = "contains", (Wildcard.ANY, text.as_py(), Wildcard.ANY)
+    if not pa.types.is_string(text.type):
+        return f"{call}({_name(column)}, {_literal(text)})"
+    return f"{_name(column)} LIKE {_like(parts)}"
+
+
+def _like(parts: Sequence[str | Wildcard]) -> str:
+    texts = [part.value if isinstance(part, Wildcard) else _WILD.sub(r"\\\g<0>", part) for part in parts]
+    return _literal(pa.scalar("".join(texts)))
 
 
 def _list(values: pa.Array) -> str:
