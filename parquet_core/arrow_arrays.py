@@ -61,9 +61,25 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
     )
 
 
+def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
+    """Return the numbers an array is stored as, in the same order; None where Arrow stores other than numbers.
+
+    Null counts as anything.
+
+    >>> ordered_numbers(pa.array([True, False])).tolist()
+    [1, 0]
+    """
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return flags_from(array).view(np.uint8)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    return numbers_from(array) if is_number and kind.bit_width <= 64 else None
+
+
 def _unpacked(bits: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:
     if len(array) == 0:
         return np.zeros(0, np.bool_)
-    stop = array.offset + len(array)
-    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8, (stop + 7) // 8), count=stop, bitorder="little")
-    return unpacked[array.offset :].view(np.bool_)
+    byte, bit = divmod(array.offset, 8)
+    stop = bit + len(array)
+    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8, (stop + 7) // 8, byte), count=stop, bitorder="little")
+    return unpacked[bit:].view(np.bool_)

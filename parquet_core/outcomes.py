@@ -1,21 +1,19 @@
 """Which truth values a predicate may take over the rows of a container.
 
 An answer is the subset of {TRUE, FALSE, NULL} that cannot be ruled out, three bits in a byte, so
-that the answers for a whole batch of containers are one `uint8` array. The Kleene tables of AND, OR
-and NOT are lifted to these sets once, into 8 x 8 lookup tables.
+that the answers for a whole batch of containers are one `uint8` array. Kleene's AND, OR and NOT are lifted
+to these sets as operations on the bits.
 """
 
 from __future__ import annotations
 
 from enum import IntFlag
-from functools import reduce
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -32,49 +30,43 @@ class Outcomes(IntFlag):
     UNKNOWN = 7
 
 
-# Kleene's order FALSE < NULL < TRUE: AND is the minimum, OR the maximum.
-_RANK = {Outcomes.FALSE: 0, Outcomes.NULL: 1, Outcomes.TRUE: 2}
-_BY_RANK = {rank: value for value, rank in _RANK.items()}
-
-
-def _members(bits: int) -> list[Outcomes]:
-    return [value for value in _RANK if bits & value]
-
-
-def _lift(combine: Callable[[int, int], int]) -> OutcomeArray:
-    table = np.zeros((8, 8), dtype=np.uint8)
-    for left, right in product(range(8), repeat=2):
-        for a, b in product(_members(left), _members(right)):
-            table[left, right] |= _BY_RANK[combine(_RANK[a], _RANK[b])]
-    return table
-
-
-_AND = _lift(min)
-_OR = _lift(max)
-_NOT = np.array([sum(_BY_RANK[2 - _RANK[value]] for value in _members(bits)) for bits in range(8)], dtype=np.uint8)
-
-
 def unknown(count: int) -> OutcomeArray:
     """Return the answer that rules nothing out, for `count` containers."""
     return np.full(count, Outcomes.UNKNOWN, dtype=np.uint8)
 
 
-def all_of(children: Iterable[OutcomeArray]) -> OutcomeArray:
-    """Fold AND over the answers of at least one child.
+def all_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
+    """Fold AND over the answers of at least one child; the last axis but one counts children.
 
     >>> [int(x) for x in all_of([np.array([1, 3], np.uint8), np.array([2, 4], np.uint8)])]
     [2, 6]
     """
-    return reduce(lambda left, right: _AND[left, right], children)
+    return _fold(np.asarray(children, np.uint8), weak=Outcomes.TRUE, strong=Outcomes.FALSE)
 
 
-def any_of(children: Iterable[OutcomeArray]) -> OutcomeArray:
-    """Fold OR over the answers of at least one child.
+def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
+    """Fold OR over the answers of at least one child; the last axis but one counts children.
 
     >>> [int(x) for x in any_of([np.array([1, 2], np.uint8), np.array([2, 4], np.uint8)])]
     [1, 4]
     """
-    return reduce(lambda left, right: _OR[left, right], children)
+    return _fold(np.asarray(children, np.uint8), weak=Outcomes.FALSE, strong=Outcomes.TRUE)
+
+
+def _fold(sets: OutcomeArray, *, weak: Outcomes, strong: Outcomes) -> OutcomeArray:
+    """Fold sets under Kleene's connective to which NULL gives way only where a child is `strong`.
+
+    A child without an outcome leaves none. Two reductions do for any number of children.
+    """
+    may_be_weak = (sets & weak) // weak
+    not_strong = may_be_weak | (sets >> 2 & 1)
+    some = np.bitwise_or.reduce(sets, axis=-2)
+    every = may_be_weak | not_strong << 1 | (not_strong | (sets & strong) // strong) << 2
+    every = np.bitwise_and.reduce(every, axis=-2)
+    folded: OutcomeArray = (every & 1) * np.uint8(weak)
+    folded |= some & (every << 1 & Outcomes.NULL)
+    folded |= some & (every >> 2) * np.uint8(strong)
+    return folded
 
 
 def negate(answers: OutcomeArray) -> OutcomeArray:
@@ -83,7 +75,7 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in negate(np.array([1, 2, 4, 5], np.uint8))]
     [2, 1, 4, 6]
     """
-    negated: OutcomeArray = _NOT[answers]
+    negated: OutcomeArray = (answers & Outcomes.NULL) | (answers & Outcomes.TRUE) << 1 | (answers >> 1 & 1)
     return negated
 
 

@@ -284,6 +284,11 @@ class MetadataIndex:
             self._add_offsets(column, at, encoded)
         return [self._offsets[column.path].take(positions) for column in columns]
 
+    def may_have_filter(self, column: LeafColumn) -> NDArray[np.bool_]:
+        """Tell for which row groups a footer says where a column's filter lies."""
+        there: NDArray[np.bool_] = self.column_chunks(column).bloom_filter[:, 0] > 0
+        return there
+
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
         """Return a column's filter in each chosen row group; a reason stands for an absent one."""
         wanted = dict.fromkeys(positions.tolist())

@@ -54,6 +54,8 @@ def read_structures(
 
     Raises MalformedFile for a range outside of its file, and as reading does.
     """
+    if not any(len(part.positions) for part in wanted):
+        return [_joined([], _NO_ROWS, np.zeros(0, object), str) for _ in wanted]
     position = np.concatenate([_NO_ROWS, *(part.positions for part in wanted)])
     offset, length = np.concatenate([_NO_RANGES, *(part.ranges for part in wanted)]).T
     part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])

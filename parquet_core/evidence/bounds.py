@@ -7,15 +7,14 @@ count is not known to be 0.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import flags_from, ordered_numbers
 from parquet_core.evidence.patterns import pattern_ruled_out
-from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op, Pattern
 from parquet_core.ranks import ranks
 
@@ -32,61 +31,91 @@ if TYPE_CHECKING:
 _HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
 _HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 _HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
+_ARROW: dict[Op, Any] = {
+    Op.LT: pc.less,
+    Op.LE: pc.less_equal,
+    Op.GT: pc.greater,
+    Op.GE: pc.greater_equal,
+    Op.EQ: pc.equal,
+}
+_NUMPY: dict[Op, Any] = {
+    Op.LT: np.less,
+    Op.LE: np.less_equal,
+    Op.GT: np.greater,
+    Op.GE: np.greater_equal,
+    Op.EQ: np.equal,
+}
 
 
-def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds) -> OutcomeArray:
-    """Return which outcomes the bounds of the leaf's column leave possible, per container."""
-    has_null, has_value = _nulls_and_values(bounds)
+class Presence(NamedTuple):
+    """What a container may hold besides numbers: nulls, NaN, and numbers (or other values) at all."""
+
+    null: Flags
+    nan: Flags
+    number: Flags
+
+
+def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
+    """Return which outcomes the bounds of the leaf's column leave possible, per container.
+
+    `presence` is that of the bounds, if it is known already.
+    """
+    null, nan, number = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):
-        return _outcomes(true=has_null, false=has_value, null=np.zeros(len(bounds), np.bool_))
-    has_nan, has_number = _nans_and_numbers(bounds, has_value)
+        return outcomes_of(true=null, false=nan | number, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, IsNaN):
-        return _outcomes(true=has_nan, false=has_number | has_null, null=np.zeros(len(bounds), np.bool_))
+        return outcomes_of(true=nan, false=number | null, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, Pattern):
         true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
-        return _outcomes(true=has_value & ~true_ruled_out, false=has_value & ~false_ruled_out, null=has_null)
+        return outcomes_of(true=number & ~true_ruled_out, false=number & ~false_ruled_out, null=null)
     true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
-    of_nan = _holds_for_nan(leaf)
-    return _outcomes(
-        true=(has_number & ~true_ruled_out) | (has_nan & of_nan),
-        false=(has_number & ~false_ruled_out) | (has_nan & (not of_nan)),
-        null=has_null,
+    true, false = number & ~true_ruled_out, number & ~false_ruled_out
+    if holds_for_nan(leaf):
+        true |= nan
+    else:
+        false |= nan
+    return outcomes_of(true=true, false=false, null=null)
+
+
+def presence_of(bounds: Bounds) -> Presence:
+    """Tell from the counts what each container may hold."""
+    rows = bounds.row_count > 0
+    has_value = rows & ~_equals(bounds.null_count, bounds.row_count)
+    null = rows & ~_equals(bounds.null_count, 0)
+    if not pa.types.is_floating(bounds.lower.type):
+        return Presence(null, np.zeros(len(bounds), np.bool_), has_value)
+    without_number = pc.add(bounds.nan_count, bounds.null_count)
+    return Presence(
+        null, has_value & ~_equals(bounds.nan_count, 0), has_value & ~_equals(without_number, bounds.row_count)
     )
 
 
-def _nulls_and_values(bounds: Bounds) -> tuple[Flags, Flags]:
-    rows = bounds.row_count > 0
-    no_null = _certain(pc.equal(bounds.null_count, 0))
-    no_value = _certain(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
-    return rows & ~no_null, rows & ~no_value
+def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
+    """Tell where a count is known to be this one."""
+    same: Flags = ordered_numbers(counts) == expected
+    return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
 
 
-def _nans_and_numbers(bounds: Bounds, has_value: Flags) -> tuple[Flags, Flags]:
-    """Tell where a value may be NaN, and where one may be anything else."""
-    if not pa.types.is_floating(bounds.lower.type):
-        return np.zeros(len(bounds), np.bool_), has_value
-    no_nan = _certain(pc.equal(bounds.nan_count, 0))
-    without_value = pc.add(bounds.nan_count, bounds.null_count)
-    return has_value & ~no_nan, has_value & ~_certain(pc.equal(without_value, from_numpy(bounds.row_count)))
-
-
-def _holds_for_nan(leaf: Compare | Interval | In) -> bool:
+def holds_for_nan(leaf: Compare | Interval | In) -> bool:
+    """Tell whether NaN, which is larger than every number, makes the leaf TRUE."""
     match leaf:
         case Compare(_, op, value):
-            return op in (_HOLD_FOR_EQUAL if _is_nan(value) else _HOLD_FOR_LARGER)
+            return op in (_HOLD_FOR_EQUAL if is_nan(value) else _HOLD_FOR_LARGER)
         case Interval(_, _, high):
-            return _is_nan(high)
+            return is_nan(high)
         case In(_, values):
             return pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
 
 
-def _is_nan(value: pa.Scalar) -> bool:
+def is_nan(value: pa.Scalar) -> bool:
+    """Tell whether a literal is NaN."""
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
-def _outcomes(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
-    bits = true * Outcomes.TRUE.value + false * Outcomes.FALSE.value + null * Outcomes.NULL.value
-    answers: OutcomeArray = bits.astype(np.uint8)
+def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
+    """Put together which outcomes are possible."""
+    answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << 1
+    answers |= null.view(np.uint8) << 2
     return answers
 
 
@@ -104,8 +133,8 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
             return _compare(op, lower, upper, value.cast(lower.type))
         case Interval(_, low, high):
             low, high = low.cast(lower.type), high.cast(lower.type)
-            outside = _certain(pc.greater(lower, high)) | _certain(pc.less(upper, low))
-            inside = _certain(pc.greater_equal(lower, low)) & _certain(pc.less_equal(upper, high))
+            outside = _surely(Op.GT, lower, high) | _surely(Op.LT, upper, low)
+            inside = _surely(Op.GE, lower, low) & _surely(Op.LE, upper, high)
             return outside, inside
         case In(_, values):
             return _in(lower, upper, values.cast(lower.type))
@@ -116,11 +145,11 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
 def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | bool:
     """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
     match leaf:
-        case Compare(_, op, value) if _is_nan(value):
+        case Compare(_, op, value) if is_nan(value):
             return op in _HOLD_FOR_SMALLER
-        case Interval(_, low, _) if _is_nan(low):
+        case Interval(_, low, _) if is_nan(low):
             return False
-        case Interval(column, low, high) if _is_nan(high):
+        case Interval(column, low, high) if is_nan(high):
             return Compare(column, Op.GE, low)
         case In(column, values) if pa.types.is_floating(values.type):
             numbers = values.filter(pc.invert(pc.is_nan(values)))
@@ -130,25 +159,30 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
 
 
 def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tuple[Flags, Flags]:
-    def lower_is(compare: Any) -> Flags:
-        return _certain(compare(lower, value))
-
-    def upper_is(compare: Any) -> Flags:
-        return _certain(compare(upper, value))
-
     match op:
         case Op.LT:
-            return lower_is(pc.greater_equal), upper_is(pc.less)
+            return _surely(Op.GE, lower, value), _surely(Op.LT, upper, value)
         case Op.LE:
-            return lower_is(pc.greater), upper_is(pc.less_equal)
+            return _surely(Op.GT, lower, value), _surely(Op.LE, upper, value)
         case Op.GT:
-            return upper_is(pc.less_equal), lower_is(pc.greater)
+            return _surely(Op.LE, upper, value), _surely(Op.GT, lower, value)
         case Op.GE:
-            return upper_is(pc.less), lower_is(pc.greater_equal)
+            return _surely(Op.LT, upper, value), _surely(Op.GE, lower, value)
         case Op.EQ | Op.NE:
-            apart = lower_is(pc.greater) | upper_is(pc.less)
-            constant = lower_is(pc.equal) & upper_is(pc.equal)
+            apart = _surely(Op.GT, lower, value) | _surely(Op.LT, upper, value)
+            constant = _surely(Op.EQ, lower, value) & _surely(Op.EQ, upper, value)
             return (apart, constant) if op is Op.EQ else (constant, apart)
+
+
+def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
+    """Tell where a bound is known and compares so with a value of its type."""
+    numbers = ordered_numbers(bound)
+    if numbers is None:
+        return _certain(_ARROW[op](bound, value))
+    plain = ordered_numbers(pa.array([value], value.type))
+    assert plain is not None
+    holds: Flags = _NUMPY[op](numbers, plain[0])
+    return holds if bound.null_count == 0 else holds & flags_from(bound.is_valid())
 
 
 def _in(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[Flags, Flags]:

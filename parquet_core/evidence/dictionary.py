@@ -13,16 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
-from parquet_core.evidence.single_values import outcomes_of_values
-from parquet_core.outcomes import Outcomes, unknown
+from parquet_core.evidence.single_values import outcomes_of_each_value
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, IsNull
 from parquet_core.trust.bounds import common_calendar_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
+
+# Entries times leaves that are answered at once.
+MAX_CELLS = 16 << 20
 
 
 def can_decide(leaf: Leaf) -> bool:
@@ -32,16 +37,30 @@ def can_decide(leaf: Leaf) -> bool:
 
 def outcomes_from_dictionaries(leaf: Leaf, dictionaries: Sequence[pa.Array | None]) -> OutcomeArray:
     """Return which outcomes complete dictionaries leave possible, per container; None is a missing one."""
-    answers = unknown(len(dictionaries))
+    (answers,) = outcomes_of_each_from_dictionaries([leaf], dictionaries)
+    return answers
+
+
+def outcomes_of_each_from_dictionaries(
+    leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None]
+) -> NDArray[np.uint8]:
+    """Return the same for several leaves on the column that the dictionaries are of, a row each."""
+    answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
-    if not present or not isinstance(leaf, ColumnLeaf) or not can_decide(leaf):
+    if not present:
         return answers
+    at = np.array([i for i, _ in present])
     entries = pa.concat_arrays([values for _, values in present])
-    each = outcomes_of_values(leaf, entries)
-    each[_depends_on_calendar(entries)] = Outcomes.UNKNOWN
     lengths = np.array([len(values) for _, values in present], np.int64)
-    of_values = np.bitwise_or.reduceat(each, np.cumsum(lengths) - lengths)
-    answers[[i for i, _ in present]] = of_values | np.uint8(Outcomes.NULL)
+    first = np.cumsum(lengths) - lengths
+    old = np.logical_or.reduceat(_depends_on_calendar(entries), first)
+    asked = [(i, leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, ColumnLeaf) and can_decide(leaf)]
+    step = max(1, MAX_CELLS // len(entries))
+    for part in (asked[i : i + step] for i in range(0, len(asked), step)):
+        each = outcomes_of_each_value([leaf for _, leaf in part], entries)
+        of_values = np.bitwise_or.reduceat(each, first, axis=1) | np.uint8(Outcomes.NULL)
+        of_values[:, old] = Outcomes.UNKNOWN
+        answers[np.ix_([i for i, _ in part], at)] = of_values
     return answers
 
 

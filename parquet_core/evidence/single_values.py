@@ -9,10 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
 
@@ -22,14 +26,20 @@ def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
 
     `values` have the type of the column's bounds. Each counts as a container of one row.
     """
+    (answers,) = outcomes_of_each_value([leaf], values)
+    return answers
+
+
+def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> NDArray[np.uint8]:
+    """Return the same for several leaves on one column, a row each."""
     null = flags_from(pc.is_null(values))
     lower = upper = values
     nan = np.zeros(len(values), np.bool_)
     if pa.types.is_floating(values.type):
         lower, upper, nan = _floating(values)
     known = from_numpy(~null & ~nan)
-    return outcomes_from_bounds(
-        leaf,
+    return outcomes_of_each(
+        leaves,
         Bounds(
             lower=lower,
             upper=upper,

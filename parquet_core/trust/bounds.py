@@ -50,6 +50,20 @@ class Bounds:
     def __len__(self) -> int:
         return len(self.row_count)
 
+    def slice(self, start: int, stop: int) -> Bounds:
+        """Return the bounds of successive containers, without a copy."""
+        if start == 0 and stop == len(self):
+            return self
+        return Bounds(
+            lower=self.lower[start:stop],
+            upper=self.upper[start:stop],
+            null_count=self.null_count[start:stop],
+            row_count=self.row_count[start:stop],
+            nan_count=self.nan_count[start:stop],
+            min_exact=self.min_exact[start:stop],
+            max_exact=self.max_exact[start:stop],
+        )
+
     def take(self, indices: NDArray[np.int64]) -> Bounds:
         """Return the bounds of the containers at these indices."""
         return Bounds(

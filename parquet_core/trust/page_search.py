@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import numbers_from
+from parquet_core.arrow_arrays import ordered_numbers
 from parquet_core.predicate import Op
 from parquet_core.trust.bound_values import flags_of
 
@@ -64,7 +64,7 @@ def _matched(op: Op, in_lower: Search, in_upper: Search, value: Any, count: int)
 
 def _searcher(values: pa.Array, *, descending: bool) -> Search:
     """Return a search for a value in an array that ascends once it is turned round if it descends."""
-    numbers = _numbers(values)
+    numbers = ordered_numbers(values)
     if numbers is not None:
         ascending = numbers[::-1] if descending else numbers
         return lambda value, side: int(np.searchsorted(ascending, value, side))
@@ -86,18 +86,6 @@ class _Lazily:
         return self._values[index if self._last is None else self._last - index].as_py()
 
 
-def _numbers(values: pa.Array) -> NDArray[Any] | None:
-    """Return the values as stored numbers in the same order, None where Arrow stores other than numbers."""
-    kind = values.type
-    if pa.types.is_boolean(kind):
-        values = values.cast(pa.uint8())
-    elif pa.types.is_temporal(kind):
-        values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        return None
-    return numbers_from(values)
-
-
 def _plain(value: pa.Scalar) -> Any:
-    numbers = _numbers(pa.array([value], value.type))
+    numbers = ordered_numbers(pa.array([value], value.type))
     return value.as_py() if numbers is None else numbers[0]

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.evidence.bloom import outcomes_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
 from prune_assets.planner.question import LevelState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
     from prune_assets.planner.question import Question
     from prune_assets.report.skip_report import Status
 
@@ -21,36 +23,41 @@ if TYPE_CHECKING:
 def bloom_level(question: Question, before: LevelState) -> LevelState:
     """Ask the filters of row groups that their absence of values could rule out."""
     answers = before.by_leaf
-    best = [_best_case(leaf, answer) for leaf, answer in zip(question.parts, answers, strict=True)]
+    equality = [i for i, leaf in enumerate(question.parts) if probes(leaf) is not None]
+    best = _best_case(question, answers, equality)
     # Where even "absent everywhere" would change nothing, no filter is fetched.
-    helpful = before.alive & ~may_match(question.fold(best))
+    helpful = before.alive & ~may_match(question.fold(best)) if equality else np.zeros(len(question.index), np.bool_)
     if not helpful.any():
-        equality = any(probes(leaf) is not None for leaf in question.parts)
         why = "nothing is left that a filter could rule out" if equality else "no equality or IN to look up"
         return LevelState("bloom_filter", before.answers, answers, "not_applicable", why)
-    refined: list[OutcomeArray] = []
+    refined = answers.copy()
     found, reasons = 0, dict[str, None]()
-    for leaf, answer, lowest in zip(question.parts, answers, best, strict=True):
-        asked = np.flatnonzero(helpful & (answer != lowest))
-        column = question.column_of(leaf)
-        if column is None or len(asked) == 0:
-            refined.append(answer)
+    wanted = frozenset(equality)
+    for column, numbers in question.by_column():
+        asking = [i for i in numbers if i in wanted]
+        asked = np.flatnonzero(helpful & (answers[asking] != best[asking]).any(axis=0))
+        there = question.index.may_have_filter(column)[asked]
+        if not there.all():
+            reasons[f"{column.name}: {ABSENT}"] = None
+        asked = asked[there]
+        if len(asked) == 0:
             continue
         filters = question.index.bloom_filters(column, asked)
         found += sum(not isinstance(blocks, str) for blocks in filters)
         reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
         usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
-        better = answer.copy()
-        better[asked] = intersect(answer[asked], outcomes_from_filters(leaf, column, usable))
-        refined.append(better)
+        for i in asking:
+            denied = outcomes_from_filters(question.parts[i], column, usable)
+            refined[i, asked] = intersect(refined[i, asked], denied)
     status: Status = "consulted" if found else "absent"
     folded, why = question.fold(refined), "; ".join(list(reasons)[:3])
-    return LevelState("bloom_filter", folded, tuple(refined), status, why)
+    return LevelState("bloom_filter", folded, refined, status, why)
 
 
-def _best_case(leaf: Leaf, answer: OutcomeArray) -> OutcomeArray:
-    """Return the answer if every filter denied every value."""
-    if probes(leaf) is None:
-        return answer
-    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
-    return answer & np.uint8(Outcomes.UNKNOWN & ~never)
+def _best_case(question: Question, answers: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:
+    """Return the answers if every filter denied every value."""
+    unequal = [i for i in equality if isinstance(leaf := question.parts[i], Compare) and leaf.op is Op.NE]
+    best = answers.copy()
+    best[sorted(set(equality).difference(unequal))] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.TRUE)
+    best[unequal] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.FALSE)
+    return best

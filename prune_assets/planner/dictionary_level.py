@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.dictionary import can_decide, outcomes_from_dictionaries
+from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, Op, Pattern
@@ -50,21 +50,23 @@ class _Candidate(NamedTuple):
 def dictionary_level(question: Question, before: LevelState) -> LevelState:
     """Ask the dictionaries of row groups that they could rule out."""
     waiting = _candidates(question)
-    refined = list(before.by_leaf)
+    refined = before.by_leaf.copy()
     worth = _worth(question)
     found, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
-        open_ = _helpful(question, refined, waiting[done:]) & _undecided(refined, candidate.leaves)
+        numbers = list(candidate.leaves)
+        open_ = _undecided(refined[numbers])
+        if open_.any():
+            open_ &= _helpful(question, refined, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
+        asked = [question.parts[i] for i in numbers]
         for positions in _batches(np.flatnonzero(open_ & (candidate.cost <= worth)), candidate.cost):
             dictionaries = question.index.dictionaries(candidate.column, positions)
             found += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
-            for i in candidate.leaves:
-                answer = refined[i].copy()
-                answer[positions] = intersect(answer[positions], outcomes_from_dictionaries(question.parts[i], usable))
-                refined[i] = answer
+            at = np.ix_(numbers, positions)
+            refined[at] = intersect(refined[at], outcomes_of_each_from_dictionaries(asked, usable))
     why = list(reasons)[:3]
     if refused:
         why.append("some dictionaries are larger than what they could save is worth")
@@ -72,7 +74,7 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
         said = why or ["nothing is left that a dictionary could rule out" if waiting else "no value to look up"]
         return LevelState("dictionary", before.answers, before.by_leaf, "not_applicable", said[0])
     folded = question.fold(refined)
-    return LevelState("dictionary", folded, tuple(refined), "consulted" if found else "absent", "; ".join(why))
+    return LevelState("dictionary", folded, refined, "consulted" if found else "absent", "; ".join(why))
 
 
 def _candidates(question: Question) -> list[_Candidate]:
@@ -110,24 +112,20 @@ def _worth(question: Question) -> Numbers:
     return np.maximum(saved // 2, ALWAYS_WORTH)
 
 
-def _helpful(question: Question, answers: Sequence[OutcomeArray], waiting: Sequence[_Candidate]) -> Flags:
+def _helpful(question: Question, answers: OutcomeArray, waiting: Sequence[_Candidate]) -> Flags:
     """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
 
     A leaf that can be neither TRUE nor FALSE is the best that any dictionary could do, under NOT as well.
     """
-    best = list(answers)
-    for candidate in waiting:
-        for i in candidate.leaves:
-            best[i] = np.full(len(best[i]), _NEITHER)
+    best = answers.copy()
+    best[[i for candidate in waiting for i in candidate.leaves]] = _NEITHER
     helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))
     return helpful
 
 
-def _undecided(answers: Sequence[OutcomeArray], leaves: Sequence[int]) -> Flags:
+def _undecided(answers: OutcomeArray) -> Flags:
     """Tell where a leaf of the column may be TRUE and may be FALSE: elsewhere a dictionary says nothing new."""
-    undecided = np.zeros(len(answers[0]), np.bool_)
-    for i in leaves:
-        undecided |= (answers[i] & _UNDECIDED) == _UNDECIDED
+    undecided: Flags = ((answers & _UNDECIDED) == _UNDECIDED).any(axis=0)
     return undecided
 
 

@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import may_match, unknown
+from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, leaves
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
-from parquet_core.segments import page_of_segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.levels import Evaluation, PageAnswers
 
@@ -83,7 +81,6 @@ class _Containers:
     kept: Flags
     gain: Positions
     pages: PageAnswers | None
-    page_base: Positions
 
 
 def _all_but(cut: Positions, flags: Flags) -> Positions:
@@ -98,34 +95,30 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     whole = _all_but(cut, index.row_count > 0)
     kept = evaluation.row_groups.alive[whole]
     gain = np.where(kept | ~evaluation.statistics.alive[whole], 0, index.row_count[whole])
-    base = np.cumsum(index.row_count[cut]) - index.row_count[cut]
     if pages is None:
-        return _Containers(whole, kept, gain, None, base)
+        return _Containers(whole, kept, gain, None)
     stops = np.append(pages.segments.start[1:], index.row_count[cut].sum())
     by_plan = may_match(pages.answers)
-    by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages, base)))
+    by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages)))
     lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
     return _Containers(
         np.concatenate([whole, cut[pages.segments.row_group]]),
         np.concatenate([kept, by_plan]),
         np.concatenate([gain, lost]),
         pages,
-        base,
     )
 
 
-def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers, base: Positions) -> list[OutcomeArray]:
+def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers) -> OutcomeArray:
     """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
-
-    def answer(leaf: Leaf) -> OutcomeArray:
-        if not isinstance(leaf, ColumnLeaf) or leaf.column not in pages.pages:
-            return unknown(len(pages.segments))
-        batch = pages.pages[leaf.column]
-        chosen = page_of_segment(pages.segments, base[batch.row_group] + batch.first_row)
-        by_segment: OutcomeArray = outcomes_from_bounds(leaf, batch.bounds)[chosen]
-        return by_segment
-
-    return [answer(leaf) for leaf in leaves(evaluation.predicate)]
+    parts = list(leaves(evaluation.predicate))
+    answers = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
+    for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
+        asked = [(i, leaf) for i, leaf in enumerate(parts) if isinstance(leaf, ColumnLeaf) and leaf.column == path]
+        found = outcomes_of_each([leaf for _, leaf in asked], batch.bounds)
+        for (i, _), by_page in zip(asked, found, strict=True):
+            answers[i] = by_page[chosen]
+    return answers
 
 
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
@@ -184,9 +177,7 @@ def _bounds(
     if pages is None or column.path not in pages.pages:
         return low, high, may_be_null, no_value
     batch = pages.pages[column.path]
-    by_page = batch.bounds.take(
-        page_of_segment(pages.segments, containers.page_base[batch.row_group] + batch.first_row)
-    )
+    by_page = batch.bounds.take(pages.segments.page[list(pages.pages).index(column.path)])
     cut = len(by_group) - len(by_page)
     page_null, page_no_value = _nulls(by_page)
     return (

@@ -11,6 +11,7 @@ with theirs at the leaf. So an OR is skipped when statistics deny one arm and a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,26 +23,32 @@ from parquet_core.access_plan import (
     make_access_plan,
     whole_groups,
 )
-from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.outcomes import intersect, may_match, must_match, unknown
+from parquet_core.evidence.many_leaves import outcomes_of_each
+from parquet_core.outcomes import intersect, may_match, must_match
 from parquet_core.predicate import ColumnLeaf, Constant
-from parquet_core.pruning import constant_answers, fold
-from parquet_core.segments import Segments, merge_borders, page_of_segment
+from parquet_core.pruning import constant_answers
+from parquet_core.ragged import distinct
+from parquet_core.segments import Segments, merge_borders
 from prune_assets.planner.bloom_level import bloom_level
 from prune_assets.planner.dictionary_level import dictionary_level
 from prune_assets.planner.partition_level import partition_level
 from prune_assets.planner.question import LevelState, question_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.planner.question import Question
     from prune_assets.report.skip_report import Status
+
+# Answers of leaves about segments that are held at once.
+MAX_ANSWERS = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +110,14 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     )
 
 
-def _from_statistics(leaf: Leaf, question: Question) -> OutcomeArray:
-    if isinstance(leaf, Constant):
-        return constant_answers(leaf, len(question.index))
-    column = question.column_of(leaf)
-    if column is None or not isinstance(leaf, ColumnLeaf):
-        return unknown(len(question.index))
-    return outcomes_from_bounds(leaf, question.index.bounds(column))
-
-
 def _statistics_level(question: Question, before: LevelState) -> LevelState:
-    answers = tuple(
-        intersect(known, _from_statistics(leaf, question))
-        for leaf, known in zip(question.parts, before.by_leaf, strict=True)
-    )
+    answers = before.by_leaf.copy()
+    for i, leaf in enumerate(question.parts):
+        if isinstance(leaf, Constant):
+            answers[i] = intersect(answers[i], constant_answers(leaf, len(question.index)))
+    for column, numbers in question.by_column():
+        found = outcomes_of_each(_column_leaves(question, numbers), question.index.bounds(column))
+        answers[numbers] = intersect(answers[numbers], found)
     folded = question.fold(answers)
     asked = question.asked()
     if not asked:
@@ -147,31 +148,45 @@ def _page_level(question: Question, before: LevelState, *, wanted: bool) -> tupl
         why = f"no column index for {names}"
         return None, LevelState("page_index", before.answers, before.by_leaf, "absent", why)
     base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
-    starts = {path: base[batch.row_group] + batch.first_row for path, batch in pages.items()}
-    segments = merge_borders(base, list(starts.values()))
-    refined = [
-        _on_segments(leaf, answer[positions], segments, pages, starts)
-        for leaf, answer in zip(question.parts, before.by_leaf, strict=True)
-    ]
-    folded = fold(question.predicate, refined)
+    starts = [base[batch.row_group] + batch.first_row for batch in pages.values()]
+    segments = merge_borders(base, starts)
+    folded = _on_segments(question, before.by_leaf[:, positions], segments, pages)
     after = before.answers.copy()
-    after[positions] = np.bitwise_or.reduceat(folded, np.flatnonzero(np.diff(segments.row_group, prepend=-1)))
+    after[positions] = np.bitwise_or.reduceat(folded, _firsts(segments))
     return PageAnswers(positions, segments, folded, pages), LevelState("page_index", after, before.by_leaf, "consulted")
 
 
+def _firsts(segments: Segments) -> NDArray[np.int64]:
+    """Return the first segment of each row group."""
+    return np.flatnonzero(np.diff(segments.row_group, prepend=-1))
+
+
 def _on_segments(
-    leaf: Leaf,
-    by_group: OutcomeArray,
-    segments: Segments,
-    pages: dict[Path, PageBatch],
-    starts: dict[Path, NDArray[np.int64]],
+    question: Question, by_group: OutcomeArray, segments: Segments, pages: dict[Path, PageBatch]
 ) -> OutcomeArray:
-    # What holds for a row group holds for each part of it.
-    inherited: OutcomeArray = by_group[segments.row_group]
-    if not isinstance(leaf, ColumnLeaf) or leaf.column not in pages:
-        return inherited
-    by_page = outcomes_from_bounds(leaf, pages[leaf.column].bounds)
-    return intersect(inherited, by_page[page_of_segment(segments, starts[leaf.column])])
+    """Fold what row groups and pages say on every segment, some whole row groups at a time."""
+    folded = np.empty(len(segments), np.uint8)
+    numbers = {column.path: numbers for column, numbers in question.by_column()}
+    firsts = np.append(_firsts(segments), len(segments))
+    step = max(1, MAX_ANSWERS // len(question.parts))
+    groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
+    for low, high in pairwise(groups.tolist()):
+        block = slice(int(firsts[low]), int(firsts[high]))
+        # What holds for a row group holds for each part of it.
+        answers = by_group[:, segments.row_group[block]]
+        for (path, batch), page in zip(pages.items(), segments.page, strict=True):
+            first, stop = int(batch.first[low]), int(batch.first[high])
+            found = outcomes_of_each(_column_leaves(question, numbers[path]), batch.bounds.slice(first, stop))
+            # With as many pages as segments, each is one.
+            chosen = slice(None) if stop - first == answers.shape[1] else page[block] - first
+            for i, by_page in zip(numbers[path], found, strict=True):
+                answers[i] = intersect(answers[i], by_page[chosen])
+        folded[block] = question.prepared(answers)
+    return folded
+
+
+def _column_leaves(question: Question, numbers: Sequence[int]) -> list[ColumnLeaf]:
+    return [leaf for i in numbers if isinstance(leaf := question.parts[i], ColumnLeaf)]
 
 
 def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None) -> AccessPlan:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.evidence.single_values import outcomes_of_values
-from parquet_core.outcomes import unknown
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, columns_of
 from parquet_core.trust.bounds import bounds_type
 from prune_assets.planner.question import LevelState
 
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
     from prune_assets.planner.question import Question
 
 
 def partition_level(question: Question) -> LevelState:
     """Ask directory names; the other leaves are left open, constants too."""
-    answers = tuple(_from_directories(leaf, question) for leaf in question.parts)
+    answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
+    for i, leaf in enumerate(question.parts):
+        if isinstance(leaf, ColumnLeaf) and leaf.column in question.partitions:
+            answers[i] = _from_directories(leaf, question)
     folded = question.fold(answers)
     if any(path in question.partitions for path in columns_of(question.predicate)):
         return LevelState("partition_values", folded, answers, "consulted")
@@ -34,12 +38,8 @@ def _why(question: Question) -> str:
     return f"the predicate does not depend on {', '.join(column.name for column in question.index.partitions)} alone"
 
 
-def _from_directories(leaf: Leaf, question: Question) -> OutcomeArray:
-    index = question.index
-    column = question.partitions.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
-    if column is None or not isinstance(leaf, ColumnLeaf):
-        return unknown(len(index))
-    values = index.partition_values[column.path].cast(bounds_type(column))
-    by_file = outcomes_of_values(leaf, values)
-    by_row_group: OutcomeArray = by_file[index.file]
+def _from_directories(leaf: ColumnLeaf, question: Question) -> OutcomeArray:
+    column = question.partitions[leaf.column]
+    values = question.index.partition_values[column.path].cast(bounds_type(column))
+    by_row_group: OutcomeArray = outcomes_of_values(leaf, values)[question.index.file]
     return by_row_group

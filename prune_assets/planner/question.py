@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, columns_of, leaves
-from parquet_core.pruning import fold
+from parquet_core.pruning import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.pruning import Fold
     from prune_assets.report.skip_report import LevelName, Status
 
 
@@ -27,12 +25,13 @@ if TYPE_CHECKING:
 class LevelState:
     """What a level and those before it left.
 
-    `answers`: per row group; `by_leaf`: the same for each leaf of the predicate, as far as whole row groups go.
+    `answers`: per row group; `by_leaf`: the same for each leaf of the predicate, a row each, as far as whole row
+    groups go.
     """
 
     level: LevelName
     answers: OutcomeArray
-    by_leaf: tuple[OutcomeArray, ...]
+    by_leaf: OutcomeArray
     status: Status
     why: str = ""
 
@@ -54,6 +53,7 @@ class Question:
     index: MetadataIndex
     columns: dict[Path, LeafColumn]
     partitions: dict[Path, LeafColumn]
+    prepared: Fold
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
         """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
@@ -63,14 +63,23 @@ class Question:
         """Return the columns of the predicate that files say something about, each once."""
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
-    def fold(self, answers: Sequence[OutcomeArray]) -> OutcomeArray:
+    def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
+        """Return the columns that files say something about, each with the numbers of its leaves."""
+        found: dict[Path, list[int]] = {path: [] for path in self.columns}
+        for i, leaf in enumerate(self.parts):
+            if isinstance(leaf, ColumnLeaf) and leaf.column in found:
+                found[leaf.column].append(i)
+        return [(self.columns[path], numbers) for path, numbers in found.items() if numbers]
+
+    def fold(self, answers: OutcomeArray) -> OutcomeArray:
         """Combine the leaves' answers per row group; a row group without rows has no outcome."""
-        folded = fold(self.predicate, answers)
-        return np.where(self.index.row_count > 0, folded, np.uint8(Outcomes.NONE))
+        folded = self.prepared(answers)
+        folded[self.index.row_count <= 0] = Outcomes.NONE
+        return folded
 
 
 def question_of(predicate: Predicate, index: MetadataIndex) -> Question:
     """Ask a predicate of a dataset."""
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if not column.unsupported}
-    return Question(predicate, tuple(leaves(predicate)), index, columns, partitions)
+    return Question(predicate, tuple(leaves(predicate)), index, columns, partitions, prepare(predicate))

@@ -1,0 +1,106 @@
+"""Metadata of a table that was never written: so many files, row groups and pages that only planning counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.dataset.footer_source import FooterSource
+from parquet_core.dataset.metadata_index import MetadataIndex, _Fetched
+from parquet_core.dataset.page_batch import PageBatch
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.page_index import OffsetIndexes
+from parquet_core.format.schema import Physical, SchemaElement, leaf_columns
+from parquet_core.ragged import firsts
+from parquet_core.storage import DataFile, Traffic
+from parquet_core.trust.bounds import Bounds
+from parquet_core.trust.statistics import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+
+    Numbers = NDArray[np.int64]
+
+PAGE_BYTES = 1_000
+STEP = 10
+
+
+def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataIndex:
+    """Return the index of `files` of one row group of `rows`, with BIGINT columns a, b and so on.
+
+    `pages`: how many pages a column has in each row group; they divide `rows`. Page i of all pages of `a` holds
+    values from 10 i to 10 i + 30; those of the others hold such values in disorder.
+    """
+    columns = _columns(len(pages))
+    row_count = np.full(files, rows, np.int64)
+    batches = [_pages(files, each, rows // each, disorder=i) for i, each in enumerate(pages)]
+    by_path = dict(zip([column.path for column in columns], batches, strict=True))
+    return MetadataIndex(
+        files=tuple(DataFile(f"/t/{i:06}.parquet", 1 << 30, 0) for i in range(files)),
+        kinds=(Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),),
+        kind=np.zeros(files, np.int64),
+        columns=columns,
+        partitions=(),
+        summary=None,
+        traffic=Traffic(),
+        file=np.arange(files),
+        ordinal=np.zeros(files, np.int64),
+        row_count=row_count,
+        partition_values={},
+        _footers=FooterSource((), Traffic()),
+        _chunks={path: _chunks(files, len(batch.first_row) // files) for path, batch in by_path.items()},
+        _bounds={path: _of_groups(batch, row_count) for path, batch in by_path.items()},
+        _offsets={path: _Fetched(np.arange(files), _offsets(batch)) for path, batch in by_path.items()},
+        _pages={path: _Fetched(np.arange(files), batch) for path, batch in by_path.items()},
+    )
+
+
+def _columns(count: int) -> tuple[LeafColumn, ...]:
+    leaves = [SchemaElement(name, physical=Physical.INT64, repetition=1) for name in "abcdefgh"[:count]]
+    return leaf_columns([SchemaElement("schema", children=count), *leaves], place="")
+
+
+def _pages(files: int, each: int, rows: int, *, disorder: int) -> PageBatch:
+    total = files * each
+    at = np.arange(total)
+    low = STEP * (at if disorder == 0 else at * (7_919 + disorder) % total)
+    return PageBatch(
+        firsts(np.full(files, each, np.int64)),
+        _bounds(low, low + 3 * STEP, np.full(total, rows, np.int64)),
+        np.tile(np.arange(each) * rows, files),
+        np.full(files, "", object),
+        np.zeros(files, np.int64),
+        np.full(files, each * 16, np.int64),
+    )
+
+
+def _bounds(low: Numbers, high: Numbers, rows: Numbers) -> Bounds:
+    return Bounds(pa.array(low), pa.array(high), pa.array(np.zeros(len(low), np.int64)), rows)
+
+
+def _of_groups(batch: PageBatch, row_count: Numbers) -> Bounds:
+    low, high = (side.to_numpy() for side in (batch.bounds.lower, batch.bounds.upper))
+    first = batch.first[:-1]
+    return _bounds(np.minimum.reduceat(low, first), np.maximum.reduceat(high, first), row_count)
+
+
+def _offsets(batch: PageBatch) -> OffsetIndexes:
+    total = len(batch.first_row)
+    offset = np.arange(total) * PAGE_BYTES + 4
+    return OffsetIndexes(batch.first, offset, np.full(total, PAGE_BYTES, np.int64), batch.first_row, batch.reason)
+
+
+def _chunks(files: int, each: int) -> ColumnChunks:
+    chunks = concat_chunks([absent_chunks(files)])
+    chunks.present[:] = chunks.has_bounds[:] = True
+    chunks.compressed_bytes[:] = each * PAGE_BYTES
+    chunks.data_pages[:] = each
+    chunks.first_page_offset[:] = chunks.data_page_offset[:] = 4
+    chunks.column_index[:] = chunks.offset_index[:] = (1 << 20, 1 << 10)
+    return chunks

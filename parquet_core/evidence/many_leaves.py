@@ -1,0 +1,126 @@
+"""Many leaves on one column over the same bounds, with no step per leaf where they are comparisons.
+
+Bounds and literals are put on one scale of whole numbers first, whatever their type is. Then each comparison of a
+literal with a bound is one of two small integers, and all literals meet all containers at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import flags_from, ordered_numbers
+from parquet_core.evidence.bounds import holds_for_nan, is_nan, outcomes_from_bounds, outcomes_of, presence_of
+from parquet_core.predicate import Compare, Op
+from parquet_core.ranks import ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.evidence.bounds import Presence
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import ColumnLeaf
+    from parquet_core.trust.bounds import Bounds
+
+    Flags = NDArray[np.bool_]
+    Scale = NDArray[np.int32]
+
+# Below so many comparisons putting all bounds on a scale takes longer than comparing them.
+FEW = 8
+# Literals times containers that are compared at once: what fits into the caches of a processor.
+MAX_CELLS = 1 << 20
+
+
+class _Placed(NamedTuple):
+    """Bounds and literals on one scale; an unknown bound lies outside of it, where it makes nothing certain."""
+
+    low: Scale
+    high: Scale
+    literals: Scale
+
+
+def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArray:
+    """Return what `outcomes_from_bounds` does for each of several leaves of one column, a row each."""
+    answers = np.empty((len(leaves), len(bounds)), np.uint8)
+    presence = presence_of(bounds)
+    alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not is_nan(leaf.value)]
+    at_once = alike if len(alike) >= FEW else []
+    for i in sorted(set(range(len(leaves))).difference(at_once)):
+        answers[i] = outcomes_from_bounds(leaves[i], bounds, presence=presence)
+    if at_once:
+        _compare_all([leaves[i] for i in at_once], at_once, bounds, presence, answers)
+    return answers
+
+
+def _compare_all(
+    comparisons: Sequence[ColumnLeaf], rows: Sequence[int], bounds: Bounds, presence: Presence, answers: OutcomeArray
+) -> None:
+    """Fill in the rows of comparisons."""
+    found = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
+    placed = _place(pa.array([leaf.value for leaf in found], found[0].value.type), bounds)
+    numbers = np.array(rows, np.int64)
+    step = max(1, MAX_CELLS // max(1, len(bounds)))
+    for op in Op:
+        leaf = next((leaf for leaf in found if leaf.op is op), None)
+        if leaf is None:
+            continue
+        chosen = np.flatnonzero([leaf.op is op for leaf in found])
+        nan_is_true = holds_for_nan(leaf)
+        for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
+            true_ruled_out, false_ruled_out = _ruled_out(op, placed, placed.literals[part][:, None])
+            true, false = presence.number & ~true_ruled_out, presence.number & ~false_ruled_out
+            if nan_is_true:
+                true |= presence.nan
+            else:
+                false |= presence.nan
+            answers[numbers[part]] = outcomes_of(true=true, false=false, null=presence.null)
+
+
+def _place(values: pa.Array, bounds: Bounds) -> _Placed:
+    """Put bounds and literals on a scale: literals at odd places, bounds at those or at the even ones between."""
+    if pa.types.is_boolean(bounds.lower.type):
+        low, high, literals = (side.cast(pa.uint8()) for side in (bounds.lower, bounds.upper, values))
+    else:
+        low, high, literals = bounds.lower, bounds.upper, values.cast(bounds.lower.type)
+    wanted = ordered_numbers(literals)
+    if wanted is None:
+        places = [rank.astype(np.int32) for rank in ranks(low, high, literals)]
+    else:
+        ordered = distinct_values(wanted)
+        places = [_places(ordered, ordered_numbers(side)) for side in (low, high, literals)]
+    places[0][~flags_from(low.is_valid())] = -1
+    places[1][~flags_from(high.is_valid())] = np.iinfo(np.int32).max
+    return _Placed(*places)
+
+
+def distinct_values(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return the distinct numbers in ascending order."""
+    ascending = np.sort(values)
+    return ascending[np.concatenate([np.ones(1, np.bool_), ascending[1:] != ascending[:-1]])]
+
+
+def _places(ordered: NDArray[np.generic], numbers: NDArray[np.generic] | None) -> Scale:
+    assert numbers is not None
+    places = np.searchsorted(ordered, numbers, "left") + np.searchsorted(ordered, numbers, "right")
+    return places.astype(np.int32)
+
+
+def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
+    """Tell where no number makes the comparison TRUE, and where none makes it FALSE."""
+    low, high = placed.low, placed.high
+    match op:
+        case Op.LT:
+            return low >= value, high < value
+        case Op.LE:
+            return low > value, high <= value
+        case Op.GT:
+            return high <= value, low > value
+        case Op.GE:
+            return high < value, low >= value
+        case Op.EQ | Op.NE:
+            apart, constant = (low > value) | (high < value), (low == value) & (high == value)
+            return (apart, constant) if op is Op.EQ else (constant, apart)
