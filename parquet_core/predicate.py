@@ -50,6 +50,18 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareColumns:
+    """`left op right`; NULL where either is null.
+
+    Two columns of the same type, or two signed integers or floats of any width.
+    """
+
+    left: Path
+    op: Op
+    right: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Interval:
     """`low <= column <= high`, both ends included."""
 
@@ -173,7 +185,7 @@ class IsTruth:
 
 Pattern: TypeAlias = StartsWith | EndsWith | Contains | Like
 ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern
-Leaf: TypeAlias = ColumnLeaf | Constant | Unsupported
+Leaf: TypeAlias = ColumnLeaf | CompareColumns | Constant | Unsupported
 Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 
 
@@ -201,7 +213,18 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
 
 def columns_of(predicate: Predicate) -> tuple[Path, ...]:
     """Return the columns that the leaves name, each once, in order of appearance."""
-    return tuple(dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)))
+    return tuple(dict.fromkeys(path for leaf in leaves(predicate) for path in columns_of_leaf(leaf)))
+
+
+def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
+    """Return the columns that a leaf names."""
+    match leaf:
+        case CompareColumns(left, _, right):
+            return left, right
+        case Constant() | Unsupported():
+            return ()
+        case _:
+            return (leaf.column,)
 
 
 def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 # Which comparisons are TRUE for a value smaller than the literal, equal to it, larger than it.
-_HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
-_HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
-_HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
+HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
+HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
+HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
 _ARROW: dict[Op, Any] = {
     Op.LT: pc.less,
     Op.LE: pc.less_equal,
@@ -100,7 +100,7 @@ def holds_for_nan(leaf: Compare | Interval | In) -> bool:
     """Tell whether NaN, which is larger than every number, makes the leaf TRUE."""
     match leaf:
         case Compare(_, op, value):
-            return op in (_HOLD_FOR_EQUAL if is_nan(value) else _HOLD_FOR_LARGER)
+            return op in (HOLD_FOR_EQUAL if is_nan(value) else HOLD_FOR_LARGER)
         case Interval(_, _, high):
             return is_nan(high)
         case In(_, values):
@@ -146,7 +146,7 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
     """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
     match leaf:
         case Compare(_, op, value) if is_nan(value):
-            return op in _HOLD_FOR_SMALLER
+            return op in HOLD_FOR_SMALLER
         case Interval(_, low, _) if is_nan(low):
             return False
         case Interval(column, low, high) if is_nan(high):

@@ -24,6 +24,7 @@ from parquet_core.access_plan import (
     whole_groups,
 )
 from parquet_core.evidence.many_leaves import outcomes_of_each
+from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, may_match, must_match
 from parquet_core.predicate import ColumnLeaf, Constant
 from parquet_core.pruning import constant_answers
@@ -118,6 +119,9 @@ def _statistics_level(question: Question, before: LevelState) -> LevelState:
     for column, numbers in question.by_column():
         found = outcomes_of_each(_column_leaves(question, numbers), question.index.bounds(column))
         answers[numbers] = intersect(answers[numbers], found)
+    for i, pair in question.pairs():
+        left, right = (question.index.bounds(question.columns[path]) for path in (pair.left, pair.right))
+        answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = question.fold(answers)
     asked = question.asked()
     if not asked:
@@ -166,7 +170,8 @@ def _on_segments(
 ) -> OutcomeArray:
     """Fold what row groups and pages say on every segment, some whole row groups at a time."""
     folded = np.empty(len(segments), np.uint8)
-    numbers = {column.path: numbers for column, numbers in question.by_column()}
+    numbers = {path: list[int]() for path in pages} | {column.path: of for column, of in question.by_column()}
+    place = {path: i for i, path in enumerate(pages)}
     firsts = np.append(_firsts(segments), len(segments))
     step = max(1, MAX_ANSWERS // len(question.parts))
     groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
@@ -181,6 +186,11 @@ def _on_segments(
             chosen = slice(None) if stop - first == answers.shape[1] else page[block] - first
             for i, by_page in zip(numbers[path], found, strict=True):
                 answers[i] = intersect(answers[i], by_page[chosen])
+        for i, pair in question.pairs():
+            left, right = (
+                pages[path].bounds.take(segments.page[place[path]][block]) for path in (pair.left, pair.right)
+            )
+            answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
         folded[block] = question.prepared(answers)
     return folded
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, columns_of, leaves
+from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
 from parquet_core.pruning import prepare
 
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ class Question:
             if isinstance(leaf, ColumnLeaf) and leaf.column in found:
                 found[leaf.column].append(i)
         return [(self.columns[path], numbers) for path, numbers in found.items() if numbers]
+
+    def pairs(self) -> list[tuple[int, CompareColumns]]:
+        """Return the comparisons of two columns that files say something about, each with its number."""
+        return [
+            (i, leaf)
+            for i, leaf in enumerate(self.parts)
+            if isinstance(leaf, CompareColumns) and leaf.left in self.columns and leaf.right in self.columns
+        ]
 
     def fold(self, answers: OutcomeArray) -> OutcomeArray:
         """Combine the leaves' answers per row group; a row group without rows has no outcome."""

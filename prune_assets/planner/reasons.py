@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.outcomes import may_match
-from parquet_core.predicate import ColumnLeaf, conjuncts_of, leaves
+from parquet_core.predicate import columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
 from prune_assets.sql.render import render
 
@@ -53,9 +53,8 @@ class Reasons:
         return f"no row can satisfy all of: {'; '.join(map(render, self._conjuncts))}"
 
     def _bounds(self, predicate: Predicate, position: int) -> str:
-        asked = dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf))
         said = []
-        for path in asked:
+        for path in columns_of(predicate):
             if path in self._index.partition_values:
                 value = self._index.partition_values[path][int(self._index.file[position])]
                 said.append(f"{'.'.join(path)} is {_show(value) if value.is_valid else 'null'} by its directory")

@@ -13,6 +13,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
     Compare,
+    CompareColumns,
     Constant,
     Contains,
     EndsWith,
@@ -146,6 +147,8 @@ def _leaf(node: Predicate) -> str:
             text = _CONSTANTS.get(outcomes, "UNKNOWN")
         case Compare(column, op, value):
             text = f"{_name(column)} {op} {_literal(value)}"
+        case CompareColumns(left, op, right):
+            text = f"{_name(left)} {op} {_name(right)}"
         case Interval(column, low, high):
             text = _range(_name(column), _literal(low), _literal(high))
         case In(column, values):
