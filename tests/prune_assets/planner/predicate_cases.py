@@ -15,6 +15,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
     Compare,
+    CompareColumns,
     Constant,
     In,
     Interval,
@@ -61,6 +62,11 @@ FLOATS = [name for name, arrow_type in TYPES.items() if pa.types.is_floating(arr
 BLOOMS = [name for name, arrow_type in TYPES.items() if not pa.types.is_boolean(arrow_type)]
 ODD_FLOATS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1.7976931348623157e308, 0.1]
 ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.0**-149), (2 - 2.0**-23) * 2.0**127]
+
+
+# Columns that compare with each other.
+ALIKE = [["key", "small", "grade", "point.x"], ["ratio", "real", "point.at.ratio"], ["word", "code"]]
+ALIKE += [["flag", "point.at.flag"]]
 
 
 def path_of(name):
@@ -172,6 +178,9 @@ def with_required_columns(chance, table):
 
 
 def random_leaf(chance):
+    if chance.random() < 0.1:
+        left, right = (path_of(name) for name in chance.choices(chance.choice(ALIKE), k=2))
+        return CompareColumns(left, chance.choice([*Op]), right)
     name = chance.choice(sorted(TYPES))
     path, arrow_type = path_of(name), TYPES[name]
     values = sorted({random_value(chance, name) for _ in range(chance.randint(1, 4))}, key=comparable)
@@ -225,6 +234,9 @@ def truth(predicate, row):
         case IsNaN(path):
             value = value_at(path, row)
             return value is not None and math.isnan(value)
+        case CompareColumns(left, op, right):
+            values = value_at(left, row), value_at(right, row)
+            return None if None in values else PYTHON[op](*map(comparable, values))
     value = value_at(predicate.column, row)
     if value is None:
         return None
