@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from operator import eq, ge, gt, le, lt, ne
 
 from parquet_core.outcomes import Outcomes
@@ -10,16 +11,22 @@ from parquet_core.predicate import (
     And,
     Compare,
     Constant,
+    Contains,
+    EndsWith,
     In,
     Interval,
     IsNaN,
     IsNull,
     IsTruth,
+    Like,
     Not,
     Op,
     Or,
     Path,
+    Pattern,
     Predicate,
+    StartsWith,
+    Wildcard,
 )
 
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
@@ -58,8 +65,26 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
         case In(column, values):
             value = value_of(column, row)
             return None if value is None else comparable(value) in map(comparable, values.to_pylist())
+        case StartsWith(column) | EndsWith(column) | Contains(column) | Like(column):
+            value = value_of(column, row)
+            return None if value is None else holds(predicate, comparable(value))
         case _:
             raise AssertionError(predicate)
+
+
+def holds(pattern: Pattern, value: object) -> bool:
+    assert isinstance(value, bytes)
+    match pattern:
+        case StartsWith(_, text):
+            return value.startswith(comparable(text.as_py()))  # type: ignore[arg-type]
+        case EndsWith(_, text):
+            return value.endswith(comparable(text.as_py()))  # type: ignore[arg-type]
+        case Contains(_, text):
+            return comparable(text.as_py()) in value  # type: ignore[operator]
+        case Like(_, parts):
+            expressions = {Wildcard.ANY: ".*", Wildcard.ONE: "."}
+            regex = "".join(re.escape(part) if isinstance(part, str) else expressions[part] for part in parts)
+            return re.fullmatch(regex, value.decode(), re.DOTALL) is not None
 
 
 def value_of(column: Path, row: dict[str, object]) -> object:

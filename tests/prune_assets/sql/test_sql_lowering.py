@@ -25,7 +25,10 @@ def lowered(sql: str, *, columns=FIXTURE_COLUMNS, **settings: bool) -> LoweredPr
     return lower(sql, columns, semantics=SparkSemantics(**settings))
 
 
-@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+LOWERED = [*fixture_lines("lowered.txt"), *fixture_lines("patterns.txt")]
+
+
+@pytest.mark.parametrize("line", [*LOWERED, *fixture_lines("partly.txt")], ids=lambda line: line.predicate)
 def test_fixture(line):
     assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
 
@@ -40,7 +43,7 @@ def test_error(line):
     assert str(caught.value).isprintable(), "one line, no colours"
 
 
-@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+@pytest.mark.parametrize("line", LOWERED, ids=lambda line: line.predicate)
 def test_normalized_text_means_the_same(line):
     once = lowered(line.predicate)
     again = lowered(once.normalized)
