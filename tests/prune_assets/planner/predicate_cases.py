@@ -261,6 +261,13 @@ def truth(predicate, row):
             return comparable(low.as_py()) <= value <= comparable(high.as_py())
         case In(_, values):
             return value in map(comparable, values.to_pylist())
+        case _:
+            return holds(predicate, value)
+
+
+def holds(pattern, value):
+    """Tell whether bytes match."""
+    match pattern:
         case StartsWith(_, text):
             return value.startswith(comparable(text.as_py()))
         case EndsWith(_, text):
@@ -270,7 +277,7 @@ def truth(predicate, row):
         case Like(_, parts):
             regex = "".join(re.escape(part) if isinstance(part, str) else WILDCARDS[part] for part in parts)
             return re.fullmatch(regex, value.decode(), re.DOTALL) is not None
-    raise TypeError(predicate)
+    raise TypeError(pattern)
 
 
 def value_at(path, row):

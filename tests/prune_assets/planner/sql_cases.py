@@ -96,7 +96,8 @@ def patterns(chance, name):
     like = "".join(chance.choice(signs) for _ in range(chance.randint(1, 4)))
     return [
         *forms,
-        f"{name} {chance.choice(['', 'NOT '])}LIKE {written(chance.choice([start + '%', '%' + part, like, like + '%']))}",
+        f"{name} LIKE {written(chance.choice([start + '%', '%' + part, like, like + '%']))}",
+        f"{name} NOT LIKE {written(chance.choice([start[:2] + '%', '%' + part + '%', like]))}",
         f"{name} LIKE {chance.choice(['ANY', 'ALL'])} ({written(like)}, {written(start + '%')}, '%1%')",
         f"{name} RLIKE {written(chance.choice(['^', '']) + start + chance.choice(['', '$', '[0-9]', '.*']))}",
         f"instr({name}, {written(part)}) {op} {chance.randint(0, 2)}",

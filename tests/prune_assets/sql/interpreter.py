@@ -54,22 +54,23 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
         case Or(children):
             answers = [interpret(child, row) for child in children]
             return True if True in answers else None if None in answers else False
-        case Compare(column, op, literal):
-            value = value_of(column, row)
-            return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))
-        case Interval(column, low, high):
-            value = value_of(column, row)
-            if value is None:
-                return None
-            return comparable(low.as_py()) <= comparable(value) <= comparable(high.as_py())
-        case In(column, values):
-            value = value_of(column, row)
-            return None if value is None else comparable(value) in map(comparable, values.to_pylist())
-        case StartsWith(column) | EndsWith(column) | Contains(column) | Like(column):
-            value = value_of(column, row)
-            return None if value is None else holds(predicate, comparable(value))
+        case Compare() | Interval() | In() | StartsWith() | EndsWith() | Contains() | Like():
+            value = value_of(predicate.column, row)
+            return None if value is None else of_value(predicate, comparable(value))
         case _:
             raise AssertionError(predicate)
+
+
+def of_value(leaf: Compare | Interval | In | Pattern, value: object) -> bool:
+    match leaf:
+        case Compare(_, op, literal):
+            return OPERATORS[op](value, comparable(literal.as_py()))
+        case Interval(_, low, high):
+            return comparable(low.as_py()) <= value <= comparable(high.as_py())  # type: ignore[operator]
+        case In(_, values):
+            return value in map(comparable, values.to_pylist())
+        case _:
+            return holds(leaf, value)
 
 
 def holds(pattern: Pattern, value: object) -> bool:
