@@ -88,7 +88,7 @@ def _condition_call(node: exp.Anonymous, names: Names) -> Predicate | None:
         raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
     if name == "like" and len(operands) == 3:
         escape = read_text(operands[2], names)
-        if escape is None or len(escape) != 1:
+        if escape is None or len(escape) != 1 or escape > "\uffff":
             raise Refusal("the escape is no single character")
         return _like(operands[0], operands[1], escape, names)
     if len(operands) != 2:

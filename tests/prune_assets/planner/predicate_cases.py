@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -17,15 +18,20 @@ from parquet_core.predicate import (
     Compare,
     CompareColumns,
     Constant,
+    Contains,
+    EndsWith,
     In,
     Interval,
     IsNaN,
     IsNull,
     IsTruth,
+    Like,
     Not,
     Op,
     Or,
+    StartsWith,
     Unsupported,
+    Wildcard,
 )
 
 PYTHON = {
@@ -56,6 +62,8 @@ TYPES = {
     "point.at.flag": pa.bool_(),
 }
 FEW = {"code": ["", *(f"c{i:02}" for i in range(12)), "zz\u00e9"], "grade": list(range(-7, 8))}
+TEXTS = ("word", "code", "blob")
+WILDCARDS = {Wildcard.ANY: ".*", Wildcard.ONE: "."}
 TRUTHS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
 FLOATS = [name for name, arrow_type in TYPES.items() if pa.types.is_floating(arrow_type)]
 # Of flags nobody writes filters that say anything.
@@ -195,7 +203,24 @@ def random_leaf(chance):
             return chance.choice([Unsupported("rand() < 1", "not deterministic"), Constant(Outcomes.NULL)])
         case "nan" if name in FLOATS:
             return IsNaN(path)
+    if name in TEXTS and chance.random() < 0.6:
+        return random_pattern(chance, name)
     return Compare(path, chance.choice([*Op, Op.EQ, Op.EQ]), pa.scalar(values[0], arrow_type))
+
+
+def random_pattern(chance, name):
+    """Ask for a part of a value of the column: short, whole, or longer than any bound."""
+    path, arrow_type = path_of(name), TYPES[name]
+    value = random_value(chance, name)
+    first = chance.randrange(len(value) + 1)
+    text = value[first : chance.randint(first, len(value))]
+    kind = chance.choice([StartsWith, StartsWith, EndsWith, Contains, Like, Like])
+    if kind is StartsWith:
+        return StartsWith(path, pa.scalar(value[: chance.randrange(len(value) + 1)], arrow_type))
+    if kind is not Like or arrow_type == pa.binary():
+        return (EndsWith if kind is Like else kind)(path, pa.scalar(text, arrow_type))
+    first, last = (chance.choice([*Wildcard, chance.choice(value or "c"), text[:3] or "c"]) for _ in range(2))
+    return Like(path, (first, chance.choice(list(Wildcard)), last))
 
 
 def random_predicate(chance, depth=3):
@@ -248,7 +273,23 @@ def truth(predicate, row):
             return comparable(low.as_py()) <= value <= comparable(high.as_py())
         case In(_, values):
             return value in map(comparable, values.to_pylist())
-    raise TypeError(predicate)
+        case _:
+            return holds(predicate, value)
+
+
+def holds(pattern, value):
+    """Tell whether bytes match."""
+    match pattern:
+        case StartsWith(_, text):
+            return value.startswith(comparable(text.as_py()))
+        case EndsWith(_, text):
+            return value.endswith(comparable(text.as_py()))
+        case Contains(_, text):
+            return comparable(text.as_py()) in value
+        case Like(_, parts):
+            regex = "".join(re.escape(part) if isinstance(part, str) else WILDCARDS[part] for part in parts)
+            return re.fullmatch(regex, value.decode(), re.DOTALL) is not None
+    raise TypeError(pattern)
 
 
 def value_at(path, row):

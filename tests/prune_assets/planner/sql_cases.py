@@ -7,7 +7,7 @@ import math
 from decimal import Decimal
 
 import pyarrow as pa
-from predicate_cases import FLOATS, TYPES, random_value
+from predicate_cases import FLOATS, TEXTS, TYPES, random_value
 
 NUMBERS = ("key", "small", "price", "wide", "grade", "point.x")
 ODD_FLOATS = ["0", "1", "-1.5", "0.1", "0.1D", "0.1F", "-0.0D", "1e300", "3000000000", "16777217", "0.3BD", "1e-50"]
@@ -25,7 +25,7 @@ def literal(chance, name):
         case bool():
             return str(value).upper()
         case bytes():
-            return f"X'{value.hex()}'"
+            return written(value)
         case float() if not math.isfinite(value):
             return f"{chance.choice(['float', 'double'])}('{value}')"
         case float():
@@ -41,7 +41,7 @@ def literal(chance, name):
         case Decimal():
             return f"{value:f}"
         case str():
-            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+            return written(value)
     return str(value)
 
 
@@ -74,9 +74,41 @@ def leaf(chance):
         forms += [f"({name} >= {one} AND {name} < {two})", f"NOT {name} < {one} AND {name} <= {two}"] * 3
     if name in NUMBERS:
         forms += [f"abs({name}) = 3", f"{name} + 1 > 5", f"cast({name} AS int) = 2"]
-    if name == "word":
-        forms += ["word LIKE 'p%'", "upper(word) = 'P1'"]
+    if name in TEXTS:
+        forms += patterns(chance, name) * 3
     return chance.choice(forms)
+
+
+def patterns(chance, name):
+    """Ask for parts of values; none of them holds a wildcard."""
+    value = random_value(chance, name)
+    first = chance.randrange(len(value) + 1)
+    start, part = value[: chance.choice([1, 2, 60, 65])], value[first : first + chance.randint(0, 3)]
+    call, op = chance.choice(["startswith", "endswith", "contains"]), chance.choice(["=", "<>", "<", "<=", ">", ">="])
+    forms = [
+        f"{call}({name}, {written(part)})",
+        f"startswith({name}, {written(start)})",
+        f"left({name}, {chance.randint(0, 66)}) {op} {written(start)}",
+    ]
+    if isinstance(value, bytes):
+        return forms
+    signs = ["%", "_", *part, start]
+    like = "".join(chance.choice(signs) for _ in range(chance.randint(1, 4)))
+    return [
+        *forms,
+        f"{name} LIKE {written(chance.choice([start + '%', '%' + part, like, like + '%']))}",
+        f"{name} NOT LIKE {written(chance.choice([start[:2] + '%', '%' + part + '%', like]))}",
+        f"{name} LIKE {chance.choice(['ANY', 'ALL'])} ({written(like)}, {written(start + '%')}, '%1%')",
+        f"{name} RLIKE {written(chance.choice(['^', '']) + start + chance.choice(['', '$', '[0-9]', '.*']))}",
+        f"instr({name}, {written(part)}) {op} {chance.randint(0, 2)}",
+        f"upper({name}) = 'P1'",
+    ]
+
+
+def written(value):
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def predicate(chance, depth=2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from operator import eq, ge, gt, le, lt, ne
 
 from parquet_core.outcomes import Outcomes
@@ -10,16 +11,22 @@ from parquet_core.predicate import (
     And,
     Compare,
     Constant,
+    Contains,
+    EndsWith,
     In,
     Interval,
     IsNaN,
     IsNull,
     IsTruth,
+    Like,
     Not,
     Op,
     Or,
     Path,
+    Pattern,
     Predicate,
+    StartsWith,
+    Wildcard,
 )
 
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
@@ -47,19 +54,38 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
         case Or(children):
             answers = [interpret(child, row) for child in children]
             return True if True in answers else None if None in answers else False
-        case Compare(column, op, literal):
-            value = value_of(column, row)
-            return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))
-        case Interval(column, low, high):
-            value = value_of(column, row)
-            if value is None:
-                return None
-            return comparable(low.as_py()) <= comparable(value) <= comparable(high.as_py())
-        case In(column, values):
-            value = value_of(column, row)
-            return None if value is None else comparable(value) in map(comparable, values.to_pylist())
+        case Compare() | Interval() | In() | StartsWith() | EndsWith() | Contains() | Like():
+            value = value_of(predicate.column, row)
+            return None if value is None else of_value(predicate, comparable(value))
         case _:
             raise AssertionError(predicate)
+
+
+def of_value(leaf: Compare | Interval | In | Pattern, value: object) -> bool:
+    match leaf:
+        case Compare(_, op, literal):
+            return OPERATORS[op](value, comparable(literal.as_py()))
+        case Interval(_, low, high):
+            return comparable(low.as_py()) <= value <= comparable(high.as_py())  # type: ignore[operator]
+        case In(_, values):
+            return value in map(comparable, values.to_pylist())
+        case _:
+            return holds(leaf, value)
+
+
+def holds(pattern: Pattern, value: object) -> bool:
+    assert isinstance(value, bytes)
+    match pattern:
+        case StartsWith(_, text):
+            return value.startswith(comparable(text.as_py()))  # type: ignore[arg-type]
+        case EndsWith(_, text):
+            return value.endswith(comparable(text.as_py()))  # type: ignore[arg-type]
+        case Contains(_, text):
+            return comparable(text.as_py()) in value  # type: ignore[operator]
+        case Like(_, parts):
+            expressions = {Wildcard.ANY: ".*", Wildcard.ONE: "."}
+            regex = "".join(re.escape(part) if isinstance(part, str) else expressions[part] for part in parts)
+            return re.fullmatch(regex, value.decode(), re.DOTALL) is not None
 
 
 def value_of(column: Path, row: dict[str, object]) -> object:

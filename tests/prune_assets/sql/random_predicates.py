@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">=", "==", "!<", "!>"]
 NUMBERS = {
@@ -27,6 +28,7 @@ FLOATS = [
 ]
 BYTES = ["X''", "x'00'", "X'61'", "X'6162'", "X'ff'", "X'ABC'", "X'80'", "X'7F'"]
 STRINGS = ["'a'", "'it''s'", '"b"', "''", "'\\u00e9'", "'😀'", "'\uffff'", "'a' 'b'", "r'a\\n'", "'\\0'", "'ab'"]
+TEXTS = ["a", "b", "ab", "é", "😀", "\n", "%", "_", "\\", "'", "!", "-"]
 DATES = [
     "date '1994-01-01'",
     "DATE'0001-01-01'",
@@ -77,6 +79,14 @@ def _special(draw: random.Random, column: str, one: str, values: list[str]) -> l
         f"{column} is {draw.choice(['', 'not '])}distinct from {one}",
         f"({column} {draw.choice(OPERATORS)} {one}) {truth}",
     ]
+    if column == "s":
+        forms += _patterns(draw) * 2
+    if column == "bin":
+        forms += [
+            f"{draw.choice(['startswith', 'endswith', 'contains'])}(bin, {one})",
+            f"left(bin, {draw.randint(-1, 3)}) {draw.choice(OPERATORS)} {one}",
+            f"length(bin) {draw.choice(['= 0', '> 0', '<> 0', '>= 1'])}",
+        ] * 2
     if values is FLOATS:
         named = draw.choice(["'NaN'", "'nan'", "'Infinity'", "'-inf'", "'+InF'"])
         low, high = draw.choice(["<", "<="]), draw.choice(["<", "<="])
@@ -91,6 +101,47 @@ def _special(draw: random.Random, column: str, one: str, values: list[str]) -> l
     if "true" in values:
         forms += [column, f"not {column}", f"{column} {truth}", f"!{column} or {column} is null"]
     return forms
+
+
+def _patterns(draw: random.Random) -> list[str]:
+    """Patterns with every sign that means something, and calls on the beginning of a string."""
+    negated, quantifier = draw.choice(["", "not "]), draw.choice(["any", "some", "all"])
+    several = ", ".join(draw.choices([_like(draw), _like(draw), "null"], k=draw.randint(1, 3)))
+    text = _quoted("".join(draw.choices(TEXTS, k=draw.randint(0, 3))))
+    start = f"{draw.choice(['left(s, ', 'substr(s, 1, ', 'substring(s, 0, '])}{draw.choice([-1, 0, 1, 1, 2, 2, 3, 9])})"
+    return [
+        f"s {negated}like {_like(draw)}",
+        f"s {negated}like {_like(draw, '!')} escape '!'",
+        f"s {negated}like {quantifier} ({several})",
+        f"{negated}{draw.choice(['startswith', 'endswith', 'contains'])}(s, {text})",
+        f"s {negated}rlike {_regex(draw)}",
+        f"{start} {draw.choice(OPERATORS)} {text}",
+        f"{text} {draw.choice(OPERATORS)} {start}",
+        f"{start} {negated}in ({text}, 'a', 'ab', null)",
+        f"{start} {negated}between {text} and 'é'",
+        f"{start} {negated}like {_like(draw)}",
+        f"{start} <=> {text}",
+        f"length(s) {draw.choice(['= 0', '> 0', '<> 0', '>= 1', '< 1'])}",
+        f"instr(s, {text}) = 1",
+    ]
+
+
+def _like(draw: random.Random, escape: str = "\\") -> str:
+    """Return a LIKE pattern that Spark accepts as a literal."""
+    signs = ["%", "%", "_", "a", "b", "ab", "é", "😀", "\n", "'", "-"]
+    escaped = [f"{escape}{letter}" for letter in ("%", "_", escape)]
+    return _quoted("".join(draw.choices([*signs, *escaped], k=draw.randint(0, 4))))
+
+
+def _regex(draw: random.Random) -> str:
+    texts = [re.escape(text) if not text.isascii() or not text.isalnum() else text for text in TEXTS]
+    middle = "".join(draw.choices(texts, k=draw.randint(0, 3)))
+    choice = f"({'|'.join(draw.choices(texts, k=2))})" if draw.random() < 0.3 else ""
+    return _quoted(draw.choice(["^", "^", "", ".*"]) + middle + choice + draw.choice(["", "", "$", ".*"]))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _connective(draw: random.Random, depth: int) -> str:

@@ -65,6 +65,23 @@ EDGES = {
         "zz",
         "a;b",
         "--",
+        *(
+            "ab\n",
+            "ab\r\n",
+            "ab\r",
+            "ab\u2028",
+            "xab",
+            "ba",
+            "a%b",
+            "a_c\\d12",
+            "abab",
+            "abcd",
+            "a\\",
+            "\n",
+            "é😀",
+            "😀é",
+        ),
+        *("100%", "a" * 5_000 + "b", "b" * 70, "cd", "ce", "it'sab"),
     ],
     "f": FLOATS,
     "g": [float(np.float32(value)) for value in FLOATS if not 1e39 < abs(value) < math.inf]
@@ -143,12 +160,13 @@ def is_accepted(sql):
     return True
 
 
-ALL_TEXTS = [line.predicate for name in ("lowered.txt", "grammar.txt") for line in fixture_lines(name)]
+LOWERED = ("lowered.txt", "patterns.txt", "partly.txt")
+ALL_TEXTS = [line.predicate for name in (*LOWERED, "grammar.txt") for line in fixture_lines(name)]
 
 
 def test_the_parsers_accept_the_same(parse):
     expected = {line.predicate: line.expected for line in fixture_lines("grammar.txt")}
-    expected |= {line.predicate: "accepted" for line in fixture_lines("lowered.txt")}
+    expected |= {line.predicate: "accepted" for name in LOWERED for line in fixture_lines(name)}
     verdicts = {True: {True: "accepted", False: "refused"}, False: {False: "rejected", True: "lenient"}}
     found = {sql: verdicts[parse(sql) is not None][is_accepted(sql)] for sql in expected}
     assert found == expected
@@ -281,9 +299,10 @@ def disagreements(table, rows, predicates):
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_fixtures_mean_the_same_on_every_row(spark, table, rows, on):
     with ansi(spark, on) as semantics:
-        predicates = lowered_completely([line.predicate for line in fixture_lines("lowered.txt")], semantics)
+        texts = [line.predicate for name in LOWERED for line in fixture_lines(name)]
+        predicates = lowered_completely(texts, semantics)
         wrong = disagreements(table, rows, predicates)
-    assert len(predicates) > 180
+    assert len(predicates) > 310
     assert wrong == []
 
 

@@ -25,7 +25,10 @@ def lowered(sql: str, *, columns=FIXTURE_COLUMNS, **settings: bool) -> LoweredPr
     return lower(sql, columns, semantics=SparkSemantics(**settings))
 
 
-@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+LOWERED = [*fixture_lines("lowered.txt"), *fixture_lines("patterns.txt")]
+
+
+@pytest.mark.parametrize("line", [*LOWERED, *fixture_lines("partly.txt")], ids=lambda line: line.predicate)
 def test_fixture(line):
     assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
 
@@ -40,7 +43,7 @@ def test_error(line):
     assert str(caught.value).isprintable(), "one line, no colours"
 
 
-@pytest.mark.parametrize("line", fixture_lines("lowered.txt"), ids=lambda line: line.predicate)
+@pytest.mark.parametrize("line", LOWERED, ids=lambda line: line.predicate)
 def test_normalized_text_means_the_same(line):
     once = lowered(line.predicate)
     again = lowered(once.normalized)
@@ -85,7 +88,7 @@ def test_a_single_condition_is_its_own_conjunct():
 def test_every_refusal_has_a_reason():
     refused = [
         part
-        for line in fixture_lines("lowered.txt")
+        for line in [*LOWERED, *fixture_lines("partly.txt")]
         for part in leaves(lowered(line.predicate).predicate)
         if isinstance(part, Unsupported)
     ]
@@ -103,7 +106,21 @@ def test_every_refusal_has_a_reason():
         ("f > '1'", "casts the string to a number", "write 1 without quotes"),
         ("b = 'true'", "casts what is compared with a boolean", "write TRUE or FALSE"),
         ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
-        ("lower(s) = 'x'", "lower() is not turned into a range", "compare the plain column"),
+        ("abs(x) = 1", "abs() is not turned into a range", "compare the plain column"),
+        (
+            "lower(s) = 'x'",
+            "case changes the order",
+            "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case",
+        ),
+        ("trim(s) = 'x'", "what is trimmed", "trim the values when they are written"),
+        ("s || 'x' = 'x'", "a joined text", "compare the columns one by one"),
+        ("substr(s, 2, 3) = 'x'", "does not begin with the first character", "begin at 1 or compare the column"),
+        ("s like 'a\\\\b'", "Spark fails on the escape character before 'b'", "write \\\\ for itself"),
+        ("s ilike 'a%'", "ignores case", "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"),
+        ("bin like 'a%'", "casts the bytes", "write startswith(column, X'1C07')"),
+        ("s rlike '^[ab]'", "begins with no plain text", "write LIKE or startswith()"),
+        ("s rlike '^a|b'", "alternatives", "write them with OR"),
+        ("s rlike '(?i)a'", "flags", "write the expression without flags"),
         ("x + 1 = 5", "arithmetic", "move the arithmetic to the literal's side"),
         ("arr[0] = 1", "an element of an array", ""),
         ("wide = 1.00000000000000000001", "may round", "write fewer digits"),
