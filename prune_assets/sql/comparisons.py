@@ -12,6 +12,7 @@ from parquet_core.predicate import Compare, Constant, In, Op, Or
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
 
 if TYPE_CHECKING:
@@ -37,15 +38,6 @@ _CLASHES = {
     "boolean": _NUMBERS | {Kind.DATE, Kind.TIMESTAMP} | _INTERVALS,
     "binary": _NUMBERS | {Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP} | _INTERVALS,
 }
-
-
-class Refusal(Exception):
-    """Says why a comparison cannot be lowered, and what to write instead."""
-
-    def __init__(self, reason: str, remedy: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.remedy = remedy
 
 
 def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Predicate:

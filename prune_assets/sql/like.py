@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.predicate import Compare, Contains, EndsWith, Like, Op, StartsWith, Wildcard
-from prune_assets.sql.comparisons import Refusal
+from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate

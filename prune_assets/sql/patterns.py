@@ -21,10 +21,11 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
-from prune_assets.sql.comparisons import NULL, Refusal
+from prune_assets.sql.comparisons import NULL
 from prune_assets.sql.like import DEFAULT_ESCAPE, like
 from prune_assets.sql.nodes import LikeList, SparkLiteral
 from prune_assets.sql.prefixes import compare_start, every_value
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.regex_prefix import match_regex
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.string_calls import compare_call, plain_text

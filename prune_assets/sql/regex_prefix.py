@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from parquet_core.predicate import And, Contains, EndsWith, In, Or, StartsWith
-from prune_assets.sql.comparisons import Refusal
 from prune_assets.sql.like import REPLACEMENT
+from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

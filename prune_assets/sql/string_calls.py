@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from parquet_core.predicate import And, Compare, Contains, Not, Op, StartsWith
-from prune_assets.sql.comparisons import NULL, Refusal
+from prune_assets.sql.comparisons import NULL
 from prune_assets.sql.prefixes import compare_start, every_value
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:

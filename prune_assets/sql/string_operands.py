@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from prune_assets.sql.comparisons import Refusal
 from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.string_calls import Length, Place, Start
 from prune_assets.sql.values import Kind

@@ -45,6 +45,10 @@ LITERALS = (
 )
 
 
+# Columns that compare with each other as they are.
+ALIKE = [["x", "i8", "i64", "st.a"], ["f", "g", "st.in.f"], ["b", "st.`in`.b"]]
+
+
 def random_predicate(draw: random.Random, depth: int = 3) -> str:
     if depth and draw.random() < 0.6:
         return _connective(draw, depth)
@@ -79,6 +83,8 @@ def _special(draw: random.Random, column: str, one: str, values: list[str]) -> l
         f"{column} is {draw.choice(['', 'not '])}distinct from {one}",
         f"({column} {draw.choice(OPERATORS)} {one}) {truth}",
     ]
+    left, right = draw.choices(draw.choice(ALIKE), k=2)
+    forms += [f"{left} {draw.choice([*OPERATORS, '<=>'])} {right}"]
     if column == "s":
         forms += _patterns(draw) * 2
     if column == "bin":
