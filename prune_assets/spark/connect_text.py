@@ -45,7 +45,10 @@ def messages_of_conjuncts(message: Any) -> Iterator[Any]:
 
 
 def column_of_message(message: Any) -> Column:
-    """Return the Column that sends a message."""
+    """Return the Column that sends a message, its decimals written as `text_of_message` does.
+
+    The server gives a decimal a type that no literal of SQL has, only a cast of one.
+    """
     from pyspark.sql.connect.column import Column
     from pyspark.sql.connect.expressions import Expression
 
@@ -56,7 +59,28 @@ def column_of_message(message: Any) -> Column:
         def __repr__(self) -> str:
             return "a part of the predicate"
 
+    message = _with_decimals_as_text(message)
     return Column(Sent())
+
+
+def _with_decimals_as_text(message: Any) -> Any:
+    changed = type(message)()
+    changed.CopyFrom(message)
+    stack = [changed]
+    while stack:
+        part = stack.pop()
+        match part.WhichOneof("expr_type"):
+            case "literal" if part.literal.WhichOneof("literal_type") == "decimal":
+                part.expression_string.expression = _decimal(part.literal.decimal)
+            case "unresolved_function":
+                stack += part.unresolved_function.arguments
+            case "cast":
+                stack.append(part.cast.expr)
+            case "alias":
+                stack.append(part.alias.expr)
+            case "unresolved_extract_value":
+                stack.append(part.unresolved_extract_value.child)
+    return changed
 
 
 def text_of_message(expression: Any) -> str:

@@ -120,5 +120,8 @@ def test_a_column_of_spark_connect_keeps_what_its_text_keeps(spark, table):
     command = [sys.executable, "-W", "ignore", program, table]
     run = subprocess.run(command, env=os.environ | paths, check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]
-    for text, most, kept, by_text in json.loads(run.stdout):
+    found = json.loads(run.stdout)
+    for text, most, kept, by_text in found["kept"]:
         assert kept == most == by_text, text
+    for text, kind in found["types"]:
+        assert text.lower().endswith(f"as {kind})"), kind
