@@ -31,12 +31,11 @@ def scalar(value):
     return pa.scalar(value, pa.string() if isinstance(value, str) else pa.binary())
 
 
-AFFIXES = st.builds(
-    lambda kind, value: kind(PATH, scalar(value)), st.sampled_from([StartsWith, EndsWith, Contains]), BYTES
-)
+KINDS = st.sampled_from([StartsWith, EndsWith, Contains])
+AFFIXES = st.builds(lambda kind, value: kind(PATH, scalar(value)), KINDS, BYTES)
 PATTERNS = st.one_of(
     st.builds(lambda parts: Like(PATH, tuple(parts)), PARTS.filter(bool)),
-    st.builds(lambda kind, value: kind(PATH, scalar(value)), st.sampled_from([StartsWith, EndsWith, Contains]), TEXTS),
+    st.builds(lambda kind, value: kind(PATH, scalar(value)), KINDS, TEXTS),
 )
 
 
@@ -103,9 +102,8 @@ def test_no_outcome_of_a_row_is_ruled_out(case):
 def test_a_prefix_is_decided_as_sharply_as_bounds_allow(prefix, pairs):
     """The least value with the prefix that is not below the lower bound decides; between two that have it all do."""
     leaf = StartsWith(PATH, pa.scalar(prefix))
-    bounds = Bounds(
-        *(pa.array(side) for side in zip(*pairs, strict=True)), pa.array([0] * len(pairs)), np.ones(len(pairs))
-    )
+    lower, upper = (pa.array(side) for side in zip(*pairs, strict=True))
+    bounds = Bounds(lower, upper, pa.array([0] * len(pairs)), np.ones(len(pairs), np.int64))
     expected = []
     for low, high in pairs:
         least = max(prefix, low)

@@ -250,10 +250,8 @@ def truth(predicate, row):
             return None if found is None else not found
         case IsTruth(child, wanted):
             return truth(child, row) is TRUTHS[wanted]
-        case Constant(outcomes):
-            return TRUTHS[outcomes]
-        case Unsupported():
-            return True
+        case Constant() | Unsupported():
+            return TRUTHS[predicate.outcomes] if isinstance(predicate, Constant) else True
         case IsNull(path):
             return value_at(path, row) is None
         case IsNaN(path):
