@@ -286,6 +286,8 @@ class Conditions:
         return IsTruth(compare(column, Op.EQ, value, ansi=self._ansi), Outcomes.TRUE)
 
     def _is_nan(self, node: exp.Expr) -> Predicate:
+        if not isinstance(node, ColumnName):
+            return self._terms().is_nan(self._bind(node))
         column = self._column(node)
         if not pa.types.is_floating(column.type):
             raise Refusal("isnan() of what is no float is a cast")

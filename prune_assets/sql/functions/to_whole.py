@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types import SparkType
 
+_EDGE = 0x43E0000000000000  # the ordinal of 2**63
+_EDGE_VALUE = (1 << 63) - 1
+
 
 def floor(argument: SparkType) -> Function | None:
     """Return the floor of a bigint, decimal or double."""
@@ -62,19 +65,21 @@ def _whole(
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
-    """Return the function with the zero that NaN comes to; infinities overflow."""
+    """Return the function with the zero that NaN comes to; what is beyond bigint overflows."""
     infinity, nan = argument.infinity, argument.nan
-    edge = 0x43E0000000000000  # 2**63, of which it is not modelled whether it overflows
 
     def value(ordinal: int) -> int:
+        # Spark compares with the largest bigint as double, which is one more, and Java then takes the largest.
+        if ordinal == _EDGE:
+            return _EDGE_VALUE
         return 0 if ordinal == nan else of_float(float_of_ordinal(ordinal, argument.bits))
 
     return Function(
         name,
         BIGINT,
         value,
-        (Piece(-edge, -1), Piece(0, edge - 1), Piece(nan, nan)),
-        uncertain=union(span(-infinity, -edge - 1), span(edge, infinity)),
+        (Piece(-_EDGE, _EDGE), Piece(nan, nan)),
+        raises=union(span(-infinity, -_EDGE - 1), span(_EDGE + 1, infinity)),
     )
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import random
 
+from random_expressions import random_expression_condition
+
+# One in so many conditions is on an expression: Spark looks at all of a predicate, here a part may be refused.
+EXPRESSIONS = 0.1
 OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">=", "==", "!<", "!>"]
 NUMBERS = {
     "x": ["0", "5", "-5", "- 5", "2.5", "-2.5", "5.", ".5", "5L", "7Y", "2147483647", "-2147483648", "3000000000"],
@@ -46,6 +50,8 @@ LITERALS = (
 def random_predicate(draw: random.Random, depth: int = 3) -> str:
     if depth and draw.random() < 0.6:
         return _connective(draw, depth)
+    if draw.random() < EXPRESSIONS:
+        return random_expression_condition(draw)
     column = draw.choice(sorted(LITERALS))
     values = LITERALS[column]
     one, two = draw.choice(values), draw.choice(values)
