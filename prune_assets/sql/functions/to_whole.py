@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types import SparkType
 
-_EDGE = 0x43E0000000000000  # the ordinal of 2**63
-_EDGE_VALUE = (1 << 63) - 1
+_EDGE = 0x43E0000000000000  # the ordinal of 2**63, at which Spark raises already
 
 
 def floor(argument: SparkType) -> Function | None:
@@ -69,17 +68,14 @@ def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float],
     infinity, nan = argument.infinity, argument.nan
 
     def value(ordinal: int) -> int:
-        # Spark compares with the largest bigint as double, which is one more, and Java then takes the largest.
-        if ordinal == _EDGE:
-            return _EDGE_VALUE
         return 0 if ordinal == nan else of_float(float_of_ordinal(ordinal, argument.bits))
 
     return Function(
         name,
         BIGINT,
         value,
-        (Piece(-_EDGE, _EDGE), Piece(nan, nan)),
-        raises=union(span(-infinity, -_EDGE - 1), span(_EDGE + 1, infinity)),
+        (Piece(1 - _EDGE, _EDGE - 1), Piece(nan, nan)),
+        raises=union(span(-infinity, -_EDGE), span(_EDGE, infinity)),
     )
 
 
