@@ -14,7 +14,6 @@ from prune_assets.sql.coercion import apply, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
-from prune_assets.sql.operators import PATTERNS
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.terms import (
@@ -52,7 +51,7 @@ _SIGNS: dict[type[exp.Expr], Sign] = {
 }
 _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Between, exp.In, exp.Is, *PATTERNS.values()),
+    *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
 )
 _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
@@ -61,7 +60,7 @@ class Asked(NamedTuple):
     """What binding asks of the conditions around it."""
 
     column: Callable[[ColumnName], LeafColumn]
-    value: Callable[[SparkLiteral], SparkValue]
+    value: Callable[[exp.Expr], SparkValue]
     condition: Callable[[exp.Expr], Predicate]
     equal: Callable[[Term, Term], Predicate]
     is_null: Callable[[Term], Predicate]
@@ -94,7 +93,7 @@ class _Binder:
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
 
-    def bind(self, node: exp.Expr) -> Term:
+    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
         node = fold_constants(node)
         match node:
             case SparkLiteral():
@@ -196,7 +195,6 @@ class _Binder:
 
 _CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
     ("if", 3): _Binder._if,  # noqa: SLF001  (its own methods)
-    ("iff", 3): _Binder._if,  # noqa: SLF001
     ("ifnull", 2): _Binder._ifnull,  # noqa: SLF001
     ("nvl", 2): _Binder._ifnull,  # noqa: SLF001
     ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001

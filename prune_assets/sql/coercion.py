@@ -32,10 +32,8 @@ def wider(left: SparkType, right: SparkType, *, left_digits: int = 0, right_digi
         return left
     if left.kind is Kind.NULL:
         return right
-    if left.kind is Kind.STRING and right.kind is not Kind.STRING:
-        return _beside_string(right)
-    if right.kind is Kind.STRING:
-        return _beside_string(left)
+    if Kind.STRING in {left.kind, right.kind}:
+        return _beside_string(right if left.kind is Kind.STRING else left)
     if not (left.is_number and right.is_number):
         raise Refusal(f"{left} and {right} are not compared here")
     if Kind.DOUBLE in {left.kind, right.kind}:

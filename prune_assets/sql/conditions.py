@@ -86,10 +86,13 @@ class Conditions:
 
         Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
         """
-        guards = tuple(dict.fromkeys(self._raising)) if self._leaves > 1 else ()
+        guards: list[Predicate] = []
+        for guard in self._raising if self._leaves > 1 else ():
+            if guard not in guards:
+                guards.append(guard)
         self._leaves = 0
         self._raising.clear()
-        return guards
+        return tuple(guards)
 
     def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
         """Return the opposite of a lowered condition, `node` being the negation as written."""
@@ -219,7 +222,6 @@ class Conditions:
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
 
     def _kind(self, node: exp.Expr) -> Kind:
-        assert isinstance(node, SparkLiteral)
         return self._value(node).kind
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
@@ -292,6 +294,8 @@ class Conditions:
         return IsTruth(compare(column, Op.EQ, value, ansi=self._ansi), Outcomes.TRUE)
 
     def _is_nan(self, node: exp.Expr) -> Predicate:
+        if not isinstance(node, ColumnName):
+            return self._terms().is_nan(self._bind(node))
         column = self._column(node)
         if not pa.types.is_floating(column.type):
             raise Refusal("isnan() of what is no float is a cast")
@@ -319,7 +323,8 @@ class Conditions:
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
-    def _value(self, node: SparkLiteral) -> SparkValue:
+    def _value(self, node: exp.Expr) -> SparkValue:
+        assert isinstance(node, SparkLiteral)
         value = node.spark_value
         if value.name is not None and self._scope.has(value.name):
             raise Refusal(

@@ -95,10 +95,8 @@ CALLS: Mapping[str, Call] = {
     "date": partial(_cast, DATE),
 }
 # Names that lead to another refusal than "unknown": Spark knows them.
-_CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "iff", "isnull", "isnotnull", "isnan")
-_UNSTABLE = frozenset(
-    {"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr", "uniform"}
-)
+_CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "isnull", "isnotnull", "isnan")
+_UNSTABLE = frozenset({"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr"})
 _CLOCKS = frozenset(
     {"now", "current_date", "curdate", "current_timestamp", "localtimestamp", "unix_timestamp", "current_time"}
 )

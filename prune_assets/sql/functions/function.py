@@ -59,13 +59,13 @@ class Fate(NamedTuple):
 
 
 def preimage(function: Function, wanted: Ranges) -> Ranges:
-    """Return the ordinals whose value is in the set: by bisection, so one evaluation a bit and end."""
-    pairs = wanted.pairs
+    """Return the ordinals whose value is in the set: by bisection, so at most one evaluation a bit and end."""
     return joined(
-        found
+        (first, stop - 1)
         for piece in function.pieces
-        for low, high in (pairs if piece.rises else reversed(pairs))
-        if (found := _between(function.value, piece, low, high)) is not None
+        for low, high in wanted.pairs
+        for first, stop in [_between(function.value, piece, low, high)]
+        if first < stop
     )
 
 
@@ -81,23 +81,30 @@ def before(function: Function, fate: Fate) -> Fate:
     )
 
 
-def _between(value: Callable[[int], int], piece: Piece, low: int, high: int) -> tuple[int, int] | None:
+def _between(value: Callable[[int], int], piece: Piece, low: int, high: int) -> tuple[int, int]:
+    """Return the first ordinal of a piece whose value lies between, and the first one after it whose does not."""
     if piece.rises:
-        first = _first(lambda at: value(at) >= low, piece.first, piece.last)
-        stop = _first(lambda at: value(at) > high, first, piece.last)
-    else:
-        first = _first(lambda at: value(at) <= high, piece.first, piece.last)
-        stop = _first(lambda at: value(at) < low, first, piece.last)
-    return (first, stop - 1) if first < stop else None
+        return _first(value, low, piece), _first(value, high + 1, piece)
+    return _first(lambda at: -value(at), -high, piece), _first(lambda at: -value(at), 1 - low, piece)
 
 
-def _first(holds: Callable[[int], bool], first: int, last: int) -> int:
-    """Return the first ordinal from which on it holds, one past the last when it never does."""
-    stop = last + 1
-    while first < stop:
-        middle = (first + stop) // 2
-        if holds(middle):
-            stop = middle
+def _first(value: Callable[[int], int], target: int, piece: Piece) -> int:
+    """Return the first ordinal with at least this value, one past the last when there is none; the value rises."""
+    first, last = piece.first, piece.last
+    least, greatest = value(first), value(last)
+    if least >= target:
+        return first
+    if greatest < target:
+        return last + 1
+    # Most functions are straight lines of the ordinal, give or take a rounding.
+    guess = first + (target - least) * (last - first) // (greatest - least)
+    for at in (guess, guess + 1):
+        if first < at <= last and value(at) >= target > value(at - 1):
+            return at
+    while last - first > 1:
+        middle = (first + last) // 2
+        if value(middle) >= target:
+            last = middle
         else:
-            first = middle + 1
-    return first
+            first = middle
+    return last

@@ -5,6 +5,10 @@ from __future__ import annotations
 import random
 import re
 
+from random_expressions import random_expression_condition
+
+# One in so many conditions is on an expression: Spark looks at all of a predicate, here a part may be refused.
+EXPRESSIONS = 0.1
 OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">=", "==", "!<", "!>"]
 NUMBERS = {
     "x": ["0", "5", "-5", "- 5", "2.5", "-2.5", "5.", ".5", "5L", "7Y", "2147483647", "-2147483648", "3000000000"],
@@ -52,6 +56,8 @@ ALIKE = [["x", "i8", "i64", "st.a"], ["f", "g", "st.in.f"], ["b", "st.`in`.b"]]
 def random_predicate(draw: random.Random, depth: int = 3) -> str:
     if depth and draw.random() < 0.6:
         return _connective(draw, depth)
+    if draw.random() < EXPRESSIONS:
+        return random_expression_condition(draw)
     column = draw.choice(sorted(LITERALS))
     values = LITERALS[column]
     one, two = draw.choice(values), draw.choice(values)
