@@ -60,7 +60,11 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
             open_ &= _helpful(question, refined, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
         asked = [question.parts[i] for i in numbers]
-        for positions in _batches(np.flatnonzero(open_ & (candidate.cost <= worth)), candidate.cost):
+        refusals = question.index.dictionary_refusals(candidate.column)
+        open_ &= candidate.cost <= worth
+        said = dict.fromkeys(refusals[open_ & (refusals != "")].tolist())
+        reasons.update({f"{candidate.column.name}: {why}": None for why in said})
+        for positions in _batches(np.flatnonzero(open_ & (refusals == "")), candidate.cost):
             dictionaries = question.index.dictionaries(candidate.column, positions)
             found += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
