@@ -79,7 +79,9 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in negate(np.array([1, 2, 4, 5], np.uint8))]
     [2, 1, 4, 6]
     """
-    negated: OutcomeArray = answers & _NULL | (answers & _TRUE) << 1 | answers >> 1 & _TRUE
+    negated: OutcomeArray = answers & np.uint8(_NULL)
+    negated |= (answers & np.uint8(_TRUE)) << np.uint8(1)
+    negated |= answers >> np.uint8(1) & np.uint8(_TRUE)
     return negated
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
+    from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import FileReport, SkipReport
 
 Depth = Literal["row_groups", "pages"]
@@ -77,8 +78,8 @@ class Plan:
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @cached_property
-    def files(self) -> tuple[FileReport, ...]:
-        """What happens to every file, row group by row group."""
+    def files(self) -> LazyTuple[FileReport]:
+        """What happens to every file, row group by row group; each is put together when it is looked at."""
         return file_reports(self)
 
     @cached_property
