@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.ragged import spans
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -38,6 +40,13 @@ class RangeList:
         first, last = np.searchsorted(self.row_group, [position, position + 1])
         return np.column_stack([self.start[first:last], self.stop[first:last]])
 
+    def take(self, positions: NDArray[np.int64]) -> RangeList:
+        """Return the ranges of chosen row groups, which are counted anew in their order."""
+        low, high = (np.searchsorted(self.row_group, positions, side) for side in ("left", "right"))
+        chosen = spans(low, high - low)
+        number = np.repeat(np.arange(len(positions)), high - low)
+        return RangeList(number, self.start[chosen], self.stop[chosen])
+
     def as_dataset_rows(self, base: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the ranges, shape (n, 2), counted over the dataset; `base` is the first row of each row group."""
         return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])
@@ -55,6 +64,10 @@ class AccessPlan:
     verdict: NDArray[np.uint8]
     ranges: RangeList
     matches: RangeList
+
+    def take(self, positions: NDArray[np.int64]) -> AccessPlan:
+        """Return the plan of chosen row groups, which are counted anew in their order."""
+        return AccessPlan(self.verdict[positions], self.ranges.take(positions), self.matches.take(positions))
 
 
 def whole_groups(positions: NDArray[np.int64], row_count: NDArray[np.int64]) -> RangeList:

@@ -30,6 +30,10 @@ class Outcomes(IntFlag):
     UNKNOWN = 7
 
 
+# As plain numbers: with a flag numpy would make every byte a word.
+_TRUE, _FALSE, _NULL = (int(flag) for flag in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
+
+
 def unknown(count: int) -> OutcomeArray:
     """Return the answer that rules nothing out, for `count` containers."""
     return np.full(count, Outcomes.UNKNOWN, dtype=np.uint8)
@@ -41,7 +45,7 @@ def all_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in all_of([np.array([1, 3], np.uint8), np.array([2, 4], np.uint8)])]
     [2, 6]
     """
-    return _fold(np.asarray(children, np.uint8), weak=Outcomes.TRUE, strong=Outcomes.FALSE)
+    return _fold(np.asarray(children, np.uint8), weak=_TRUE, strong=_FALSE)
 
 
 def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
@@ -50,22 +54,22 @@ def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in any_of([np.array([1, 2], np.uint8), np.array([2, 4], np.uint8)])]
     [1, 4]
     """
-    return _fold(np.asarray(children, np.uint8), weak=Outcomes.FALSE, strong=Outcomes.TRUE)
+    return _fold(np.asarray(children, np.uint8), weak=_FALSE, strong=_TRUE)
 
 
-def _fold(sets: OutcomeArray, *, weak: Outcomes, strong: Outcomes) -> OutcomeArray:
+def _fold(sets: OutcomeArray, *, weak: int, strong: int) -> OutcomeArray:
     """Fold sets under Kleene's connective to which NULL gives way only where a child is `strong`.
 
     A child without an outcome leaves none. Two reductions do for any number of children.
     """
-    may_be_weak = (sets & weak) // weak
-    not_strong = may_be_weak | (sets >> 2 & 1)
+    may_be_weak = sets >> weak - 1 & 1
+    not_strong = may_be_weak | sets >> 2 & 1
+    any_outcome = not_strong | sets >> strong - 1 & 1
+    every = np.bitwise_and.reduce(may_be_weak | not_strong << 1 | any_outcome << 2, axis=-2)
     some = np.bitwise_or.reduce(sets, axis=-2)
-    every = may_be_weak | not_strong << 1 | (not_strong | (sets & strong) // strong) << 2
-    every = np.bitwise_and.reduce(every, axis=-2)
-    folded: OutcomeArray = (every & 1) * np.uint8(weak)
-    folded |= some & (every << 1 & Outcomes.NULL)
-    folded |= some & (every >> 2) * np.uint8(strong)
+    folded: OutcomeArray = (every & 1) << weak - 1
+    folded |= some & (every << 1 & _NULL)
+    folded |= some & (every >> 2) << strong - 1
     return folded
 
 
@@ -75,7 +79,9 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
     >>> [int(x) for x in negate(np.array([1, 2, 4, 5], np.uint8))]
     [2, 1, 4, 6]
     """
-    negated: OutcomeArray = (answers & Outcomes.NULL) | (answers & Outcomes.TRUE) << 1 | (answers >> 1 & 1)
+    negated: OutcomeArray = answers & np.uint8(_NULL)
+    negated |= (answers & np.uint8(_TRUE)) << np.uint8(1)
+    negated |= answers >> np.uint8(1) & np.uint8(_TRUE)
     return negated
 
 
@@ -85,8 +91,8 @@ def is_truth(answers: OutcomeArray, truth: Outcomes) -> OutcomeArray:
     >>> [int(x) for x in is_truth(np.array([1, 3, 4, 7], np.uint8), Outcomes.TRUE)]
     [1, 3, 2, 3]
     """
-    same, other = (answers & truth) != 0, (answers & ~truth & Outcomes.UNKNOWN) != 0
-    asked: OutcomeArray = (same * Outcomes.TRUE.value + other * Outcomes.FALSE.value).astype(np.uint8)
+    same, other = (answers & int(truth)) != 0, (answers & int(~truth & Outcomes.UNKNOWN)) != 0
+    asked: OutcomeArray = same.view(np.uint8) | other.view(np.uint8) << 1
     return asked
 
 
@@ -99,16 +105,17 @@ def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:
     [2, 7]
     """
     both = left & right
-    return np.where(both == 0, np.uint8(Outcomes.UNKNOWN), both)
+    both[both == 0] = Outcomes.UNKNOWN
+    return both
 
 
 def may_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers a row may be selected."""
-    possible: NDArray[np.bool_] = (answers & Outcomes.TRUE) != 0
+    possible: NDArray[np.bool_] = (answers & _TRUE) != 0
     return possible
 
 
 def must_match(answers: OutcomeArray) -> NDArray[np.bool_]:
     """Tell for which containers every row is selected."""
-    selected: NDArray[np.bool_] = answers == Outcomes.TRUE
+    selected: NDArray[np.bool_] = answers == _TRUE
     return selected

@@ -52,7 +52,8 @@ class Fold:
     def __call__(self, answers: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
         """Combine the answers of the leaves, from left to right, each with one entry per container."""
         if not self.steps:
-            return np.asarray(answers[0], np.uint8)
+            only: OutcomeArray = np.array(answers[0], np.uint8)
+            return only
         last = self.steps[-1]
         slots = np.empty((last.first + len(last.operands), len(answers[0])), np.uint8)
         slots[: self.leaves] = answers
@@ -62,7 +63,8 @@ class Fold:
             together = np.array_equal(step.operands.ravel(), np.arange(low, low + count * arity))
             operands = slots[low : low + count * arity] if together else slots[step.operands.ravel()]
             slots[step.first : step.first + count] = _combine(step.connective, operands.reshape(count, arity, -1))
-        return slots[-1].copy()
+        folded: OutcomeArray = slots[-1].copy()
+        return folded
 
 
 def fold(predicate: Predicate, answers: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:

@@ -55,7 +55,7 @@ def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segm
 def _number(starts: Numbers, borders: list[Numbers]) -> int:
     """Return which of the borders these are, and add them where they are none."""
     for i, known in enumerate(borders):
-        if np.array_equal(known, starts):
+        if known is starts or np.array_equal(known, starts):
             return i
     borders.append(starts)
     return len(borders) - 1

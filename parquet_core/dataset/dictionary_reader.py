@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
+import pyarrow as pa
 
+from parquet_core.arrow_arrays import numbers_from
 from parquet_core.dataset.gather import gather
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
+from parquet_core.format.plain import join_values
+from parquet_core.ragged import firsts, rows_with
 from parquet_core.storage import read_range
 from parquet_core.trust.bound_values import bound_values, flags_of
 from parquet_core.trust.statistics import is_rebased, leaf_in_file
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
     Positions = NDArray[np.int64]
@@ -41,15 +45,59 @@ class _Page(NamedTuple):
     length: int
 
 
+def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.object_]:
+    """Return by row group why a dictionary of the column proves nothing there; empty where one may be read.
+
+    Of chunks that the footers describe alike one is looked at.
+    """
+    chunks = index.column_chunks(column)
+    stats = pa.array(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices.fill_null(-1)
+    # Only where there are no statistics, the encodings say something.
+    traits = np.column_stack(
+        [
+            index.kind[index.file],
+            chunks.present | chunks.encrypted,
+            chunks.encrypted,
+            numbers_from(stats),
+            chunks.encodings,
+        ]
+    ).astype(np.int64)
+    first, alike = _alike(traits)
+    reasons = np.array([_refusal(index, column, int(position)) for position in first], object)
+    return reasons[alike]
+
+
+def _alike(traits: Positions) -> tuple[Positions, Positions]:
+    """Return a row of each distinct kind, and by row its kind."""
+    order = np.lexsort(traits.T)
+    ordered = traits[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    kind = np.empty(len(order), np.int64)
+    kind[order] = np.cumsum(new) - 1
+    return order[new], kind
+
+
+def _refusal(index: MetadataIndex, column: LeafColumn, position: int) -> str:
+    chunk, kind = index.chunk(position, column), index.provenance(position)
+    if chunk is None or leaf_in_file(column, kind) is None:
+        return "the file lacks the column or stores it as another type"
+    if is_rebased(column, kind):
+        return "the file stores dates of another calendar"
+    incomplete = is_complete(chunk)
+    return "" if incomplete is None else incomplete
+
+
 def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
     """Read a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
 
     A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
     compare with those of `Bounds`. Raises as reading does.
     """
-    chunks = [_chunk(index, column, position) for position in positions.tolist()]
-    firsts = _first_pages(index, column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
-    pages = [chunk if isinstance(chunk, str) else _page(index, chunk, firsts) for chunk in chunks]
+    refusals = index.dictionary_refusals(column)
+    chunks = [refusals[position] or _chunk(index, column, position) for position in positions.tolist()]
+    starts = _first_pages(index, column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
+    pages = [chunk if isinstance(chunk, str) else _page(index, chunk, starts) for chunk in chunks]
     found = [page for page in pages if not isinstance(page, str)]
     pieces = gather(
         index.files,
@@ -59,19 +107,15 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
         purpose="dictionary",
         traffic=index.traffic,
     )
-    data = iter(pieces)
-    return [page if isinstance(page, str) else _values(index, column, page, next(data)) for page in pages]
+    written = iter([_written(index, column, page, data) for page, data in zip(found, pieces, strict=True)])
+    return _values(column, [page if isinstance(page, str) else next(written) for page in pages])
 
 
 def _chunk(index: MetadataIndex, column: LeafColumn, position: int) -> _Chunk | str:
-    chunk, kind = index.chunk(position, column), index.provenance(position)
-    leaf = leaf_in_file(column, kind)
-    if chunk is None or leaf is None:
-        return "the file lacks the column or stores it as another type"
-    if is_rebased(column, kind):
-        return "the file stores dates of another calendar"
-    incomplete = is_complete(chunk)
-    return _Chunk(position, chunk, leaf) if incomplete is None else incomplete
+    chunk, leaf = index.chunk(position, column), leaf_in_file(column, index.provenance(position))
+    assert chunk is not None
+    assert leaf is not None
+    return _Chunk(position, chunk, leaf)
 
 
 def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
@@ -101,7 +145,8 @@ def _page(index: MetadataIndex, found: _Chunk, firsts: dict[int, int]) -> _Page 
     return _Page(*found, *place)
 
 
-def _values(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes) -> pa.Array | str:
+def _written(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
+    """Return the values of one dictionary in their physical form, or why they must not be believed."""
     place = index.place(page.position, column)
     file = index.files[int(index.file[page.position])]
     needed = page_bytes(data, page.chunk, page.leaf, place=place)
@@ -111,9 +156,22 @@ def _values(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes) 
         if needed > file.size - page.start:
             return "the dictionary page claims to reach beyond the file"
         data = read_range(file, page.start, needed, purpose="dictionary", traffic=index.traffic)
-    written = read_dictionary(data, page.chunk, page.leaf, place=place)
-    if isinstance(written, str):
-        return written
-    values = bound_values(column, written)
+    return read_dictionary(data, page.chunk, page.leaf, place=place)
+
+
+def _values(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
+    """Decode the values of all dictionaries at once; the arrays are slices of one."""
+    parts = [part for part in written if not isinstance(part, str)]
+    if not parts:
+        return [part for part in written if isinstance(part, str)]
+    first = firsts(np.array([len(part) for part in parts], np.int64))
+    values = bound_values(column, join_values(parts))
     # What the type cannot hold may still be read as some value, which must not be denied.
-    return values if flags_of(values).all() else "the dictionary holds values that its type cannot"
+    whole = ~rows_with(~flags_of(values), first)
+    slices = iter(
+        [
+            values[low:high] if fits else "the dictionary holds values that its type cannot"
+            for low, high, fits in zip(first[:-1].tolist(), first[1:].tolist(), whole.tolist(), strict=True)
+        ]
+    )
+    return [part if isinstance(part, str) else next(slices) for part in written]

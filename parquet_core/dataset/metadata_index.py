@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
-from parquet_core.dataset.dictionary_reader import read_dictionaries
+from parquet_core.dataset.dictionary_reader import dictionary_refusals, read_dictionaries
 from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.errors import StorageFailure
@@ -119,6 +119,7 @@ class MetadataIndex:
     _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
     _dictionaries: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
     _dictionary_bytes: int = 0
+    _refusals: dict[Path, NDArray[np.object_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -337,6 +338,12 @@ class MetadataIndex:
             data = read_range(file, offset, len(data) + parsed, purpose="bloom", traffic=self.traffic)
             return parse_filter(data, place=place)
         return parsed
+
+    def dictionary_refusals(self, column: LeafColumn) -> NDArray[np.object_]:
+        """Return by row group why a column's dictionary proves nothing there; empty where one may be read."""
+        if column.path not in self._refusals:
+            self._refusals[column.path] = dictionary_refusals(self, column)
+        return self._refusals[column.path]
 
     def dictionaries(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, ordered_numbers
+from parquet_core.arrow_arrays import flags_from, numbers_from, ordered_numbers
 from parquet_core.evidence.patterns import pattern_ruled_out
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op, Pattern
 from parquet_core.ranks import ranks
@@ -92,7 +92,7 @@ def presence_of(bounds: Bounds) -> Presence:
 
 def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
     """Tell where a count is known to be this one."""
-    same: Flags = ordered_numbers(counts) == expected
+    same: Flags = np.equal(numbers_from(counts), expected)
     return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
 
 
@@ -114,8 +114,8 @@ def is_nan(value: pa.Scalar) -> bool:
 
 def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
     """Put together which outcomes are possible."""
-    answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << 1
-    answers |= null.view(np.uint8) << 2
+    answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << np.uint8(1)
+    answers |= null.view(np.uint8) << np.uint8(2)
     return answers
 
 

@@ -37,7 +37,7 @@ def can_decide(leaf: Leaf) -> bool:
 
 def outcomes_from_dictionaries(leaf: Leaf, dictionaries: Sequence[pa.Array | None]) -> OutcomeArray:
     """Return which outcomes complete dictionaries leave possible, per container; None is a missing one."""
-    (answers,) = outcomes_of_each_from_dictionaries([leaf], dictionaries)
+    answers: OutcomeArray = outcomes_of_each_from_dictionaries([leaf], dictionaries)[0]
     return answers
 
 
@@ -60,7 +60,7 @@ def outcomes_of_each_from_dictionaries(
         each = outcomes_of_each_value([leaf for _, leaf in part], entries)
         of_values = np.bitwise_or.reduceat(each, first, axis=1) | np.uint8(Outcomes.NULL)
         of_values[:, old] = Outcomes.UNKNOWN
-        answers[np.ix_([i for i, _ in part], at)] = of_values
+        answers[np.ix_(np.array([i for i, _ in part]), at)] = of_values
     return answers
 
 

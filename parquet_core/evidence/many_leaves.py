@@ -6,7 +6,7 @@ literal with a bound is one of two small integers, and all literals meet all con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -90,20 +90,21 @@ def _place(values: pa.Array, bounds: Bounds) -> _Placed:
     if wanted is None:
         places = [rank.astype(np.int32) for rank in ranks(low, high, literals)]
     else:
-        ordered = distinct_values(wanted)
+        ordered = _distinct(wanted)
         places = [_places(ordered, ordered_numbers(side)) for side in (low, high, literals)]
     places[0][~flags_from(low.is_valid())] = -1
     places[1][~flags_from(high.is_valid())] = np.iinfo(np.int32).max
     return _Placed(*places)
 
 
-def distinct_values(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return the distinct numbers in ascending order."""
-    ascending = np.sort(values)
-    return ascending[np.concatenate([np.ones(1, np.bool_), ascending[1:] != ascending[:-1]])]
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    ascending: NDArray[Any] = np.sort(values)
+    new = np.concatenate([np.ones(1, np.bool_), ascending[1:] != ascending[:-1]])
+    found: NDArray[Any] = ascending[new]
+    return found
 
 
-def _places(ordered: NDArray[np.generic], numbers: NDArray[np.generic] | None) -> Scale:
+def _places(ordered: NDArray[Any], numbers: NDArray[Any] | None) -> Scale:
     assert numbers is not None
     places = np.searchsorted(ordered, numbers, "left") + np.searchsorted(ordered, numbers, "right")
     return places.astype(np.int32)

@@ -26,7 +26,7 @@ def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
 
     `values` have the type of the column's bounds. Each counts as a container of one row.
     """
-    (answers,) = outcomes_of_each_value([leaf], values)
+    answers: OutcomeArray = outcomes_of_each_value([leaf], values)[0]
     return answers
 
 

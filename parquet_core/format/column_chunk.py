@@ -6,6 +6,7 @@ Source: `parquet.thrift` of parquet-format.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -168,7 +169,7 @@ class ColumnChunks:
             compressed_bytes=int(self.compressed_bytes[i]),
             first_page_offset=int(self.first_page_offset[i]),
             data_page_offset=int(self.data_page_offset[i]),
-            encodings=tuple(bit for bit in range(63) if int(self.encodings[i]) >> bit & 1),
+            encodings=_numbers_of(int(self.encodings[i])),
             codec=_known(self.codec[i]),
             data_pages=_known(self.data_pages[i]),
             dictionary_only=None if self.dictionary_only[i] < 0 else bool(self.dictionary_only[i]),
@@ -181,6 +182,12 @@ class ColumnChunks:
             dictionary_page_offset=_known(self.dictionary_page_offset[i]),
             encoding_stats=_decoded_stats(self.encoding_stats[i]),
         )
+
+
+@lru_cache(maxsize=256)
+def _numbers_of(bits: int) -> tuple[int, ...]:
+    """Return the numbers of the bits that are set; of encodings few combinations occur."""
+    return tuple(bit for bit in range(63) if bits >> bit & 1)
 
 
 def _put(into: NDArray[Any], at: Numbers, values: NDArray[Any]) -> NDArray[Any]:

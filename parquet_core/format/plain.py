@@ -113,6 +113,19 @@ class PlainValues:
         return PlainValues(np.frombuffer(data, np.uint8), stops - np.maximum(lengths, 0), lengths)
 
 
+def join_values(parts: Sequence[PlainValues]) -> PlainValues:
+    """Put the values of several buffers behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.array([len(part.buffer) for part in parts], np.int64)
+    shift = np.repeat(np.cumsum(sizes) - sizes, [len(part) for part in parts])
+    return PlainValues(
+        np.concatenate([part.buffer for part in parts]),
+        np.concatenate([part.start for part in parts]) + shift,
+        np.concatenate([part.length for part in parts]),
+    )
+
+
 def fixed_width(buffer: NDArray[np.uint8], count: int, width: int) -> PlainValues | None:
     """Return `count` values of one width, which must fill the buffer; None when they do not.
 

@@ -60,12 +60,16 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
             open_ &= _helpful(question, refined, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
         asked = [question.parts[i] for i in numbers]
-        for positions in _batches(np.flatnonzero(open_ & (candidate.cost <= worth)), candidate.cost):
+        refusals = question.index.dictionary_refusals(candidate.column)
+        open_ &= candidate.cost <= worth
+        refused_for = dict.fromkeys(refusals[open_ & (refusals != "")].tolist())
+        reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
+        for positions in _batches(np.flatnonzero(open_ & (refusals == "")), candidate.cost):
             dictionaries = question.index.dictionaries(candidate.column, positions)
             found += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
-            at = np.ix_(numbers, positions)
+            at = np.ix_(np.array(numbers), positions)
             refined[at] = intersect(refined[at], outcomes_of_each_from_dictionaries(asked, usable))
     why = list(reasons)[:3]
     if refused:

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from prune_assets.planner.question import Question
     from prune_assets.report.skip_report import Status
 
-# Answers of leaves about segments that are held at once.
+# Answers of leaves about segments that are held at once, and segments: few enough to stay in a processor's cache.
 MAX_ANSWERS = 16 << 20
+MAX_SEGMENTS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,26 @@ def _page_level(question: Question, before: LevelState, *, wanted: bool) -> tupl
         why = f"no column index for {names}"
         return None, LevelState("page_index", before.answers, before.by_leaf, "absent", why)
     base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
-    starts = [base[batch.row_group] + batch.first_row for batch in pages.values()]
-    segments = merge_borders(base, starts)
+    segments = merge_borders(base, _starts(base, list(pages.values())))
     folded = _on_segments(question, before.by_leaf[:, positions], segments, pages)
     after = before.answers.copy()
     after[positions] = np.bitwise_or.reduceat(folded, _firsts(segments))
     return PageAnswers(positions, segments, folded, pages), LevelState("page_index", after, before.by_leaf, "consulted")
+
+
+def _starts(base: NDArray[np.int64], batches: Sequence[PageBatch]) -> list[NDArray[np.int64]]:
+    """Return the first row of each page, counted over all row groups; those with the same borders share an array."""
+    found: list[NDArray[np.int64]] = []
+    for i, batch in enumerate(batches):
+        alike = (j for j in range(i) if _same_borders(batches[j], batch))
+        earlier = next(alike, None)
+        starts = np.repeat(base, np.diff(batch.first)) + batch.first_row if earlier is None else found[earlier]
+        found.append(starts)
+    return found
+
+
+def _same_borders(one: PageBatch, other: PageBatch) -> bool:
+    return np.array_equal(one.first, other.first) and np.array_equal(one.first_row, other.first_row)
 
 
 def _firsts(segments: Segments) -> NDArray[np.int64]:
@@ -173,23 +188,21 @@ def _on_segments(
     numbers = {path: list[int]() for path in pages} | {column.path: of for column, of in question.by_column()}
     place = {path: i for i, path in enumerate(pages)}
     firsts = np.append(_firsts(segments), len(segments))
-    step = max(1, MAX_ANSWERS // len(question.parts))
+    step = min(MAX_SEGMENTS, max(1, MAX_ANSWERS // len(question.parts)))
     groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
     for low, high in pairwise(groups.tolist()):
         block = slice(int(firsts[low]), int(firsts[high]))
         # What holds for a row group holds for each part of it.
-        answers = by_group[:, segments.row_group[block]]
+        answers = np.repeat(by_group[:, low:high], np.diff(firsts[low : high + 1]), axis=1)
         for (path, batch), page in zip(pages.items(), segments.page, strict=True):
             first, stop = int(batch.first[low]), int(batch.first[high])
             found = outcomes_of_each(_column_leaves(question, numbers[path]), batch.bounds.slice(first, stop))
             # With as many pages as segments, each is one.
             chosen = slice(None) if stop - first == answers.shape[1] else page[block] - first
-            for i, by_page in zip(numbers[path], found, strict=True):
-                answers[i] = intersect(answers[i], by_page[chosen])
+            answers[numbers[path]] = intersect(answers[numbers[path]], found[:, chosen])
         for i, pair in question.pairs():
-            left, right = (
-                pages[path].bounds.take(segments.page[place[path]][block]) for path in (pair.left, pair.right)
-            )
+            sides = ((pages[path].bounds, segments.page[place[path]][block]) for path in (pair.left, pair.right))
+            left, right = (bounds.take(page) for bounds, page in sides)
             answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
         folded[block] = question.prepared(answers)
     return folded

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_core.access_plan import Verdict
 from parquet_core.dataset.opening import read_dataset
+from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
@@ -23,14 +24,29 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import Column, SparkSession
 
+    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
+    from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import FileReport, SkipReport
 
 Depth = Literal["row_groups", "pages"]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """What to read of the row groups of a split.
+
+    `row_groups` are their numbers in the file; entry i of `access` is about the i-th of them.
+    """
+
+    row_groups: NDArray[np.int64]
+    access: AccessPlan
 
 
 @dataclass(frozen=True)
@@ -62,8 +78,8 @@ class Plan:
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @cached_property
-    def files(self) -> tuple[FileReport, ...]:
-        """What happens to every file, row group by row group."""
+    def files(self) -> LazyTuple[FileReport]:
+        """What happens to every file, row group by row group; each is put together when it is looked at."""
         return file_reports(self)
 
     @cached_property
@@ -77,6 +93,26 @@ class Plan:
     def implied(self) -> ImpliedPredicate | None:
         """The range on one column that hands over to Spark what Spark would not skip by itself."""
         return implied_predicate(self.evaluation, self.index)
+
+    def within(self, file: str, start: int, length: int) -> SplitPlan:
+        """Return what to read of the row groups that belong to a byte range of a file.
+
+        A row group belongs to the split that its middle byte lies in, as Spark's readers have it. Raises WrongUse for
+        a file that is none of the table's.
+        """
+        number = self._numbers.get(file)
+        if number is None:
+            raise WrongUse(f"{file}: no data file of {self.table}")
+        positions = row_groups_within(self.index, self._midpoints, number, start, length)
+        return SplitPlan(self.index.ordinal[positions], self.evaluation.access.take(positions))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {file.path: i for i, file in enumerate(self.index.files)}
+
+    @cached_property
+    def _midpoints(self) -> NDArray[np.int64]:
+        return midpoints(self.index)
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:

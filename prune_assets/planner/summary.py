@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.planner.levels import evaluate
 from prune_assets.planner.reasons import Reasons
+from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import (
     Conjunct,
     Extent,
@@ -24,8 +25,12 @@ from prune_assets.report.skip_report import Verdict as VerdictName
 from prune_assets.sql.render import render_implied
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prune_assets.planner.plan import Plan
 
+# Each conjunct is a plan of its own.
+MAX_CONJUNCTS = 200
 _VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
 
 
@@ -41,7 +46,8 @@ def summarize(plan: Plan) -> SkipReport:
         total=total,
         kept=plan.kept.extent(plan.index),
         conjuncts=_conjuncts(plan, total),
-        files=plan.files,
+        # A tuple to whoever reads it.
+        files=cast("tuple[FileReport, ...]", plan.files),
         implied=() if plan.implied is None else (render_implied(plan.implied),),
         requests=plan.requests,
         bytes_fetched=sum(plan.fetched.values()),
@@ -81,29 +87,28 @@ def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
 
 
 def _conjuncts(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
-    """Ask each conjunct alone through every level; the predicate itself when there is only one."""
+    """Ask each of the first conjuncts alone through every level; the predicate itself when there is only one."""
     found = []
-    for sql, predicate in plan.lowered.conjuncts:
+    for sql, predicate in plan.lowered.conjuncts[:MAX_CONJUNCTS]:
         alone = plan.evaluation if len(plan.lowered.conjuncts) == 1 else evaluate(predicate, plan.index)
         kept = kept_by(alone.access, plan.index, plan.columns, plan.sizes).extent(plan.index)
         found.append(Conjunct(sql, total.bytes - kept.bytes))
     return tuple(found)
 
 
-def file_reports(plan: Plan) -> tuple[FileReport, ...]:
-    """Say of every file and row group what is read of it and why."""
+def file_reports(plan: Plan) -> LazyTuple[FileReport]:
+    """Say of every file and row group what is read of it and why; each is put together when it is looked at."""
     reasons = Reasons(plan.evaluation, plan.index)
-    groups = [_row_group(plan, i, reasons) for i in range(len(plan.index))]
-    firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
-    return tuple(
-        FileReport(
-            file.path, _file_verdict(groups[firsts[i] : firsts[i + 1]]), tuple(groups[firsts[i] : firsts[i + 1]])
-        )
-        for i, file in enumerate(plan.index.files)
-    )
+    firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
+
+    def report(number: int) -> FileReport:
+        groups = tuple(_row_group(plan, i, reasons) for i in range(firsts[number], firsts[number + 1]))
+        return FileReport(plan.index.files[number].path, _file_verdict(groups), groups)
+
+    return LazyTuple(len(plan.index.files), report)
 
 
-def _file_verdict(groups: list[RowGroupReport]) -> VerdictName:
+def _file_verdict(groups: Sequence[RowGroupReport]) -> VerdictName:
     verdicts = {group.verdict for group in groups}
     if verdicts <= {"skip"}:
         return "skip"

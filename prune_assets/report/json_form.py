@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from parquet_core.errors import WrongUse
+from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import SCHEMA, SkipReport
 
 
@@ -24,9 +25,16 @@ class _Header(msgspec.Struct):
 def to_json(report: SkipReport) -> str:
     """Render a report as one line of JSON."""
     try:
-        return msgspec.json.encode(report).decode()
+        return msgspec.json.encode(report, enc_hook=_plain).decode()
     except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
-        return json.dumps(msgspec.to_builtins(report), separators=(",", ":"))
+        return json.dumps(msgspec.to_builtins(report, enc_hook=_plain), separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    """Return what msgspec knows in place of a tuple whose elements are made when they are looked at."""
+    if isinstance(value, LazyTuple):
+        return tuple(value)
+    raise NotImplementedError(type(value).__name__)
 
 
 def from_json(text: str) -> SkipReport:

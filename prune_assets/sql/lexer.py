@@ -24,6 +24,9 @@ _INTEGER = re.compile(rf"[0-9]+(?:[lLsSyY]|{_SUFFIX})")
 _WORD = re.compile(r"\w+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
+# Most of what a predicate is made of, each where no longer match can begin: the rest is told apart one by one.
+_USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
+_USUAL_KINDS = {1: TokenType.NUMBER, 2: TokenType.VAR, 3: TokenType.UNKNOWN}
 
 
 def tokenize(sql: str) -> list[Token]:
@@ -38,6 +41,13 @@ def tokenize(sql: str) -> list[Token]:
     tokens: list[Token] = []
     position = 0
     while position < len(sql):
+        usual = _USUAL.match(sql, position)
+        if usual is not None:
+            position = usual.end()
+            if usual.lastindex is not None:
+                text, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
+                tokens.append(Token(_USUAL_KINDS[usual.lastindex], text, start=start, end=position))
+            continue
         after = _skip(sql, position)
         if after == position:
             token = _token(sql, position)

@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError
-from parquet_core.predicate import And, Or, Unsupported
+from parquet_core.predicate import And, Op, Or, Unsupported
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.lexer import refuse
 from prune_assets.sql.render import render
+from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlglot import Token
+
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
 
-# Every consumer of a tree may then walk it as it likes.
-MAX_DEPTH = 200
+# Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
+MAX_DEPTH = 10_000
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -51,6 +55,7 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     """
     dialect = SparkPredicates()
     tokens = dialect.tokenize(sql)
+    _refuse_deep_brackets(tokens, sql)
     tree = dialect.parser().parse(tokens, sql)[0]
     assert tree is not None
     if "${" in sql:
@@ -65,6 +70,17 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
+
+
+def _refuse_deep_brackets(tokens: Sequence[Token], sql: str) -> None:
+    depth = 0
+    for token in tokens:
+        if token.text == "(":
+            depth += 1
+            if depth > MAX_DEPTH:
+                refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
+        elif token.text == ")":
+            depth -= 1
 
 
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
@@ -101,7 +117,7 @@ def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:
             done[-count:] = [_combine(node, operands, conditions)]
         elif children:
             if depth > MAX_DEPTH:
-                raise PredicateSyntaxError(f"predicate: AND, OR and NOT are nested deeper than {MAX_DEPTH} levels")
+                raise PredicateSyntaxError(f"predicate: AND, OR and NOT are nested deeper than {MAX_DEPTH:,} levels")
             stack.append((node, len(children), depth))
             stack.extend((child, 0, depth + 1) for child in reversed(children))
         else:
@@ -132,12 +148,17 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
         return conditions.negate(node, operands[0])
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
-    return _and(operands) if isinstance(node, exp.And) else Or(operands)
+    return _and(operands) if isinstance(node, exp.And) else _or(operands)
 
 
 def _and(operands: Sequence[Predicate]) -> Predicate:
-    joined = join_ranges(operands)
+    joined = join_equalities(join_ranges(operands), Op.NE)
     return And(joined) if len(joined) > 1 else joined[0]
+
+
+def _or(operands: Sequence[Predicate]) -> Predicate:
+    joined = join_equalities(operands, Op.EQ)
+    return Or(joined) if len(joined) > 1 else joined[0]
 
 
 def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:

@@ -236,7 +236,7 @@ def random_predicate(chance, depth=3):
     return And(children) if kind == "and" else Or(children)
 
 
-def truth(predicate, row):
+def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
     """Evaluate a predicate over one row (a dict); True, False or None. An unsupported part counts as TRUE."""
     match predicate:
         case And(children):

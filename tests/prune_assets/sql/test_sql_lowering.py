@@ -184,6 +184,10 @@ def test_a_list_with_null_is_an_or_with_null():
     assert found.children[1] == Constant(Outcomes.NULL)
 
 
+def alternating(depth):
+    return "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(depth)) + "y = 1" + ")" * depth
+
+
 class TestSize:
     @pytest.mark.parametrize("connective", ["and", "or"])
     def test_a_long_chain_is_one_node(self, connective):
@@ -209,12 +213,28 @@ class TestSize:
         assert isinstance(lowered("x = " + "- " * 5_000 + "y").predicate, Unsupported)
         assert isinstance(lowered("abs(" * 3_000 + "x" + ")" * 3_000 + " = 1").predicate, Unsupported)
 
-    def test_nested_connectives_have_a_limit(self):
-        nested = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(3_000)) + "y = 1" + ")" * 3_000
-        with pytest.raises(PredicateSyntaxError, match="nested deeper than 200 levels"):
-            lowered(nested)
-        fine = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(100)) + "y = 1" + ")" * 100
-        assert len(list(leaves(lowered(fine).predicate))) == 101
+    def test_nested_connectives_cost_no_stack(self):
+        found = lowered(alternating(3_000))
+        assert len(list(leaves(found.predicate))) == 3_001
+        assert found.normalized.count("(") == 2_999
+
+    @pytest.mark.parametrize(
+        "sql", ["(" * 10_001 + "x = 1" + ")" * 10_001, "x in (" + "(" * 10_000 + "1" + ")" * 10_001]
+    )
+    def test_brackets_have_a_limit(self, sql):
+        with pytest.raises(PredicateSyntaxError, match="brackets are nested deeper than 10,000 levels"):
+            lowered(sql)
+
+    def test_many_equalities_of_a_column_are_a_list(self):
+        found = lowered(" or ".join(["y = 7", *(f"x = {value % 20}" for value in range(40)), "y = 8"])).predicate
+        assert render(found) == f"y = 7 OR x IN ({', '.join(map(str, range(20)))}) OR y = 8"
+        found = lowered(" and ".join(f"x <> {value}" for value in range(16)))
+        assert found.normalized == f"x NOT IN ({', '.join(map(str, range(16)))})"
+        assert len(found.conjuncts) == 16, "as they were written"
+
+    def test_few_equalities_and_those_of_floats_stay_as_they_are(self):
+        assert isinstance(lowered(" or ".join(f"x = {value}" for value in range(15))).predicate, Or)
+        assert len(lowered(" or ".join(f"f = {value}D" for value in range(40))).predicate.children) == 40
 
 
 def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():

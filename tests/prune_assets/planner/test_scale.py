@@ -1,0 +1,70 @@
+"""What a plan does must not depend on how many containers there are: counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from benchmarks.synthetic_index import synthetic_index
+from prune_assets.planner import levels
+from prune_assets.planner.levels import evaluate
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.lowering import lower
+
+SHARED, DIFFERENT = (20, 20, 20), (10, 12, 15)
+ROWS = 60
+PREDICATES = ["b > 300 OR c < 300 OR a = 77", "a between 200 and 2000 AND NOT (b > 300 AND c IN (7, 50, 900))"]
+
+
+def lowered(sql, index):
+    return lower(sql, index.columns, semantics=SparkSemantics()).predicate
+
+
+def calls(files, pages, sql):
+    """Calls of Python functions, and of C functions, that one evaluation makes."""
+    index = synthetic_index(files, pages, rows=ROWS)
+    predicate = lowered(sql, index)
+    evaluate(predicate, index)
+    counted = 0
+
+    def count(_frame, event, _argument):
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        evaluation = evaluate(predicate, index)
+    finally:
+        sys.setprofile(None)
+    assert evaluation.page_answers is not None, "the pages must have had a say"
+    return counted
+
+
+@pytest.mark.parametrize("sql", PREDICATES)
+@pytest.mark.parametrize("pages", [SHARED, DIFFERENT], ids=["shared borders", "different borders"])
+def test_no_call_is_made_per_container(pages, sql):
+    few, many = calls(30, pages, sql), calls(900, pages, sql)
+    assert many <= few * 1.05
+
+
+@pytest.mark.parametrize("sql", PREDICATES)
+@pytest.mark.parametrize("pages", [SHARED, DIFFERENT], ids=["shared borders", "different borders"])
+def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
+    index = synthetic_index(40, pages, rows=ROWS)
+    predicate = lowered(sql, index)
+    whole = evaluate(predicate, index)
+    monkeypatch.setattr(levels, "MAX_SEGMENTS", 50)
+    cut = evaluate(predicate, index)
+    assert cut.page_answers.answers.tolist() == whole.page_answers.answers.tolist()
+    for name in ("row_group", "start", "stop"):
+        assert getattr(cut.access.ranges, name).tolist() == getattr(whole.access.ranges, name).tolist()
+        assert getattr(cut.access.matches, name).tolist() == getattr(whole.access.matches, name).tolist()
+
+
+def test_thousands_of_terms_and_levels_cost_no_stack():
+    index = synthetic_index(3, SHARED, rows=ROWS)
+    long = " OR ".join(f"(a > {i} AND b < {i * 7 % 600})" for i in range(1_000))
+    deep = "".join(f"(a <> {i} {'AND' if i % 2 else 'OR'} " for i in range(2_500)) + "b = 1" + ")" * 2_500
+    for sql in (long, deep, "(" * 9_000 + "a = 5" + ")" * 9_000):
+        assert evaluate(lowered(sql, index), index).access.verdict.shape == (3,)
