@@ -12,11 +12,13 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import WrongUse
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
+from prune_assets.planner.engines.compare import engines_of
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lowering import LoweredPredicate, lower
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from prune_assets.report.skip_report import FileReport, SkipReport
+    from prune_assets.report.skip_report import Engine, FileReport, SkipReport
+    from prune_assets.spark_filters import SparkFilter
 
 Depth = Literal["row_groups", "pages"]
 
@@ -50,6 +53,7 @@ class Plan:
     seconds: float
     requests: int
     fetched: dict[str, int]
+    depth: Depth = "pages"
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -65,6 +69,16 @@ class Plan:
     def files(self) -> tuple[FileReport, ...]:
         """What happens to every file, row group by row group."""
         return file_reports(self)
+
+    @cached_property
+    def spark_filters(self) -> SparkFilter:
+        """The predicate as Spark's data sources are asked it."""
+        return as_spark_filters(self.lowered.sql, _named_columns(self.index), semantics=self.semantics)
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """What Spark reads alone and with the hand-over, beside what this plan can prove."""
+        return engines_of(self)
 
     @cached_property
     def report(self) -> SkipReport:
@@ -119,6 +133,7 @@ def plan(
         seconds=time.perf_counter() - started,
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
+        depth=depth,
     )
 
 

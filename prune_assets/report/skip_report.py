@@ -91,10 +91,15 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a reader would read with this plan or without it."""
+    """What a reader would read with this plan or without it.
+
+    `estimated`: some of it is pro rata, or an upper limit, as `why` says.
+    """
 
     name: str
     kept: Extent
+    estimated: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

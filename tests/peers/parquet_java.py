@@ -41,27 +41,30 @@ class KeptOfFile:
         return len(self.ranges)
 
 
-def scan_of(df) -> Any:
-    """Return the only file scan of a DataFrame, as it is planned; nothing is executed."""
+def scan_of(df) -> Any | None:
+    """Return the file scan of a DataFrame, as it is planned; None when Spark knows already that no row is selected."""
     scans = [
         operator
         for operator in _operators(df._jdf.queryExecution().sparkPlan())
         if operator.getClass().getSimpleName() == "FileSourceScanExec"
     ]
-    assert len(scans) == 1, "one scan of files expected"
-    return scans[0]
+    assert len(scans) < 2, "one scan of files expected"
+    return scans[0] if scans else None
 
 
 def pushed_filters(df) -> list[Any]:
     """Return the `sources.Filter`s that Spark hands to its Parquet reader."""
-    return _items(scan_of(df).pushedDownFilters())
+    scan = scan_of(df)
+    return [] if scan is None else _items(scan.pushedDownFilters())
 
 
 def pushed_predicate(spark, df, file) -> Any:
     """Return what parquet-java is asked about one file, None when nothing of the filters can be pushed."""
-    jvm = spark._jvm
+    jvm, scan = spark._jvm, scan_of(df)
+    if scan is None:
+        return None
     with _reader(spark, file) as reader:
-        filters = _parquet_filters(spark, reader.getFileMetaData().getSchema(), scan_of(df).requiredSchema())
+        filters = _parquet_filters(spark, reader.getFileMetaData().getSchema(), scan.requiredSchema())
         found = [filters.createFilter(each) for each in pushed_filters(df)]
     predicates = [each.get() for each in found if each.isDefined()]
     if not predicates:
@@ -74,6 +77,8 @@ def pushed_predicate(spark, df, file) -> Any:
 
 def filtered_record_count(spark, file, df, switches: Switches | None = None) -> KeptOfFile:
     """Return what Spark's reader keeps of `file` for the filters of `df`, a DataFrame over it or its table."""
+    if scan_of(df) is None:
+        return KeptOfFile({}, 0)
     predicate = pushed_predicate(spark, df, file)
     return kept_of_file(spark, file, predicate, switches)
 
