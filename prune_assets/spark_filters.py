@@ -141,6 +141,17 @@ def conjuncts(tree: SparkFilter) -> tuple[SparkFilter, ...]:
     return tree.children if isinstance(tree, AllOf) else (tree,)
 
 
+def leaves_of(tree: SparkFilter) -> list[Filter]:
+    """Return the conditions on columns, from left to right."""
+    match tree:
+        case Filter():
+            return [tree]
+        case AllOf(children) | AnyOf(children):
+            return [leaf for child in children for leaf in leaves_of(child)]
+        case _:
+            return []
+
+
 def _flattened(children: list[SparkFilter], connective: type[AllOf | AnyOf]) -> list[SparkFilter]:
     found: list[SparkFilter] = []
     for child in children:

@@ -13,6 +13,7 @@ from parquet_core.errors import WrongUse
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.engines.compare import engines_of
+from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from prune_assets.report.skip_report import Engine, FileReport, SkipReport
+    from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
     from prune_assets.spark_filters import SparkFilter
 
 Depth = Literal["row_groups", "pages"]
@@ -79,6 +80,11 @@ class Plan:
     def engines(self) -> tuple[Engine, ...]:
         """What Spark reads alone and with the hand-over, beside what this plan can prove."""
         return engines_of(self)
+
+    @cached_property
+    def warnings(self) -> tuple[ReaderWarning, ...]:
+        """Where Spark would lose rows by itself, and what `read` switches off for it."""
+        return wrong_skips(self)
 
     @cached_property
     def report(self) -> SkipReport:

@@ -51,6 +51,7 @@ def summarize(plan: Plan) -> SkipReport:
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
         engines=plan.engines,
+        warnings=plan.warnings,
     )
 
 

@@ -57,6 +57,7 @@ def _parts(report: SkipReport) -> list[RenderableType]:
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
     parts += _section("What a reader would read", _engines(report))
+    parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
     return parts + _kept(report)
 
@@ -137,6 +138,14 @@ def _engines(report: SkipReport) -> list[RenderableType]:
         )
     notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
     return [grid, *notes]
+
+
+def _warnings(report: SkipReport) -> list[RenderableType]:
+    lines = [
+        _plain(f"{warning.reader}: {warning.why}; read with {warning.option}=false", _LONGEST_REASON)
+        for warning in report.warnings[:_SHOWN]
+    ]
+    return [*lines, *_rest(report.warnings)]
 
 
 def _cost(report: SkipReport) -> Text:

@@ -103,6 +103,15 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderWarning:
+    """Why a reader left alone would lose rows here; `option`: what `read` sets to false so that it does not."""
+
+    reader: str
+    why: str
+    option: str
+
+
+@dataclass(frozen=True, slots=True)
 class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
@@ -130,6 +139,7 @@ class SkipReport:
     estimated: bool
     engines: tuple[Engine, ...] = ()
     dictionary_bytes: int = 0
+    warnings: tuple[ReaderWarning, ...] = ()
     schema: str = SCHEMA
 
     @property

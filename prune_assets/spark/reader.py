@@ -71,10 +71,12 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
     base = _base_path(table)
+    # Of this read alone: settings of the session would change every other.
+    options = {warning.option: "false" for warning in plan.warnings}
     survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
     if plan.index.partitions or plan.index.summary is not None:
         # The type of a partition column follows from the values in all directories.
-        whole = spark.read.parquet(*_patterns(table))
+        whole = spark.read.options(**options).parquet(*_patterns(table))
         if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
             # Of several directories each has partition columns of its own: only Spark sorts them out.
             return whole
@@ -84,7 +86,7 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
         schema = spark.read.parquet(escaped(os.path.abspath(plan.index.files[0].path))).schema
     if not survivors:
         return spark.createDataFrame([], schema)
-    reader = spark.read.schema(schema)
+    reader = spark.read.options(**options).schema(schema)
     found = (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names

@@ -134,25 +134,31 @@ def _is_plain(node: exp.Expr) -> bool:
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
     """Return what a lowered condition, or its opposite, is to Spark's data sources."""
     match lowered:
-        case Compare():
-            return _compare(lowered, negated=negated)
-        case Interval(column, low, high):
-            return filters_of(And((Compare(column, Op.GE, low), Compare(column, Op.LE, high))), negated=negated)
-        case In(column, values):
-            return _signed(Filter(column, Rel.IN, tuple(values)), negated=negated)
         case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
             return _in_with_null(found, negated=negated)
-        case IsNull(column):
-            return _signed(Filter(column, Rel.IS_NULL), negated=negated)
-        case Constant(outcomes):
-            return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
         case And(children) | Or(children):
             operands = [filters_of(child, negated=negated) for child in children]
             return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
         case Not(child):
             return filters_of(child, negated=not negated)
+        case Interval(column, low, high):
+            return filters_of(And((Compare(column, Op.GE, low), Compare(column, Op.LE, high))), negated=negated)
         case IsTruth(Compare() as same, Outcomes.TRUE):
             return _null_safe(same, negated=negated)
+        case _:
+            return _of_leaf(lowered, negated=negated)
+
+
+def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+    match leaf:
+        case Compare():
+            return _compare(leaf, negated=negated)
+        case In(column, values):
+            return _signed(Filter(column, Rel.IN, tuple(values)), negated=negated)
+        case IsNull(column):
+            return _signed(Filter(column, Rel.IS_NULL), negated=negated)
+        case Constant(outcomes):
+            return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
         case _:
             return Opaque()
 

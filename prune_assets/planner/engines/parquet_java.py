@@ -91,31 +91,32 @@ def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool
             return leaf(tree)
         case AllOf(children) | AnyOf(children):
             parts = np.stack([folded(child, leaf, dropping=dropping) for child in children])
-            combined: Flags = parts.any(axis=0) if isinstance(tree, AllOf) == dropping else parts.all(axis=0)
+            combined: Flags = np.any(parts, axis=0) if isinstance(tree, AllOf) == dropping else np.all(parts, axis=0)
             return combined
     raise TypeError(f"{type(tree).__name__} is never pushed down")
 
 
 def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
     """Tell which row groups the statistics of the leaf's column rule out."""
-    outside = of.known & _outside(leaf, of)
+    dropped: Flags = of.known & _outside(leaf, of)
     match leaf.rel:
         case Rel.IS_NULL:
-            return of.null_count == 0
+            dropped = of.null_count == 0
         case Rel.NOT_NULL:
-            return of.all_null
+            dropped = of.all_null
         case Rel.NE:
-            return (of.null_count <= 0) & outside
+            dropped &= of.null_count <= 0
         case Rel.NOT_PREFIX | Rel.NOT_SUFFIX | Rel.NOT_CONTAINS:
-            return ~of.all_null & outside
+            dropped &= ~of.all_null
         case _:
-            return of.all_null | outside
+            dropped |= of.all_null
+    return dropped
 
 
 def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
     """Tell which pages the column index of the leaf's column leaves; one without it has no bounds in `of`."""
-    with_nulls = of.null_count != 0
-    inside = ~of.all_null & ~(of.known & _outside(leaf, of))
+    with_nulls: Flags = of.null_count != 0
+    inside: Flags = ~of.all_null & ~(of.known & _outside(leaf, of))
     match leaf.rel:
         case Rel.IS_NULL:
             return with_nulls
@@ -133,25 +134,21 @@ def _outside(leaf: Filter, of: Evidence) -> Flags:
         return _prefix_outside(leaf, of)
     if not leaf.values or leaf.rel in _PATTERNS | _NOT_PATTERNS:
         return np.zeros(len(of.known), np.bool_)
-    values = _literals(leaf)
-    least, most = _least_and_most(values)
-
-    def holds(compare: Callable[[pa.Array, pa.Scalar], pa.Array], side: pa.Array, value: pa.Scalar) -> Flags:
-        return flags_from(compare(side, value))
-
+    least, most = _least_and_most(_literals(leaf))
     match leaf.rel:
         case Rel.LT:
-            return holds(pc.greater_equal, of.low, least)
+            outside = pc.greater_equal(of.low, least)
         case Rel.LE:
-            return holds(pc.greater, of.low, least)
+            outside = pc.greater(of.low, least)
         case Rel.GT:
-            return holds(pc.less_equal, of.high, least)
+            outside = pc.less_equal(of.high, least)
         case Rel.GE:
-            return holds(pc.less, of.high, least)
+            outside = pc.less(of.high, least)
         case Rel.NE:
-            return holds(pc.equal, of.low, least) & holds(pc.equal, of.high, least)
+            outside = pc.and_(pc.equal(of.low, least), pc.equal(of.high, least))
         case _:
-            return holds(pc.greater, of.low, most) | holds(pc.less, of.high, least)
+            outside = pc.or_(pc.greater(of.low, most), pc.less(of.high, least))
+    return flags_from(outside)
 
 
 def _prefix_outside(leaf: Filter, of: Evidence) -> Flags:

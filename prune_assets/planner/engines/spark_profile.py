@@ -30,7 +30,7 @@ from prune_assets.planner.engines.parquet_java import (
     kept_by_pages,
 )
 from prune_assets.planner.engines.pushed import of_directories, of_files, pushed_to
-from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,7 +110,7 @@ def _of_files(tree: SparkFilter, index: MetadataIndex) -> Flags:
             return _holds(tree, values.cast(bounds_type(of)))
         case AllOf(children) | AnyOf(children):
             parts = np.stack([_of_files(child, index) for child in children])
-            combined: Flags = parts.all(axis=0) if isinstance(tree, AllOf) else parts.any(axis=0)
+            combined: Flags = np.all(parts, axis=0) if isinstance(tree, AllOf) else np.any(parts, axis=0)
             return combined
         case Truth(holds):
             return everything & holds
@@ -148,17 +148,7 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
 
 
 def _columns(tree: SparkFilter) -> list[Path]:
-    return list(dict.fromkeys(leaf.column for leaf in _leaves(tree)))
-
-
-def _leaves(tree: SparkFilter) -> list[Filter]:
-    match tree:
-        case Filter():
-            return [tree]
-        case AllOf(children) | AnyOf(children):
-            return [leaf for child in children for leaf in _leaves(child)]
-        case _:
-            return []
+    return list(dict.fromkeys(leaf.column for leaf in leaves_of(tree)))
 
 
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
@@ -213,7 +203,7 @@ class _Asked:
         """Return what a level drops, and what else it might if all of it were read."""
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-        found = {id(leaf): self._of_level(leaf, positions, level) for leaf in _leaves(pushed)}
+        found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
         dropped = folded(pushed, lambda leaf: found[id(leaf)][0], dropping=True)
         at_best = folded(pushed, lambda leaf: found[id(leaf)][0] | found[id(leaf)][1], dropping=True)
         return dropped, at_best & ~dropped
