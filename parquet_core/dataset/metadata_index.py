@@ -359,6 +359,14 @@ class MetadataIndex:
                 self._dictionary_bytes += size
         return [found[p] if p in found else self._dictionaries[p, column.path] for p in positions.tolist()]
 
+    def filters_at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
+        """Return those filters that were read before, as `bloom_filters` does; None for the others."""
+        return [self._filters.get((p, column.path)) for p in positions.tolist()]
+
+    def dictionaries_at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
+        """Return those dictionaries that were read before, as `dictionaries` does; None for the others."""
+        return [self._dictionaries.get((p, column.path)) for p in positions.tolist()]
+
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:

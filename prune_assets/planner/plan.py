@@ -13,11 +13,14 @@ from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
+from prune_assets.planner.engines.compare import engines_of
+from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lowering import LoweredPredicate, lower
 
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
     from prune_assets.report.lazy_tuple import LazyTuple
-    from prune_assets.report.skip_report import FileReport, SkipReport
+    from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
+    from prune_assets.spark_filters import SparkFilter
 
 Depth = Literal["row_groups", "pages"]
 
@@ -66,6 +70,7 @@ class Plan:
     seconds: float
     requests: int
     fetched: dict[str, int]
+    depth: Depth = "pages"
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -81,6 +86,21 @@ class Plan:
     def files(self) -> LazyTuple[FileReport]:
         """What happens to every file, row group by row group; each is put together when it is looked at."""
         return file_reports(self)
+
+    @cached_property
+    def spark_filters(self) -> SparkFilter:
+        """The predicate as Spark's data sources are asked it."""
+        return as_spark_filters(self.lowered.sql, _named_columns(self.index), semantics=self.semantics)
+
+    @cached_property
+    def engines(self) -> tuple[Engine, ...]:
+        """What Spark reads alone and with the hand-over, beside what this plan can prove."""
+        return engines_of(self)
+
+    @cached_property
+    def warnings(self) -> tuple[ReaderWarning, ...]:
+        """Where Spark would lose rows by itself, and what `read` switches off for it."""
+        return wrong_skips(self)
 
     @cached_property
     def report(self) -> SkipReport:
@@ -154,6 +174,7 @@ def plan(
         seconds=time.perf_counter() - started,
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
+        depth=depth,
     )
 
 

@@ -56,6 +56,8 @@ def summarize(plan: Plan) -> SkipReport:
         dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
+        engines=plan.engines,
+        warnings=plan.warnings,
     )
 
 

@@ -56,7 +56,8 @@ def _parts(report: SkipReport) -> list[RenderableType]:
     parts += _section("Not used for pruning", _unsupported(report))
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
-    parts += _section("What a reader would read", [_engines(report)] if report.engines else [])
+    parts += _section("What a reader would read", _engines(report))
+    parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
     return parts + _kept(report)
 
@@ -118,16 +119,33 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
     return [grid, *_rest(report.conjuncts)]
 
 
-def _engines(report: SkipReport) -> Table:
+def _engines(report: SkipReport) -> list[RenderableType]:
+    if not report.engines:
+        return []
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
-    for _ in range(3):
+    for _ in range(5):
         grid.add_column(justify="right", no_wrap=True)
     for engine in report.engines:
         kept = engine.kept
-        skipped = f"{share_text(report.total.bytes - kept.bytes, report.total.bytes)} skipped"
-        grid.add_row(_plain(engine.name, _LONGEST_SQL), f"{kept.rows:,} rows", bytes_text(kept.bytes), skipped)
-    return grid
+        grid.add_row(
+            _plain(engine.name, _LONGEST_SQL),
+            f"{kept.files:,} files",
+            f"{kept.row_groups:,} row groups",
+            f"{kept.rows:,} rows",
+            f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}",
+            Text(f"{share_text(report.total.bytes - kept.bytes, report.total.bytes)} skipped", "dim"),
+        )
+    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
+    return [grid, *notes]
+
+
+def _warnings(report: SkipReport) -> list[RenderableType]:
+    lines = [
+        _plain(f"{warning.reader}: {warning.why}; read with {warning.option}=false", _LONGEST_REASON)
+        for warning in report.warnings[:_SHOWN]
+    ]
+    return [*lines, *_rest(report.warnings)]
 
 
 def _cost(report: SkipReport) -> Text:

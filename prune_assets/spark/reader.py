@@ -73,15 +73,17 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
     base = _base_path(table)
+    # Of this read alone: settings of the session would change every other.
+    options = {warning.option: "false" for warning in plan.warnings}
     survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
-    whole = open_for_schema(spark, table, plan.index)
+    whole = open_for_schema(spark, table, plan.index, options=options)
     if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
         # Of several directories each has partition columns of its own: only Spark sorts them out.
         return whole
     schema = whole.schema
     if not survivors:
         return spark.createDataFrame([], schema)
-    reader = spark.read.schema(schema)
+    reader = spark.read.options(**options).schema(schema)
     found = (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.storage import local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -24,16 +24,20 @@ def table_schema(spark: SparkSession, table: Table, index: MetadataIndex) -> Str
     return open_for_schema(spark, table, index).schema
 
 
-def open_for_schema(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
+def open_for_schema(
+    spark: SparkSession, table: Table, index: MetadataIndex, *, options: Mapping[str, str] | None = None
+) -> DataFrame:
     """Open as much of a table as decides on its schema: all of it only where directories or a summary file do.
 
+    `options`: of this read alone.
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
+    reader = spark.read if options is None else spark.read.options(**options)
     if index.partitions or index.summary is not None:
         # The type of a partition column follows from the values in all directories.
-        return spark.read.parquet(*_patterns(table))
+        return reader.parquet(*_patterns(table))
     # Spark takes the schema of the first file by path, and so does the plan.
-    return spark.read.parquet(escaped(os.path.abspath(index.files[0].path)))
+    return reader.parquet(escaped(os.path.abspath(index.files[0].path)))
 
 
 def escaped(path: str) -> str:

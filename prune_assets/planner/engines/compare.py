@@ -1,0 +1,56 @@
+"""Readers side by side: Spark alone, Spark with what is handed over to it, and what this plan can prove."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.access_plan import Verdict, make_access_plan, whole_groups
+from prune_assets.planner.engines.spark_profile import spark_profile
+from prune_assets.planner.extents import kept_by
+from prune_assets.report.skip_report import Engine
+from prune_assets.spark_filters import Filter, Rel, all_of, any_of
+
+if TYPE_CHECKING:
+    from prune_assets.planner.engines.spark_profile import Profile
+    from prune_assets.planner.implied import ImpliedPredicate
+    from prune_assets.planner.plan import Plan
+    from prune_assets.spark_filters import SparkFilter
+
+ALONE, HANDED_OVER, BEST = "Spark 4.3 alone", "Spark 4.3 with the hand-over", "best possible"
+
+
+def engines_of(plan: Plan) -> tuple[Engine, ...]:
+    """Predict what each reader reads; reads the page indexes that Spark would and the plan did not."""
+    tree, index, pages = plan.spark_filters, plan.index, plan.depth == "pages"
+    alone = spark_profile(tree, index, plan.columns, pages=pages)
+    survivors = np.zeros(len(index.files), np.bool_)
+    survivors[index.file[plan.evaluation.access.verdict != Verdict.SKIP]] = True
+    handed = tree if plan.implied is None else all_of([tree, implied_filters(plan.implied)])
+    with_plan = spark_profile(handed, index, plan.columns, files=survivors, pages=pages)
+    return (
+        _engine(ALONE, alone, plan),
+        _engine(HANDED_OVER, with_plan, plan),
+        Engine(BEST, plan.kept.extent(index), estimated=plan.kept.estimated),
+    )
+
+
+def implied_filters(implied: ImpliedPredicate) -> SparkFilter:
+    """Return an implied predicate as Spark's data sources are asked it."""
+    path = implied.column.path
+    arms: list[SparkFilter] = [
+        Filter(path, Rel.EQ, (low,), strict=True)
+        if low.equals(high)
+        else all_of([Filter(path, Rel.GE, (low,), strict=True), Filter(path, Rel.LE, (high,), strict=True)])
+        for low, high in implied.ranges
+    ]
+    return any_of([*arms, Filter(path, Rel.IS_NULL)] if implied.nulls else arms)
+
+
+def _engine(name: str, profile: Profile, plan: Plan) -> Engine:
+    nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
+    access = make_access_plan(profile.ranges, nothing, plan.index.row_count)
+    kept = kept_by(access, plan.index, plan.columns, plan.sizes)
+    why = f"{' and '.join(profile.unread)} that it looks at were not read: it may read less" if profile.unread else ""
+    return Engine(name, kept.extent(plan.index), kept.estimated or bool(profile.unread), why)

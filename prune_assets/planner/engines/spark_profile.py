@@ -1,0 +1,263 @@
+"""What Spark 4.3 reads of a dataset for a predicate, by the rules of its own reader.
+
+Bounds and page indexes are asked as parquet-java would. Dictionaries and bloom filters are asked where the plan has
+read them already, and more are read only on demand: a profile that would be lower with them says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.format.schema import SortOrder
+from parquet_core.outcomes import may_match, negate
+from parquet_core.predicate import Compare, In, IsNull, Op
+from parquet_core.segments import merge_borders, page_of_segment
+from parquet_core.trust.bounds import bounds_type
+from parquet_core.trust.statistics import TYPE_ORDER, leaf_in_file, trust
+from prune_assets.planner.engines.parquet_java import (
+    Evidence,
+    dropped_by_dictionaries,
+    dropped_by_filters,
+    dropped_by_statistics,
+    evidence_of,
+    folded,
+    kept_by_pages,
+)
+from prune_assets.planner.engines.pushed import of_directories, of_files, pushed_to
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from prune_assets.spark_filters import SparkFilter
+
+    Flags = NDArray[np.bool_]
+    Positions = NDArray[np.int64]
+
+# Beyond so many column chunks their page indexes are not read for a profile alone.
+MAX_COLUMN_INDEXES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The rows that a reader would read.
+
+    `unread`: what the reader would look at and was not read for the profile, so that it may read less.
+    """
+
+    ranges: RangeList
+    unread: tuple[str, ...]
+
+
+def spark_profile(
+    tree: SparkFilter,
+    index: MetadataIndex,
+    columns: Sequence[LeafColumn],
+    *,
+    files: Flags | None = None,
+    pages: bool = True,
+    fetch: bool = False,
+) -> Profile:
+    """Return what Spark reads of the chosen files (all) for a predicate, when it reads these columns.
+
+    `pages`: whether page indexes may be read; `fetch`: whether dictionaries and bloom filters may be.
+    """
+    asked = _Asked(index, fetch=fetch)
+    alive = index.row_count > 0 if files is None else (index.row_count > 0) & files[index.file]
+    names = {column.path[0] for column in index.partitions}
+    by_directory = of_directories(tree, names)
+    if by_directory is not None:
+        alive &= _of_files(by_directory, index)[index.file]
+    whole, cut = np.zeros(len(index), np.bool_), whole_groups(np.zeros(0, np.int64), index.row_count)
+    for pushed, here in _by_kind(of_files(tree, names), index):
+        left = alive & here
+        if pushed is None:
+            whole |= left
+            continue
+        left = asked.row_groups(pushed, left)
+        paged = left & _located(index, columns) if pages else np.zeros(len(index), np.bool_)
+        if pages and int(paged.sum()) * len(_columns(pushed)) > MAX_COLUMN_INDEXES:
+            paged[:] = False
+            asked.unread["page indexes"] = None
+        whole |= left & ~paged
+        cut = join(cut, asked.pages(pushed, np.flatnonzero(paged)))
+    if not pages:
+        asked.unread["page indexes"] = None
+    return Profile(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), tuple(asked.unread))
+
+
+def _of_files(tree: SparkFilter, index: MetadataIndex) -> Flags:
+    """Tell which files Spark opens, by their directory names."""
+    everything = np.ones(len(index.files), np.bool_)
+    match tree:
+        case Filter(column):
+            values = index.partition_values.get(column)
+            if values is None:
+                return everything
+            of = next(partition for partition in index.partitions if partition.path == column)
+            return _holds(tree, values.cast(bounds_type(of)))
+        case AllOf(children) | AnyOf(children):
+            parts = np.stack([_of_files(child, index) for child in children])
+            combined: Flags = np.all(parts, axis=0) if isinstance(tree, AllOf) else np.any(parts, axis=0)
+            return combined
+        case Truth(holds):
+            return everything & holds
+        case _:
+            return everything
+
+
+def _holds(leaf: Filter, values: pa.Array) -> Flags:
+    match leaf.rel:
+        case Rel.IS_NULL | Rel.NOT_NULL:
+            outcomes = outcomes_of_values(IsNull(leaf.column), values)
+        case Rel.IN | Rel.NOT_IN:
+            outcomes = outcomes_of_values(In(leaf.column, pa.array(list(leaf.values), leaf.values[0].type)), values)
+        case Rel.EQ | Rel.NE | Rel.LT | Rel.LE | Rel.GT | Rel.GE:
+            outcomes = outcomes_of_values(Compare(leaf.column, Op(leaf.rel.value), leaf.values[0]), values)
+        case _:
+            return np.ones(len(values), np.bool_)
+    return may_match(negate(outcomes) if leaf.rel in {Rel.NOT_NULL, Rel.NOT_IN} else outcomes)
+
+
+def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
+    """Yield what is pushed down to files that have the same of the columns, and their row groups."""
+    by_path = {column.path: column for column in index.columns}
+    paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
+    found = [
+        tuple(leaf_in_file(by_path[path], kind) if path in by_path else None for path in paths) for kind in index.kinds
+    ]
+    signatures = [tuple(leaf is not None for leaf in leaves) for leaves in found]
+    numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
+    of_kind = np.array([numbers[signature] for signature in signatures], np.int64)
+    of_group = of_kind[index.kind[index.file]] if len(index) else np.zeros(0, np.int64)
+    for number in numbers.values():
+        leaves = found[int(np.argmax(of_kind == number))]
+        yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == number
+
+
+def _columns(tree: SparkFilter) -> list[Path]:
+    return list(dict.fromkeys(leaf.column for leaf in leaves_of(tree)))
+
+
+def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
+    """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
+    located = np.ones(len(index), np.bool_)
+    for column in columns:
+        chunks = index.column_chunks(column)
+        located &= ~chunks.present | (chunks.offset_index[:, 0] > 0)
+    return located
+
+
+class _Asked:
+    """Asks one level after the other; `unread` gathers what they would have needed."""
+
+    def __init__(self, index: MetadataIndex, *, fetch: bool) -> None:
+        self._index = index
+        self._fetch = fetch
+        self._by_path = {column.path: column for column in index.columns}
+        self._statistics: dict[Path, Evidence] = {}
+        self.unread: dict[str, None] = {}
+
+    def row_groups(self, pushed: SparkFilter, alive: Flags) -> Flags:
+        """Return what statistics, dictionaries and filters leave, each of them asked about the whole."""
+        left = alive & ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
+        open_: dict[str, Flags] = {}
+        for level in ("dictionaries", "bloom filters"):
+            open_[level] = np.zeros(len(left), np.bool_)
+            dropped, open_[level][left] = self._dropped(pushed, np.flatnonzero(left), level)
+            left[left] = ~dropped
+        self.unread |= {level: None for level, where in open_.items() if np.any(left & where)}
+        return left
+
+    def _of(self, leaf: Filter) -> Evidence:
+        column = self._by_path[leaf.column]
+        if column.path not in self._statistics:
+            self._statistics[column.path] = self._row_group_evidence(column)
+        return self._statistics[column.path]
+
+    def _row_group_evidence(self, column: LeafColumn) -> Evidence:
+        index = self._index
+        kind = index.kind[index.file]
+        trusts = [trust(column, each) for each in index.kinds]
+        # An order that came after 1.17 is unknown to it.
+        believed = np.array([it.column_order in {None, TYPE_ORDER} for it in trusts], np.bool_)
+        required = np.array([it.required for it in trusts], np.bool_)
+        found = evidence_of(index.bounds(column), believed=believed[kind])
+        # That a required column has no nulls it learns from nothing but the count.
+        silent = required[kind] & ~index.column_chunks(column).has_bounds
+        return found._replace(null_count=np.where(silent, -1, found.null_count))
+
+    def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+        """Return what a level drops, and what else it might if all of it were read."""
+        if len(positions) == 0:
+            return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
+        dropped = folded(pushed, lambda leaf: found[id(leaf)][0], dropping=True)
+        at_best = folded(pushed, lambda leaf: found[id(leaf)][0] | found[id(leaf)][1], dropping=True)
+        return dropped, at_best & ~dropped
+
+    def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+        """Return what is dropped for a leaf, and where that is not known."""
+        column, index = self._by_path[leaf.column], self._index
+        nothing = np.zeros(len(positions), np.bool_)
+        chunks = index.column_chunks(column)
+        if level == "dictionaries":
+            if not leaf.values:
+                return nothing, nothing
+            there = chunks.dictionary_only[positions] != 0
+            read, at_hand = index.dictionaries, index.dictionaries_at_hand
+        else:
+            if leaf.rel not in {Rel.EQ, Rel.IN}:
+                return nothing, nothing
+            there = chunks.bloom_filter[positions, 0] > 0
+            read, at_hand = index.bloom_filters, index.filters_at_hand
+        found = read(column, positions) if self._fetch else at_hand(column, positions)
+        unread = np.array([each is None for each in found], np.bool_) & there
+        usable = [None if isinstance(each, str) else each for each in found]
+        if level == "dictionaries":
+            no_nulls = self._of(leaf).null_count[positions] == 0
+            return dropped_by_dictionaries(leaf, usable, no_nulls), unread
+        return dropped_by_filters(leaf, column, usable), unread
+
+    def pages(self, pushed: SparkFilter, positions: Positions) -> RangeList:
+        """Return the rows that column indexes leave of row groups."""
+        index = self._index
+        if len(positions) == 0:
+            return whole_groups(positions, index.row_count)
+        columns = [self._by_path[path] for path in _columns(pushed)]
+        index.fetch_pages(columns, positions)
+        batches = {column.path: index.pages(column, positions) for column in columns}
+        base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
+        starts = {path: base[batch.row_group] + batch.first_row for path, batch in batches.items()}
+        segments = merge_borders(base, list(starts.values()))
+        evidence = {column.path: _page_evidence(column, batches[column.path]) for column in columns}
+
+        def kept(leaf: Filter) -> Flags:
+            return kept_by_pages(leaf, evidence[leaf.column])[page_of_segment(segments, starts[leaf.column])]
+
+        return flagged_segments(folded(pushed, kept, dropping=False), segments, positions, index.row_count)
+
+
+def _page_evidence(column: LeafColumn, batch: PageBatch) -> Evidence:
+    """Return the bounds of pages, none for row groups whose column index parquet-java does not take."""
+    found = evidence_of(batch.bounds)
+    group = batch.row_group
+    useless = batch.reason != ""
+    if column.order is SortOrder.FLOATING:
+        # A NaN among the bounds of one page spoils the index of the whole chunk.
+        odd = np.bincount(group[~found.known & ~found.all_null], minlength=len(batch)) > 0
+        useless = useless | odd
+    spoilt = useless.astype(np.bool_)[group]
+    return found._replace(known=found.known & ~spoilt, null_count=np.where(spoilt, -1, found.null_count))

@@ -1,0 +1,161 @@
+"""Where Spark 4.3 itself skips rows that a predicate selects, and which of its filters must be off to read them.
+
+Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
+NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
+no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. And parquet-java's writer mixes
+up the bloom filters of columns that share a dotted path. Each filter can be switched off for one read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import may_match
+from parquet_core.predicate import IsNaN
+from parquet_core.trust.writer import parse_writer
+from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.report.skip_report import ReaderWarning
+from prune_assets.spark_filters import Filter, Rel, leaves_of
+from prune_assets.sql.fine_timestamps import compares_finely
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.planner.plan import Plan
+
+    Flags = NDArray[np.bool_]
+
+READER = "Spark 4.3"
+STATISTICS = "parquet.filter.stats.enabled"
+DICTIONARY = "parquet.filter.dictionary.enabled"
+BLOOM = "parquet.filter.bloom.enabled"
+PAGES = "parquet.filter.columnindex.enabled"
+
+_EQUALITIES = frozenset({Rel.EQ, Rel.IN})
+_OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
+_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE, Rel.NOT_IN})
+
+
+def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
+    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+    alive = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
+    if len(alive) == 0:
+        return ()
+    by_path = {column.path: column for column in plan.index.columns}
+    found: dict[ReaderWarning, None] = {}
+    for leaf in leaves_of(plan.spark_filters):
+        column = by_path.get(leaf.column)
+        if column is not None:
+            found |= dict.fromkeys(_of_leaf(leaf, column, plan, alive))
+    found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
+    return tuple(found)
+
+
+def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    bounds = plan.index.bounds(column).take(alive)
+    if leaf.values and pa.types.is_floating(leaf.values[0].type):
+        yield from _of_zeros(leaf, column, plan, alive, bounds)
+        yield from _of_nans(leaf, column, plan, alive, bounds)
+    if leaf.rel is Rel.NE and not leaf.strict:
+        evidence = evidence_of(bounds)
+        if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
+            why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
+            yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_zeros(
+    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
+        return
+    zero = pa.scalar(0.0, bounds.lower.type)
+    possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
+    possible &= ~evidence_of(bounds).all_null
+    chunks = plan.index.column_chunks(column)
+    # With a value beyond zero in the dictionary it denies no range that zero is the end of.
+    beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
+    harmless = np.zeros(len(alive), np.bool_) if beyond is None else _tight(plan, alive, bounds) & _certain(beyond)
+    if np.any(possible & ~harmless & (chunks.dictionary_only[alive] != 0)):
+        yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
+    if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[alive, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+
+
+def _of_nans(
+    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
+    if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
+        return
+    # parquet-java puts NaN among the bounds, and then nobody believes them.
+    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, alive)
+    why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
+    if np.any(possible & dropped_by_statistics(leaf, evidence_of(bounds))):
+        yield ReaderWarning(READER, why, STATISTICS)
+    if _pages_denied(leaf, column, plan, alive[possible]):
+        yield ReaderWarning(READER, why, PAGES)
+    if asks_nan and np.any(possible & (plan.index.column_chunks(column).bloom_filter[alive, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
+
+
+def _pages_denied(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+    indexed = positions[plan.index.column_chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages":
+        return len(indexed) > 0
+    if len(indexed) == 0:
+        return False
+    of_pages = evidence_of(plan.index.pages(column, indexed).bounds)
+    return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
+
+
+def _by_parquet_java(plan: Plan, alive: NDArray[np.int64]) -> Flags:
+    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.kinds], np.bool_)
+    by_group: Flags = writers[plan.index.kind[plan.index.file[alive]]]
+    return by_group
+
+
+def _is_old_parquet_java(created_by: str) -> bool:
+    writer = parse_writer(created_by)
+    return writer is not None and writer.application == "parquet-mr" and writer.version < (1, 18, 0)
+
+
+def _tight(plan: Plan, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
+    """Tell where bounds are values of the chunk."""
+    exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
+    tight: Flags = exact | _by_parquet_java(plan, alive)
+    return tight
+
+
+def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
+    names = [column.name for column in plan.index.columns]
+    named = plan.lowered.sql.casefold()
+    for column in plan.index.columns:
+        if names.count(column.name) < 2 or not all(part.casefold() in named for part in column.path):
+            continue
+        others = [other for other in plan.index.columns if other.name == column.name]
+        if any(np.any(plan.index.column_chunks(other).bloom_filter[alive, 0] > 0) for other in others):
+            why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
+            yield ReaderWarning(READER, why, BLOOM)
+
+
+def _of_milliseconds(plan: Plan) -> Iterator[ReaderWarning]:
+    fine = compares_finely(plan.lowered.sql, plan.index.columns)
+    for name in fine:
+        for option in (STATISTICS, DICTIONARY, PAGES):
+            yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)
+
+
+def _certain(answer: pa.Array) -> Flags:
+    return flags_from(answer)

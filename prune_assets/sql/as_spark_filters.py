@@ -1,0 +1,214 @@
+"""From Spark SQL to the filters that Spark's optimizer leaves for its data sources.
+
+Spark asks its Parquet reader about plain columns beside literals alone: what is rewritten here to prune, as
+functions of a column, it keeps to itself. So a leaf is lowered as ever, but only where it has that plain form.
+Source: observed of Spark 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
+InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from parquet_core.errors import PredicateSyntaxError
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
+from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
+from prune_assets.sql.conditions import Conditions
+from prune_assets.sql.cursor import text_of
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.domain import domain_of, scalar
+from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path, Predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.spark_filters import SparkFilter
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
+# NULL where an operand is: what Spark calls null intolerant.
+_STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
+_STRICT_FUNCTIONS = frozenset({"abs", "upper", "lower"})
+_TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
+
+
+def as_spark_filters(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> SparkFilter:
+    """Return a predicate as Spark's data sources are asked it.
+
+    The text of a Column may be none that can be read back: nothing is known of it then.
+    """
+    dialect = SparkPredicates()
+    try:
+        tokens = dialect.tokenize(sql)
+        tree = dialect.parser().parse(tokens, sql)[0]
+    except PredicateSyntaxError:
+        return Opaque()
+    assert tree is not None
+    if "${" in sql or (semantics.legacy_literals and ("'" in sql or '"' in sql)):
+        return Opaque()
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    return _Filters(scope, Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)).of(tree)
+
+
+# What is nested deeper is taken for something that is not pushed down.
+_MAX_DEPTH = 100
+
+
+class _Filters:
+    """Walks the tree of a predicate, negations on the way down."""
+
+    def __init__(self, scope: Scope, conditions: Conditions) -> None:
+        self._scope = scope
+        self._conditions = conditions
+
+    def of(self, node: exp.Expr, *, negated: bool = False, depth: int = 0) -> SparkFilter:
+        while isinstance(node, exp.Not):
+            node, negated = node.this, not negated
+        if depth > _MAX_DEPTH:
+            return Opaque()
+        if isinstance(node, exp.And | exp.Or):
+            kind = exp.And if isinstance(node, exp.And) else exp.Or
+            children = [self.of(child, negated=negated, depth=depth + 1) for child in _operands(node, kind)]
+            return all_of(children) if (kind is exp.And) != negated else any_of(children)
+        return self._leaf(node, negated=negated)
+
+    def _leaf(self, node: exp.Expr, *, negated: bool) -> SparkFilter:
+        if isinstance(node, exp.Is) and node.expression.name != "NULL":
+            return self._is_truth(node, negated=negated)
+        if not _is_plain(node):
+            return Opaque(tuple(self._strict_columns(node)))
+        lowered = self._conditions.lower(node)
+        if isinstance(lowered, Unsupported):
+            return Opaque(tuple(self._strict_columns(node)))
+        return filters_of(lowered, negated=negated)
+
+    def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
+        """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
+        found = self._leaf(node.this, negated=False) if isinstance(node.this, ColumnName) else Opaque()
+        if not isinstance(found, Filter):
+            return Opaque()
+        truth = _TRUTHS[node.expression.name]
+        same = Filter(found.column, Rel.IS_NULL) if truth is None else Filter(found.column, Rel.EQ, (pa.scalar(truth),))
+        return opposite(same) if negated else same
+
+    def _strict_columns(self, node: exp.Expr) -> list[Path]:
+        if isinstance(node, ColumnName):
+            column = self._scope.resolve(node.parts_of_name).column
+            return [] if column is None else [column.path]
+        strict = isinstance(node, _STRICT) or (
+            isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS
+        )
+        return [path for child in node.iter_expressions() for path in self._strict_columns(child)] if strict else []
+
+
+def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
+    found: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, connective):
+            stack += [part.args["expression"], part.args["this"]]
+        else:
+            found.append(part)
+    return found
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """Tell whether a condition stands between a plain column and literals."""
+    match node:
+        case ColumnName() | SparkLiteral():
+            return True
+        case exp.Between():
+            operands = [node.this, node.args["low"], node.args["high"]]
+        case exp.In():
+            if node.args.get("query") is not None:
+                return False
+            operands = [node.this, *node.expressions]
+        case exp.Is():
+            operands = [node.this]
+        case _ if isinstance(node, (*_COMPARISONS, *_NULL_SAFE)):
+            operands = [node.this, node.expression]
+        case _:
+            return False
+    return all(isinstance(fold_constants(operand), (ColumnName, SparkLiteral)) for operand in operands)
+
+
+def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
+    """Return what a lowered condition, or its opposite, is to Spark's data sources."""
+    match lowered:
+        case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
+            return _in_with_null(found, negated=negated)
+        case And(children) | Or(children):
+            operands = [filters_of(child, negated=negated) for child in children]
+            return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
+        case Not(child):
+            return filters_of(child, negated=not negated)
+        case Interval(column, low, high):
+            return filters_of(And((Compare(column, Op.GE, low), Compare(column, Op.LE, high))), negated=negated)
+        case IsTruth(Compare() as same, Outcomes.TRUE):
+            return _null_safe(same, negated=negated)
+        case _:
+            return _of_leaf(lowered, negated=negated)
+
+
+def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+    match leaf:
+        case Compare():
+            return _compare(leaf, negated=negated)
+        case In(column, values):
+            return _signed(Filter(column, Rel.IN, tuple(values)), negated=negated)
+        case IsNull(column):
+            return _signed(Filter(column, Rel.IS_NULL), negated=negated)
+        case Constant(outcomes):
+            return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
+        case _:
+            return Opaque()
+
+
+def _signed(leaf: Filter, *, negated: bool) -> SparkFilter:
+    return opposite(leaf) if negated else leaf
+
+
+def _null_safe(same: Compare, *, negated: bool) -> SparkFilter:
+    found = _compare(same, negated=False)
+    if isinstance(found, Filter) and same.op is Op.EQ:
+        return _signed(Filter(same.column, Rel.EQ, (same.value,)), negated=negated)
+    return Truth(holds=negated) if isinstance(found, Truth) else Opaque()
+
+
+def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
+    if negated:
+        return Truth(holds=False)
+    leaf = filters_of(found)
+    return replace(leaf, rel=Rel.IN, with_null=True, strict=False) if isinstance(leaf, Filter) else leaf
+
+
+def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
+    if pa.types.is_unsigned_integer(leaf.value.type):
+        return Opaque()  # never pushed down, and Spark's type of the column is another one
+    if leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
+        # What holds for no value of the type, and what for all, Spark knows before it asks.
+        holds = (leaf.op is Op.GE) != negated
+        return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)
+    if pa.types.is_boolean(leaf.value.type) and leaf.op in {Op.EQ, Op.NE} and not leaf.value.as_py():
+        # `flag = FALSE` is NOT flag to Spark, and that is `flag <> TRUE`.
+        leaf, negated = Compare(leaf.column, leaf.op, pa.scalar(value=True)), not negated
+    return _signed(Filter(leaf.column, Rel(leaf.op.value), (leaf.value,), strict=True), negated=negated)
+
+
+def _least(value: pa.Scalar) -> pa.Scalar | None:
+    if pa.types.is_floating(value.type):
+        return pa.scalar(-math.inf, value.type)
+    domain = domain_of(value.type)
+    return None if domain is None else scalar(domain, domain.low)

@@ -1,0 +1,61 @@
+"""Comparisons of a column of milliseconds with what may be finer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from prune_assets.sql.cursor import text_of
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.nodes import ColumnName, SparkLiteral
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.schema import LeafColumn
+
+# A floored literal makes these of too few; the others, as they stand, of no less.
+_LOSING = (exp.LT, exp.NEQ, exp.NullSafeNEQ)
+_LOSING_MIRRORED = (exp.GT, exp.NEQ, exp.NullSafeNEQ)
+_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
+_MICROSECONDS = re.compile(r":\d\d\.\d{3}\d*[1-9]")
+
+
+def compares_finely(sql: str, columns: Sequence[LeafColumn]) -> tuple[str, ...]:
+    """Return the columns of milliseconds of which Spark asks `<` or `<>` with what may have microseconds.
+
+    Where it is no plain literal that is compared, it may have some.
+    """
+    of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
+    if not of_millis:
+        return ()
+    dialect = SparkPredicates()
+    tokens = dialect.tokenize(sql)
+    tree = dialect.parser().parse(tokens, sql)[0]
+    assert tree is not None
+    found: dict[str, None] = {}
+    for node in tree.find_all(*_COMPARISONS, exp.Between, exp.In):
+        names = {name.parts_of_name[-1].casefold() for name in node.find_all(ColumnName)} & of_millis.keys()
+        if names and _loses(node) and _may_be_fine(node, text_of(node, sql, tokens)):
+            found |= {of_millis[name]: None for name in names}
+    return tuple(found)
+
+
+def _is_millis(column: LeafColumn) -> bool:
+    kind = column.type
+    return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
+
+
+def _loses(node: exp.Expr) -> bool:
+    if node.find_ancestor(exp.Not) is not None:
+        return True
+    column_first = isinstance(node.this, ColumnName)
+    return isinstance(node, _LOSING if column_first else _LOSING_MIRRORED)
+
+
+def _may_be_fine(node: exp.Expr, text: str) -> bool:
+    plain = all(isinstance(part, (ColumnName, SparkLiteral)) for part in node.iter_expressions())
+    return not plain or _MICROSECONDS.search(text) is not None

@@ -1,0 +1,156 @@
+"""The profile of Spark 4.3 against parquet-java itself, row range by row range."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from other_writers import write_by_duckdb, write_by_polars
+from predicate_cases import random_table, write_by_pyarrow
+from sql_cases import predicate
+from test_soundness_against_spark import write_by_spark
+
+import prune_assets as pr
+from prune_assets.planner.engines.compare import ALONE, BEST, HANDED_OVER
+from prune_assets.planner.engines.spark_profile import spark_profile
+from prune_assets.planner.plan import plan
+from prune_assets.spark.metrics import scan_metrics
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel
+from tests.peers.parquet_java import filtered_record_count
+
+pytestmark = pytest.mark.spark
+
+PATTERNS = {
+    "word LIKE 'p%'": (Rel.PREFIX, "p"),
+    "word LIKE '\u00e9%'": (Rel.PREFIX, "\u00e9"),
+    "code LIKE 'c0%'": (Rel.PREFIX, "c0"),
+    "code NOT LIKE 'c0%'": (Rel.NOT_PREFIX, "c0"),
+    "word NOT LIKE 'p%'": (Rel.NOT_PREFIX, "p"),
+    "code LIKE '%1'": (Rel.SUFFIX, "1"),
+    "code NOT LIKE '%1'": (Rel.NOT_SUFFIX, "1"),
+    "code LIKE '%z%'": (Rel.CONTAINS, "z"),
+    "code NOT LIKE '%c%'": (Rel.NOT_CONTAINS, "c"),
+}
+
+
+def predicted(tree, made):
+    """Row ranges by file and row group, with every dictionary and bloom filter read."""
+    profile = spark_profile(tree, made.index, made.columns, fetch=True)
+    found = {file.path: defaultdict(list) for file in made.index.files}
+    for group, start, stop in zip(profile.ranges.row_group, profile.ranges.start, profile.ranges.stop, strict=True):
+        path = made.index.files[made.index.file[group]].path
+        found[path][int(made.index.ordinal[group])].append((int(start), int(stop)))
+    return {path: dict(ranges) for path, ranges in found.items()}
+
+
+def is_transparent(tree):
+    if isinstance(tree, AllOf | AnyOf):
+        return all(map(is_transparent, tree.children))
+    return not isinstance(tree, Opaque)
+
+
+def rows_in(by_file):
+    return {
+        (path, group, row)
+        for path, ranges in by_file.items()
+        for group, parts in ranges.items()
+        for start, stop in parts
+        for row in range(start, stop)
+    }
+
+
+def write(spark, chance, table, directory, seed):
+    writers = (write_by_pyarrow, None, write_by_duckdb, write_by_polars)
+    if writers[seed % 4] is None:
+        write_by_spark(spark, chance, table, directory)
+    else:
+        writers[seed % 4](chance, table, directory)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, seed):
+    chance = random.Random(7000 + seed)
+    write(spark, chance, random_table(chance), tmp_path / "t", seed)
+    whole, exact, cut = spark.read.parquet(str(tmp_path / "t")), 0, 0
+    for _ in range(15):
+        where = predicate(chance)
+        made = plan(tmp_path / "t", where=where, session=spark)
+        found = predicted(made.spark_filters, made)
+        df = whole.where(where)
+        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
+        # What is not looked into here, Spark's optimizer may still make something of.
+        assert rows_in(kept) <= rows_in(found), where
+        if is_transparent(made.spark_filters):
+            assert found == kept, where
+            exact += 1
+        cut += 0 < len(rows_in(kept)) < made.index.row_count.sum()
+    assert exact > 5
+    assert cut > 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_patterns_are_asked_as_sparks_own_predicates_are(spark, tmp_path, seed):
+    chance = random.Random(50 + seed)
+    write(spark, chance, random_table(chance), tmp_path / "t", seed)
+    whole = spark.read.parquet(str(tmp_path / "t"))
+    for where, (rel, pattern) in PATTERNS.items():
+        made = plan(tmp_path / "t", where=where, session=spark)
+        tree = Filter((where.split()[0],), rel, (pa.scalar(pattern),), strict=True)
+        df = whole.where(where)
+        kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
+        assert predicted(tree, made) == kept, where
+
+
+def engines(report):
+    return {engine.name: engine for engine in report.engines}
+
+
+def test_the_three_readers_of_a_report_are_those_of_the_run(spark, tmp_path):
+    rows = spark.range(10_000).selectExpr("id AS day", "id * 7919 % 10000 * 2 AS key")
+    layout = pr.LayoutSpec(sort_by=["day"], bloom={"key": 0.001}, row_group_rows=500, page_rows=100, files=2)
+    pr.write(rows, tmp_path / "t", layout=layout)
+    where = f"day = 17 OR key = {7919 * 5_000 % 10_000 * 2}"
+    made = plan(tmp_path / "t", where=where, session=spark)
+    found = engines(made.report)
+    alone, pruned = spark.read.parquet(str(tmp_path / "t")).where(where), pr.read(spark, tmp_path / "t", where=where)
+    alone.collect()
+    pruned.collect()
+    assert scan_metrics(alone)[0].rows == found[ALONE].kept.rows > 9_000
+    assert scan_metrics(pruned)[0].rows == found[HANDED_OVER].kept.rows < 700
+    assert found[BEST].kept == made.report.kept
+    assert found[BEST].kept.rows <= found[HANDED_OVER].kept.rows
+    assert found[BEST].kept.bytes <= found[HANDED_OVER].kept.bytes < found[ALONE].kept.bytes
+    assert not any(engine.estimated for engine in made.report.engines)
+
+
+def test_directories_that_spark_prunes_by_itself_are_no_gain_of_the_plan(spark, tmp_path):
+    rows = spark.range(3_000).selectExpr("id", "id % 3 AS p", "cast(id % 2 AS string) AS q")
+    rows.coalesce(1).write.partitionBy("p", "q").parquet(str(tmp_path / "t"))
+    for where in (
+        "p = 1 AND id < 100",
+        "p IN (1, 2) OR q = '1'",
+        "(p = 1 AND id < 9) OR (p = 2 AND id > 9)",
+        "p <=> 0",
+    ):
+        made = plan(tmp_path / "t", where=where, session=spark)
+        df = spark.read.parquet(str(tmp_path / "t")).where(where)
+        df.collect()
+        (scan,) = scan_metrics(df)
+        kept = engines(made.report)[ALONE].kept
+        assert (scan.rows, scan.files) == (kept.rows, kept.files), where
+
+
+def test_what_was_not_read_makes_an_estimate_and_is_named(tmp_path):
+    """Of an OR the plan needs no dictionary: bounds deny one arm, the filter the other. Spark asks each as a whole."""
+    numbers = np.arange(2_000)
+    table = pa.table({"a": numbers, "b": [f"x{i % 5}" for i in numbers]})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500)
+    made = plan(tmp_path / "t.parquet", where="(a < 0 OR b = 'x7') AND a >= 0")
+    assert engines(made.report)[ALONE].kept.rows == 2_000
+    made.report.to_json()
+    by_bounds = plan(tmp_path / "t.parquet", where="b > 'x9'", depth="row_groups")
+    assert engines(by_bounds.report)[ALONE].kept.rows == 0
