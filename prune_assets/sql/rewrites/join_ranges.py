@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.predicate import Compare, Interval, Not, Op
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,13 +73,16 @@ def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
         return pa.scalar(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
 
 
-def _interval(limits: Sequence[Compare]) -> Interval | None:
+def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     lows = [limit.value for limit in limits if limit.op is Op.GE]
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
     low, high = max(lows, key=_number), min(highs, key=_number)
-    return Interval(limits[0].column, low, high) if low.as_py() <= high.as_py() else None
+    column = limits[0].column
+    if low.as_py() > high.as_py():  # TRUE for nothing: NULL for null, FALSE for all else
+        return And((IsNull(column), Constant(Outcomes.NULL)))
+    return Interval(column, low, high)
 
 
 def _number(value: pa.Scalar) -> float:

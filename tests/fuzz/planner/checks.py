@@ -1,0 +1,180 @@
+"""What must hold for the plan of a predicate on a table."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from parquet_core.errors import PruneError
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import IsTruth, Not
+
+from .exceptions import case_number
+from .planned import refused, without_lookups
+from .spellings import Pair
+from .truth import TRUE
+
+
+class Finding(NamedTuple):
+    """`check` that failed, on which predicate, and what was seen."""
+
+    check: str
+    where: str
+    detail: str
+
+
+@dataclass
+class Tally:
+    """What came of the cases: `levels` has row groups by the level that skipped them, and rows."""
+
+    cases: int = 0
+    counts: Counter = field(default_factory=Counter)
+    levels: Counter = field(default_factory=Counter)
+    exceptions: Counter = field(default_factory=Counter)
+    refusals: Counter = field(default_factory=Counter)
+    peers_failed: dict[str, str] = field(default_factory=dict)
+
+
+def judged(ground, predicate, answers, tally, peers=()):
+    """Return what is wrong with a case, a crash included; `predicate` may be a pair of spellings."""
+    try:
+        if isinstance(predicate, Pair):
+            tally.cases += 1
+            tally.counts["pairs of spellings"] += 1
+            return list(same_plan(ground, predicate))
+        return list(judge(ground, predicate, answers, tally, peers))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        where = " ~ ".join(predicate[1:3]) if isinstance(predicate, Pair) else predicate.sql
+        return [Finding("no crash", where, "".join(traceback.format_exception(error)[-3:]))]
+
+
+def judge(ground, predicate, answers, tally, peers=()):
+    """Yield what is wrong with the plan of one predicate; `answers`: of every row, or Spark's error."""
+    tally.cases += 1
+    raised = isinstance(answers, str)
+    tally.counts["raised by Spark"] += raised
+    try:
+        lowered = ground.planner.lower(predicate.sql)
+    except PruneError as error:
+        tally.counts["refused as wrong"] += 1
+        if not raised:
+            yield Finding("accepted by Spark", predicate.sql, f"{type(error).__name__}: {error}")
+        return
+    reasons = refused(lowered)
+    tally.counts["lowered wholly"] += not reasons
+    tally.refusals.update(reasons)
+    evaluation = ground.planner.evaluate(lowered)
+    ranges = ground.planner.flags(evaluation.access.ranges)
+    matches = ground.planner.flags(evaluation.access.matches)
+    yield from _finer_than_less(ground, predicate, lowered, ranges, matches)
+    yield from _parts(ground, predicate, lowered, ranges, matches)
+    if raised:
+        return
+    selected = answers == TRUE
+    yield from _sound(ground, predicate, selected, ranges, matches)
+    _count(ground, evaluation, selected, ranges, tally)
+    for peer in peers:
+        yield from _sharp(ground, predicate, lowered, selected, ranges, peer, tally)
+
+
+def _sound(ground, predicate, selected, ranges, matches):
+    if np.any(lost := selected & ~ranges):
+        yield Finding("every selected row is kept", predicate.sql, f"lost: {_shown(lost)}")
+    if np.any(wrong := matches & ~selected):
+        yield Finding("rows said to match are selected", predicate.sql, f"not selected: {_shown(wrong)}")
+
+
+def _finer_than_less(ground, predicate, lowered, ranges, matches):
+    """More evidence keeps no more, and proves no less."""
+    coarse = ground.planner.plan(lowered, pages=False)
+    with without_lookups():
+        blind = ground.planner.plan(lowered)
+    for name, less in (("row groups alone", coarse), ("no lookups", blind)):
+        if np.any(more := ranges & ~less.ranges):
+            yield Finding("more evidence keeps no more", predicate.sql, f"than {name}: {_shown(more)}")
+        if np.any(fewer := less.matches & ~matches):
+            yield Finding("more evidence proves no less", predicate.sql, f"than {name}: {_shown(fewer)}")
+
+
+def _parts(ground, predicate, lowered, ranges, matches):
+    """A row is selected by the predicate, by its opposite or is NULL, and by one of these only."""
+    opposite = ground.planner.plan(Not(lowered))
+    unknown = ground.planner.plan(IsTruth(lowered, Outcomes.NULL))
+    if not np.all(ranges | opposite.ranges | unknown.ranges):
+        missing = ~(ranges | opposite.ranges | unknown.ranges)
+        yield Finding("TRUE, FALSE and NULL make all", predicate.sql, f"in none: {_shown(missing)}")
+    three = {"p": (ranges, matches), "NOT p": opposite, "p IS NULL": unknown}
+    for one, (_, certain) in three.items():
+        for other, (possible, _) in three.items():
+            if one != other and np.any(both := certain & possible):
+                yield Finding("TRUE, FALSE and NULL are apart", predicate.sql, f"{one}, {other}: {_shown(both)}")
+
+
+def _sharp(ground, predicate, lowered, selected, ranges, peer, tally):
+    try:
+        kept = peer.keeps(predicate.sql, lowered)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the peer's
+        tally.counts[f"{peer.name} failed"] += 1
+        tally.peers_failed.setdefault(f"{peer.name}: {type(error).__name__}", f"{predicate.sql}: {error}")
+        return
+    if kept is None:
+        return
+    tally.counts[f"compared with {peer.name}"] += 1
+    tally.counts[f"kept rows by {peer.name}"] += int(kept.sum())
+    tally.counts[f"kept rows beside {peer.name}"] += int(ranges.sum())
+    extra = ranges & ~kept
+    if not np.any(extra):
+        return
+    number = case_number(ground, lowered, selected, kept, extra)
+    if number is None:
+        yield Finding(f"sharper than {peer.name}", predicate.sql, f"kept: {_shown(extra)}")
+    else:
+        tally.exceptions[f"{peer.name}: {number}"] += 1
+
+
+def same_plan(ground, pair):
+    """Yield what is wrong with the plans of two spellings."""
+    both = f"{pair.left}  ~  {pair.right}"
+    errors = {_error(ground, text) for text in (pair.left, pair.right)}
+    if errors != {None}:
+        if len(errors) > 1:
+            yield Finding(f"same plan: {pair.name}", both, f"one is an error: {errors}")
+        return
+    left, right = (ground.planner.plan(ground.planner.lower(text)) for text in (pair.left, pair.right))
+    if np.any(rows := left.ranges & ~right.ranges if pair.finer else left.ranges != right.ranges):
+        yield Finding(f"same plan: {pair.name}", both, f"ranges: {_shown(rows)}")
+    if not pair.finer and np.any(rows := left.matches != right.matches):
+        yield Finding(f"same plan: {pair.name}", both, f"matches: {_shown(rows)}")
+
+
+def _error(ground, text):
+    try:
+        ground.planner.lower(text)
+    except PruneError as error:
+        return type(error).__name__
+    return None
+
+
+def _count(ground, evaluation, selected, ranges, tally):
+    """Count which level skipped row groups, out of those without a selected row."""
+    base, rows = ground.planner.base, ground.planner.index.row_count
+    hit = np.logical_or.reduceat(selected, base) if len(base) else np.zeros(0, np.bool_)
+    alive = np.ones(len(base), np.bool_)
+    tally.levels["row groups"] += len(base)
+    tally.levels["row groups without a selected row"] += int((~hit & (rows > 0)).sum())
+    for level in evaluation.levels:
+        now = may_match(level.answers)
+        tally.levels[f"row groups skipped by {level.level}"] += int((alive & ~now).sum())
+        alive &= now
+    tally.levels["rows"] += len(selected)
+    tally.levels["rows not selected"] += int((~selected).sum())
+    tally.levels["rows skipped"] += int((~ranges).sum())
+
+
+def _shown(flags):
+    rows = np.flatnonzero(flags).tolist()
+    return f"{len(rows)} rows, {rows[:5]}"

@@ -1,0 +1,80 @@
+"""A table on disk, with what plans it, the peers that read it, and its rows."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from prune_assets.semantics import SparkSemantics
+from tests.prune_assets.sql.interpreter import interpret
+
+from .peers import DataFusion, ParquetJava
+from .planned import Planner
+from .tables import arrow_rows
+from .truth import Truth, settings
+from .writing import write
+
+
+class Ground:
+    """A table where it was written."""
+
+    def __init__(self, table, directory, spark):
+        write(table, directory, spark)
+        self.table, self.directory, self.spark = table, directory, spark
+        self.planner = Planner(directory, SparkSemantics.of(spark))
+        self.columns = {column.path: column for column in table.columns}
+        self._rows = None
+
+    def truth(self, predicates):
+        """Return Spark's answers to each of these."""
+        return Truth(self.spark, self.directory, predicates, self.planner).of
+
+    def peers(self):
+        return ParquetJava(self.spark, self.directory, self.planner), DataFusion(self.planner)
+
+    def could_be(self, predicate, rows, changed, most=40):
+        """Tell whether the predicate would select one of these rows, at least, had it other values by column."""
+        for row in np.flatnonzero(rows)[:most].tolist():
+            values = self._values(row)
+            for path, value in changed.items():
+                place = values
+                for name in path[:-1]:
+                    place[name] = dict(place[name] or {})
+                    place = place[name]
+                place[path[-1]] = value
+            if interpret(predicate, values) is True:
+                return True
+        return False
+
+    def _values(self, row):
+        """Return a row by its position in the order of the files' paths."""
+        if self._rows is None:
+            self._rows = self._in_order()
+        return dict(self._rows[row])
+
+    def _in_order(self):
+        """Lay the rows out as the plan counts them, with the values of directories."""
+        whole = arrow_rows(self.table).to_pylist()
+        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
+        rows = []
+        for number, path in enumerate(self.planner.paths):
+            file = paths[path]
+            named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
+            missing = dict.fromkeys(file.without)
+            rows += [row | missing | named for row in whole[file.start : file.stop]]
+        return rows
+
+
+@contextlib.contextmanager
+def laid_out(table, spark):
+    """Write a table into a directory of its own, and remove it afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    try:
+        with settings(spark, {"spark.sql.session.timeZone": table.zone}):
+            yield Ground(table, directory / "t", spark)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
