@@ -36,7 +36,7 @@ ALWAYS_WORTH = 64 << 10
 MAX_BATCH = 16 << 20
 
 _UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
-_NEITHER, _FAILED, _SATISFIED = (np.uint8(it) for it in (Outcomes.NULL, Outcomes.FALSE, Outcomes.TRUE))
+_NEITHER = np.uint8(Outcomes.NULL)
 
 
 class _Candidate(NamedTuple):
@@ -111,17 +111,14 @@ def _worth(question: Question) -> Numbers:
 def _helpful(question: Question, answers: Sequence[OutcomeArray], waiting: Sequence[_Candidate]) -> Flags:
     """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
 
-    A leaf that can be neither TRUE nor FALSE is the best that any dictionary could do, under NOT as well; but
-    under IS UNKNOWN it would be TRUE, where one that is always the same is not, if no row is null.
+    A leaf that can be neither TRUE nor FALSE is the best that any dictionary could do, under NOT as well.
     """
-    helpful: Flags = np.zeros(len(question.index), np.bool_)
-    for most in (_NEITHER, _NEITHER | _FAILED, _NEITHER | _SATISFIED):
-        best = list(answers)
-        for candidate in waiting:
-            for i in candidate.leaves:
-                best[i] = np.full(len(best[i]), most) if most == _NEITHER else answers[i] & most
-        helpful |= ~may_match(question.fold(best))
-    return helpful & may_match(question.fold(answers))
+    best = list(answers)
+    for candidate in waiting:
+        for i in candidate.leaves:
+            best[i] = np.full(len(best[i]), _NEITHER)
+    helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))
+    return helpful
 
 
 def _undecided(answers: Sequence[OutcomeArray], leaves: Sequence[int]) -> Flags:

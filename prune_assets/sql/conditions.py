@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
+from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -131,10 +132,8 @@ class Conditions:
         low = self._compare(node.this, Op.GE, node.args["low"])
         high = self._compare(node.this, Op.LE, node.args["high"])
         match low, high:
-            case Compare(column, Op.GE, least), Compare(other, Op.LE, most) if (
-                column == other and least.as_py() <= most.as_py()
-            ):
-                return Interval(column, least, most)
+            case Compare(column, Op.GE, least), Compare(other, Op.LE, most) if column == other:
+                return interval(column, least, most)
             case _:
                 return And((low, high))
 

@@ -7,7 +7,7 @@ with `x <= 10`, which does not, it is an interval that NaN lies outside of.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ def _limit(operand: Predicate) -> Compare | None:
         case Not(Compare(column, op, value)) if op in _OPPOSITE:
             operand = Compare(column, _OPPOSITE[op], value)
     match operand:
-        case Compare(column, op, value) if pa.types.is_floating(value.type) and not math.isnan(value.as_py()):
+        case Compare(column, op, value) if pa.types.is_floating(value.type):
             return _closed(column, op, value)
         case _:
             return None
@@ -78,12 +78,19 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
-    low, high = max(lows, key=_number), min(highs, key=_number)
-    column = limits[0].column
-    if low.as_py() > high.as_py():  # TRUE for nothing: NULL for null, FALSE for all else
-        return And((IsNull(column), Constant(Outcomes.NULL)))
-    return Interval(column, low, high)
+    return interval(limits[0].column, max(lows, key=_place), min(highs, key=_place))
 
 
-def _number(value: pa.Scalar) -> float:
-    return float(value.as_py())
+def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
+    """Return `low <= column <= high`; between ends that are the wrong way round nothing lies."""
+    if _place(low) <= _place(high):
+        return Interval(column, low, high)
+    return And((IsNull(column), Constant(Outcomes.NULL)))  # NULL for null, FALSE for all else
+
+
+def _place(value: pa.Scalar) -> tuple[bool, Any]:
+    """Return what orders values as predicates do: NaN above all else."""
+    found = value.as_py()
+    if isinstance(found, float) and math.isnan(found):
+        return True, 0.0
+    return False, found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,6 +18,16 @@ from .exceptions import case_number
 from .planned import refused, without_lookups
 from .spellings import Pair
 from .truth import TRUE
+
+
+class Case(NamedTuple):
+    """A predicate on a table and its plan: flags, one a row."""
+
+    ground: object
+    predicate: object
+    lowered: object
+    ranges: np.ndarray
+    matches: np.ndarray
 
 
 class Finding(NamedTuple):
@@ -45,7 +56,7 @@ def judged(ground, predicate, answers, tally, peers=()):
         if isinstance(predicate, Pair):
             tally.cases += 1
             tally.counts["pairs of spellings"] += 1
-            return list(same_plan(ground, predicate))
+            return list(same_plan(ground, predicate, tally))
         return list(judge(ground, predicate, answers, tally, peers))
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
         where = " ~ ".join(predicate[1:3]) if isinstance(predicate, Pair) else predicate.sql
@@ -68,75 +79,83 @@ def judge(ground, predicate, answers, tally, peers=()):
     tally.counts["lowered wholly"] += not reasons
     tally.refusals.update(reasons)
     evaluation = ground.planner.evaluate(lowered)
-    ranges = ground.planner.flags(evaluation.access.ranges)
-    matches = ground.planner.flags(evaluation.access.matches)
-    yield from _finer_than_less(ground, predicate, lowered, ranges, matches)
-    yield from _parts(ground, predicate, lowered, ranges, matches)
+    access = evaluation.access
+    flags = (ground.planner.flags(rows) for rows in (access.ranges, access.matches))
+    case = Case(ground, predicate, lowered, *flags)
+    yield from _finer_than_less(case)
+    yield from _parts(case)
     if raised:
         return
     selected = answers == TRUE
-    yield from _sound(ground, predicate, selected, ranges, matches)
-    _count(ground, evaluation, selected, ranges, tally)
+    yield from _sound(case, selected)
+    _count(case, evaluation, selected, tally)
     for peer in peers:
-        yield from _sharp(ground, predicate, lowered, selected, ranges, peer, tally)
+        yield from _sharp(case, selected, peer, tally)
 
 
-def _sound(ground, predicate, selected, ranges, matches):
-    if np.any(lost := selected & ~ranges):
-        yield Finding("every selected row is kept", predicate.sql, f"lost: {_shown(lost)}")
-    if np.any(wrong := matches & ~selected):
-        yield Finding("rows said to match are selected", predicate.sql, f"not selected: {_shown(wrong)}")
+def _sound(case, selected):
+    if np.any(lost := selected & ~case.ranges):
+        yield Finding("every selected row is kept", case.predicate.sql, f"lost: {_shown(lost)}")
+    if np.any(wrong := case.matches & ~selected):
+        yield Finding("rows said to match are selected", case.predicate.sql, f"not selected: {_shown(wrong)}")
 
 
-def _finer_than_less(ground, predicate, lowered, ranges, matches):
+def _finer_than_less(case):
     """More evidence keeps no more, and proves no less."""
-    coarse = ground.planner.plan(lowered, pages=False)
+    planner, where = case.ground.planner, case.predicate.sql
+    coarse = planner.plan(case.lowered, pages=False)
     with without_lookups():
-        blind = ground.planner.plan(lowered)
+        blind = planner.plan(case.lowered)
+        yield from _apart(case, blind)
     for name, less in (("row groups alone", coarse), ("no lookups", blind)):
-        if np.any(more := ranges & ~less.ranges):
-            yield Finding("more evidence keeps no more", predicate.sql, f"than {name}: {_shown(more)}")
-        if np.any(fewer := less.matches & ~matches):
-            yield Finding("more evidence proves no less", predicate.sql, f"than {name}: {_shown(fewer)}")
+        if np.any(more := case.ranges & ~less.ranges):
+            yield Finding("more evidence keeps no more", where, f"than {name}: {_shown(more)}")
+        if np.any(fewer := less.matches & ~case.matches):
+            yield Finding("more evidence proves no less", where, f"than {name}: {_shown(fewer)}")
 
 
-def _parts(ground, predicate, lowered, ranges, matches):
-    """A row is selected by the predicate, by its opposite or is NULL, and by one of these only."""
-    opposite = ground.planner.plan(Not(lowered))
-    unknown = ground.planner.plan(IsTruth(lowered, Outcomes.NULL))
-    if not np.all(ranges | opposite.ranges | unknown.ranges):
-        missing = ~(ranges | opposite.ranges | unknown.ranges)
-        yield Finding("TRUE, FALSE and NULL make all", predicate.sql, f"in none: {_shown(missing)}")
-    three = {"p": (ranges, matches), "NOT p": opposite, "p IS NULL": unknown}
+def _apart(case, plan):
+    """What is proven for a row is ruled out for the opposite; on equal evidence: lookups go where they skip most."""
+    opposite = case.ground.planner.plan(Not(case.lowered))
+    unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
+    three = {"p": plan, "NOT p": opposite, "p IS NULL": unknown}
     for one, (_, certain) in three.items():
         for other, (possible, _) in three.items():
             if one != other and np.any(both := certain & possible):
-                yield Finding("TRUE, FALSE and NULL are apart", predicate.sql, f"{one}, {other}: {_shown(both)}")
+                yield Finding("TRUE, FALSE and NULL are apart", case.predicate.sql, f"{one}, {other}: {_shown(both)}")
 
 
-def _sharp(ground, predicate, lowered, selected, ranges, peer, tally):
+def _parts(case):
+    """A row is selected by the predicate, by its opposite, or is NULL."""
+    opposite = case.ground.planner.plan(Not(case.lowered))
+    unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
+    if np.any(missing := ~(case.ranges | opposite.ranges | unknown.ranges)):
+        yield Finding("TRUE, FALSE and NULL make all", case.predicate.sql, f"in none: {_shown(missing)}")
+
+
+def _sharp(case, selected, peer, tally):
     try:
-        kept = peer.keeps(predicate.sql, lowered)
+        kept = peer.keeps(case.predicate.sql, case.lowered)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the peer's
         tally.counts[f"{peer.name} failed"] += 1
-        tally.peers_failed.setdefault(f"{peer.name}: {type(error).__name__}", f"{predicate.sql}: {error}")
+        tally.peers_failed.setdefault(f"{peer.name}: {type(error).__name__}", f"{case.predicate.sql}: {error}")
         return
     if kept is None:
         return
     tally.counts[f"compared with {peer.name}"] += 1
-    tally.counts[f"kept rows by {peer.name}"] += int(kept.sum())
-    tally.counts[f"kept rows beside {peer.name}"] += int(ranges.sum())
-    extra = ranges & ~kept
+    tally.counts[f"rows kept by {peer.name}"] += int(kept.sum())
+    tally.counts[f"rows kept beside {peer.name}"] += int(case.ranges.sum())
+    extra = case.ranges & ~kept
     if not np.any(extra):
         return
-    number = case_number(ground, lowered, selected, kept, extra)
+    number = case_number(case.ground, case.lowered, selected, kept, extra)
     if number is None:
-        yield Finding(f"sharper than {peer.name}", predicate.sql, f"kept: {_shown(extra)}")
+        yield Finding(f"sharper than {peer.name}", case.predicate.sql, f"kept: {_shown(extra)}")
     else:
         tally.exceptions[f"{peer.name}: {number}"] += 1
 
 
-def same_plan(ground, pair):
+def same_plan(ground, pair, tally):
     """Yield what is wrong with the plans of two spellings."""
     both = f"{pair.left}  ~  {pair.right}"
     errors = {_error(ground, text) for text in (pair.left, pair.right)}
@@ -144,7 +163,12 @@ def same_plan(ground, pair):
         if len(errors) > 1:
             yield Finding(f"same plan: {pair.name}", both, f"one is an error: {errors}")
         return
-    left, right = (ground.planner.plan(ground.planner.lower(text)) for text in (pair.left, pair.right))
+    trees = [ground.planner.lower(text) for text in (pair.left, pair.right)]
+    if refused(trees[0]) != refused(trees[1]):
+        tally.counts["pairs of which one is refused in part"] += 1
+        return
+    with without_lookups() if pair.finer else contextlib.nullcontext():
+        left, right = (ground.planner.plan(tree) for tree in trees)
     if np.any(rows := left.ranges & ~right.ranges if pair.finer else left.ranges != right.ranges):
         yield Finding(f"same plan: {pair.name}", both, f"ranges: {_shown(rows)}")
     if not pair.finer and np.any(rows := left.matches != right.matches):
@@ -159,9 +183,9 @@ def _error(ground, text):
     return None
 
 
-def _count(ground, evaluation, selected, ranges, tally):
-    """Count which level skipped row groups, out of those without a selected row."""
-    base, rows = ground.planner.base, ground.planner.index.row_count
+def _count(case, evaluation, selected, tally):
+    """Count what each level skipped, in row groups and at last in rows, out of what held no selected row."""
+    base, rows = case.ground.planner.base, case.ground.planner.index.row_count
     hit = np.logical_or.reduceat(selected, base) if len(base) else np.zeros(0, np.bool_)
     alive = np.ones(len(base), np.bool_)
     tally.levels["row groups"] += len(base)
@@ -170,9 +194,13 @@ def _count(ground, evaluation, selected, ranges, tally):
         now = may_match(level.answers)
         tally.levels[f"row groups skipped by {level.level}"] += int((alive & ~now).sum())
         alive &= now
+    inside = np.repeat(alive, rows)
     tally.levels["rows"] += len(selected)
     tally.levels["rows not selected"] += int((~selected).sum())
-    tally.levels["rows skipped"] += int((~ranges).sum())
+    tally.levels["rows skipped"] += int((~case.ranges).sum())
+    tally.levels["rows skipped inside of row groups"] += int((inside & ~case.ranges).sum())
+    tally.levels["rows proven to be selected"] += int(case.matches.sum())
+    tally.levels["rows selected"] += int(selected.sum())
 
 
 def _shown(flags):

@@ -32,6 +32,8 @@ def case_number(ground, lowered, selected, kept, extra):
 def _of_file(ground, lowered, asked, file, extra):
     if any(ground.planner.stored_otherwise(path, file) for path in asked):
         return "23: stored as another type than the table's"
+    if any(ground.holds_old_moments(path, extra) for path in asked):
+        return "20: a setting decides in which calendar old dates are read"
     floats = {path for path in asked if path in ground.columns and ground.columns[path].of.family == "float"}
     if floats:
         if ground.could_be(lowered, extra, dict.fromkeys(floats, NAN)):

@@ -18,6 +18,9 @@ from .tables import arrow_rows
 from .truth import Truth, settings
 from .writing import write
 
+# Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
+OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
+
 
 class Ground:
     """A table where it was written."""
@@ -49,6 +52,26 @@ class Ground:
             if interpret(predicate, values) is True:
                 return True
         return False
+
+    def holds_old_moments(self, path, rows):
+        """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
+        column = self.columns.get(path)
+        oldest = None if column is None else OLDEST.get(column.of.family)
+        if oldest is None:
+            return False
+        scale = {"date": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+        unit = scale["date" if column.of.family == "date" else column.of.arrow.unit]
+        places = self._places()
+        groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
+        within = np.isin(np.repeat(np.arange(len(self.planner.base)), self.planner.index.row_count), groups)
+        values = (column.values[places[row]] for row in np.flatnonzero(within))
+        return any(value is not None and value < oldest * unit for value in values)
+
+    def _places(self):
+        """Return the row of the table by the row that the plan counts."""
+        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
+        files = [paths[path] for path in self.planner.paths]
+        return [row for file in files for row in range(file.start, file.stop)]
 
     def _values(self, row):
         """Return a row by its position in the order of the files' paths."""

@@ -37,7 +37,7 @@ public class KeptRows {
     return null;
   }
 
-  // Row group, first row, row after the last, three by three; null: no scan; {-1}: nothing is pushed.
+  // File, row group, first row, row after the last, four by four; null: no scan; {-1}: nothing is pushed.
   public static long[] kept(SparkPlan plan, SQLConf conf, Configuration hadoop, String[] files) throws Exception {
     FileSourceScanExec scan = scanOf(plan);
     if (scan == null) return null;
@@ -73,7 +73,10 @@ public class KeptRows {
     FilterCompat.Filter filter = asked == null ? FilterCompat.NOOP : FilterCompat.get(asked);
     Map numbers = new HashMap();
     List blocks = footer.getBlocks();
-    for (int i = 0; i < blocks.size(); i++) numbers.put(Long.valueOf(((BlockMetaData) blocks.get(i)).getStartingPos()), Integer.valueOf(i));
+    for (int i = 0; i < blocks.size(); i++) {
+      BlockMetaData block = (BlockMetaData) blocks.get(i);
+      numbers.put(Long.valueOf(block.getStartingPos()), Long.valueOf(i));
+    }
     Set paths = new HashSet();
     for (Iterator it = footer.getFileMetaData().getSchema().getColumns().iterator(); it.hasNext();)
       paths.add(ColumnPath.get(((ColumnDescriptor) it.next()).getPath()));
@@ -83,7 +86,7 @@ public class KeptRows {
       List kept = reader.getRowGroups();
       for (int i = 0; i < kept.size(); i++) {
         BlockMetaData block = (BlockMetaData) kept.get(i);
-        Long number = Long.valueOf(((Integer) numbers.get(Long.valueOf(block.getStartingPos()))).longValue());
+        Long number = (Long) numbers.get(Long.valueOf(block.getStartingPos()));
         if (asked == null) {
           add(found, f, number, 0, block.getRowCount());
           continue;

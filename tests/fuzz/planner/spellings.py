@@ -1,6 +1,7 @@
 """Pairs of predicates that mean the same: their plans must be the same, row by row.
 
-A pair of `@spelling(finer=True)` may differ in what is proven: the first must keep no more than the second.
+A pair of `@spelling(finer=True)` may differ in what is proven: by bounds alone the first must keep
+no more than the second. What dictionaries and filters say of either can be less than of the other.
 """
 
 from __future__ import annotations
@@ -49,11 +50,10 @@ def between_as_comparisons(draw, column, scope):
 
 @spelling("integer", "decimal", "date", "timestamp", "timestamp_ntz", "string", "binary", finer=True)
 def between_as_two_leaves(draw, column, scope):
-    """Only as one leaf it is seen that no entry of a dictionary lies between."""
     return between_as_comparisons(draw, column, scope)
 
 
-@spelling("float")
+@spelling("float", finer=True)
 def not_between_as_comparisons(draw, column, scope):
     one, two, name = literal(draw, column), literal(draw, column), column.sql
     return f"{name} NOT BETWEEN {one} AND {two}", f"{name} < {one} OR {name} > {two}"
