@@ -13,11 +13,14 @@ import numpy as np
 from parquet_core.errors import PruneError
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsTruth, Not
+from prune_assets.planner.plan import plan
 
 from .exceptions import case_number
 from .planned import refused, without_lookups
 from .spellings import Pair
 from .truth import TRUE
+
+REPORTED = 20  # one in so many plans is made by the public function, and its report added up
 
 
 class Case(NamedTuple):
@@ -84,6 +87,8 @@ def judge(ground, predicate, answers, tally, peers=()):
     case = Case(ground, predicate, lowered, *flags)
     yield from _finer_than_less(case)
     yield from _parts(case)
+    if tally.cases % REPORTED == 0:
+        yield from _reported(case)
     if raised:
         return
     selected = answers == TRUE
@@ -114,11 +119,11 @@ def _finer_than_less(case):
             yield Finding("more evidence proves no less", where, f"than {name}: {_shown(fewer)}")
 
 
-def _apart(case, plan):
+def _apart(case, blind):
     """What is proven for a row is ruled out for the opposite; on equal evidence: lookups go where they skip most."""
     opposite = case.ground.planner.plan(Not(case.lowered))
     unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
-    three = {"p": plan, "NOT p": opposite, "p IS NULL": unknown}
+    three = {"p": blind, "NOT p": opposite, "p IS NULL": unknown}
     for one, (_, certain) in three.items():
         for other, (possible, _) in three.items():
             if one != other and np.any(both := certain & possible):
@@ -131,6 +136,20 @@ def _parts(case):
     unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
     if np.any(missing := ~(case.ranges | opposite.ranges | unknown.ranges)):
         yield Finding("TRUE, FALSE and NULL make all", case.predicate.sql, f"in none: {_shown(missing)}")
+
+
+def _reported(case):
+    """The public function keeps the same rows, and its report says so level by level."""
+    made = plan(case.ground.directory, where=case.predicate.sql, session=case.ground.planner.semantics)
+    report, where = made.report, case.predicate.sql
+    if np.any(other := case.ground.planner.flags(made.evaluation.access.ranges) != case.ranges):
+        yield Finding("the public plan is the same", where, f"differs: {_shown(other)}")
+    skipped = sum(level.skipped_rows for level in report.levels)
+    if not report.kept.rows == report.total.rows - skipped == int(case.ranges.sum()):
+        yield Finding("the report adds up", where, f"{report.kept.rows}, {report.total.rows} - {skipped}")
+    kept = [level.kept.rows for level in report.levels]
+    if kept != sorted(kept, reverse=True):
+        yield Finding("the report adds up", where, f"rows kept by level: {kept}")
 
 
 def _sharp(case, selected, peer, tally):
