@@ -78,11 +78,14 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
-    return interval(limits[0].column, max(lows, key=_place), min(highs, key=_place))
+    low, high = max(lows, key=_place), min(highs, key=_place)
+    return None if _is_nan(high) else interval(limits[0].column, low, high)
 
 
 def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
-    """Return `low <= column <= high`; between ends that are the wrong way round nothing lies."""
+    """Return `low <= column <= high`; NaN is no end of an interval, and nothing lies between ends in reverse."""
+    if _is_nan(high):
+        return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
     if _place(low) <= _place(high):
         return Interval(column, low, high)
     return And((IsNull(column), Constant(Outcomes.NULL)))  # NULL for null, FALSE for all else
@@ -90,7 +93,8 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 def _place(value: pa.Scalar) -> tuple[bool, Any]:
     """Return what orders values as predicates do: NaN above all else."""
-    found = value.as_py()
-    if isinstance(found, float) and math.isnan(found):
-        return True, 0.0
-    return False, found
+    return (True, 0.0) if _is_nan(value) else (False, value.as_py())
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return pa.types.is_floating(value.type) and math.isnan(value.as_py())

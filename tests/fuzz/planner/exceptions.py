@@ -34,6 +34,8 @@ def _of_file(ground, lowered, asked, file, extra):
         return "23: stored as another type than the table's"
     if any(ground.holds_old_moments(path, extra) for path in asked):
         return "20: a setting decides in which calendar old dates are read"
+    if any(ground.holds_nulls_only(path, extra) for path in asked):
+        return "26: a filter or dictionary without a value says nothing"
     floats = {path for path in asked if path in ground.columns and ground.columns[path].of.family == "float"}
     if floats:
         if ground.could_be(lowered, extra, dict.fromkeys(floats, NAN)):

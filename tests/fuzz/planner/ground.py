@@ -61,11 +61,19 @@ class Ground:
             return False
         scale = {"date": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
         unit = scale["date" if column.of.family == "date" else column.of.arrow.unit]
-        places = self._places()
+        return any(value is not None and value < oldest * unit for value in self._beside(column, rows))
+
+    def holds_nulls_only(self, path, rows):
+        """Tell whether row groups of these rows hold no value of a column at all."""
+        column = self.columns.get(path)
+        return column is not None and all(value is None for value in self._beside(column, rows))
+
+    def _beside(self, column, rows):
+        """Yield the values of a column in the row groups of these rows."""
+        places, index = self._places(), self.planner.index
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
-        within = np.isin(np.repeat(np.arange(len(self.planner.base)), self.planner.index.row_count), groups)
-        values = (column.values[places[row]] for row in np.flatnonzero(within))
-        return any(value is not None and value < oldest * unit for value in values)
+        within = np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
+        return (column.values[places[row]] for row in np.flatnonzero(within))
 
     def _places(self):
         """Return the row of the table by the row that the plan counts."""
