@@ -30,8 +30,8 @@ def case_number(ground, lowered, selected, kept, extra):
 
 
 def _of_file(ground, lowered, asked, file, extra):
-    if any(ground.planner.stored_otherwise(path, file) for path in asked):
-        return "23: stored as another type than the table's"
+    if differs := [found for path in asked if (found := ground.planner.differs(path, file))]:
+        return f"23: {differs[0]}"
     if any(ground.holds_old_moments(path, extra) for path in asked):
         return "20: a setting decides in which calendar old dates are read"
     if any(ground.holds_nulls_only(path, extra) for path in asked):

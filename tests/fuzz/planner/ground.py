@@ -46,7 +46,7 @@ class Ground:
             for path, value in changed.items():
                 place = values
                 for name in path[:-1]:
-                    place[name] = dict(place[name] or {})
+                    place[name] = dict(place.get(name) or {})
                     place = place[name]
                 place[path[-1]] = value
             if interpret(predicate, values) is True:

@@ -49,11 +49,15 @@ class Planner:
         """Return a flag a row: whether it lies in this file."""
         return np.repeat(self.index.file == number, self.index.row_count)
 
-    def stored_otherwise(self, path, number):
-        """Tell whether a file stores a column as another type than the file that the schema is taken from."""
-        mine = {leaf.path: leaf for leaf in self.index.kinds[int(self.index.kind[number])].columns}.get(path)
+    def differs(self, path, number):
+        """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""
         whole = {leaf.path: leaf for leaf in self.index.columns}.get(path)
-        return mine is not None and whole is not None and _storage(mine) != _storage(whole)
+        mine = {leaf.path: leaf for leaf in self.index.kinds[int(self.index.kind[number])].columns}.get(path)
+        if whole is None:
+            return ""
+        if mine is None:
+            return "a file lacks the column"
+        return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
 
     def flags(self, ranges):
         found = np.zeros(self.rows, np.bool_)
