@@ -151,6 +151,8 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
             return False
         case Interval(column, low, high) if is_nan(high):
             return Compare(column, Op.GE, low)
+        case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
+            return True  # there is no other value
         case In(column, values) if pa.types.is_floating(values.type):
             numbers = values.filter(pc.invert(pc.is_nan(values)))
             return In(column, numbers) if len(numbers) else False

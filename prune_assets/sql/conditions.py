@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
+from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns
@@ -20,6 +20,7 @@ from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.values import Kind
@@ -240,10 +241,8 @@ class Conditions:
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
         low, high = self._compare(value, Op.GE, least), self._compare(value, Op.LE, most)
         match low, high:
-            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if (
-                column == other and low_end.as_py() <= high_end.as_py()
-            ):
-                return Interval(column, low_end, high_end)
+            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
+                return interval(column, low_end, high_end)
             case _:
                 return And((low, high))
 

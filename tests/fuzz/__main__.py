@@ -1,6 +1,7 @@
-"""Damage real metadata and see what comes of it: `make fuzz`.
+"""Try to break the product at random: `make fuzz`, or one half of it, as in `make fuzz ARGS="planner --seed 2"`.
 
-Exits with 1 for anything but errors that name the place and honest answers.
+`metadata` damages the bytes of metadata; `planner` holds plans against Spark's own answers and against what other
+readers skip. Exits with 1 for any finding.
 """
 
 from __future__ import annotations
@@ -14,15 +15,33 @@ from rich.console import Console
 from rich.table import Table
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Without a subcommand run both, each with its defaults; a finding in one does not stop the other."""
+    if context.invoked_subcommand is None:
+        sound = [context.invoke(command) for command in (metadata, planner)]
+        sys.exit(0 if all(sound) else 1)
+
+
+def _exit_unless(context: click.Context, sound: bool) -> bool:  # noqa: FBT001 - an answer, not an option
+    if context.parent is None or context.parent.invoked_subcommand is not None:
+        sys.exit(0 if sound else 1)
+    return sound
+
+
+@main.command()
 @click.option("--count", default=200_000, show_default=True, help="Mutations, over all targets.")
 @click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
 @click.option("--seed", default=1, show_default=True, help="Another one makes other mutations.")
 @click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
-def main(*, count: int, seconds: float, seed: int, first: int, jobs: int, keep: Path) -> None:
-    """Run, print what came of each target, and write down what must not be."""
+@click.pass_context
+def metadata(
+    context: click.Context, *, count: int, seconds: float, seed: int, first: int, jobs: int, keep: Path
+) -> bool:
+    """Damage real metadata; only errors that name the place and honest answers may come of it."""
     console = Console()
     result = run(seed=seed, count=count, seconds=seconds, jobs=jobs, first=first)
     title = f"{result.cases():,} mutations in both forms, seed {seed}, {result.seconds:.0f} s"
@@ -36,8 +55,36 @@ def main(*, count: int, seconds: float, seed: int, first: int, jobs: int, keep: 
     for violation in result.violations:
         what = f"case {violation.number}, {violation.target}: {violation.what}"
         console.print(f"error: {what}; {violation.keep(keep)} holds its bytes", style="red", markup=False)
-    if result.violations or not result.cases():
-        sys.exit(1)
+    return _exit_unless(context, not result.violations and result.cases() > 0)
+
+
+@main.command()
+@click.option("--count", default=50_000, show_default=True, help="Predicates, over all tables.")
+@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other tables and predicates.")
+@click.option("--first", default=0, show_default=True, help="Number of the first table: with --count 1, one again.")
+@click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written, made small.")
+@click.pass_context
+def planner(context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path) -> bool:
+    """Hold plans against Spark's answers and against what parquet-java and DataFusion skip."""
+    # Each half starts without what only the other one needs.
+    from planner.machine import run as run_planner
+    from planner.session import own_session
+    from planner.summary import show, told
+
+    progress = Console(stderr=True)
+    with own_session() as spark:
+        result = run_planner(
+            spark,
+            seed=seed,
+            count=count,
+            seconds=seconds,
+            first=first,
+            keep=keep,
+            progress=lambda result, number: progress.print(told(result, seed, number), markup=False, highlight=False),
+        )
+    show(result, seed, Console())
+    return _exit_unless(context, not result.findings and result.tally.cases > 0)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ up the bloom filters of columns that share a dotted path. Each filter can be swi
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +19,12 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import may_match
-from parquet_core.predicate import IsNaN
+from parquet_core.predicate import IsNaN, leaves
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.report.skip_report import ReaderWarning
 from prune_assets.spark_filters import Filter, Rel, leaves_of
+from prune_assets.sql.as_spark_filters import filters_of
 from prune_assets.sql.fine_timestamps import compares_finely
 
 if TYPE_CHECKING:
@@ -54,12 +56,18 @@ def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
         return ()
     by_path = {column.path: column for column in plan.index.columns}
     found: dict[ReaderWarning, None] = {}
-    for leaf in leaves_of(plan.spark_filters):
+    for leaf in _asked(plan):
         column = by_path.get(leaf.column)
         if column is not None:
             found |= dict.fromkeys(_of_leaf(leaf, column, plan, alive))
     found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
     return tuple(found)
+
+
+def _asked(plan: Plan) -> dict[Filter, None]:
+    """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
+    own = (filters_of(leaf, negated=negated) for leaf in leaves(plan.lowered.predicate) for negated in (False, True))
+    return dict.fromkeys(chain(leaves_of(plan.spark_filters), *map(leaves_of, own)))
 
 
 def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:

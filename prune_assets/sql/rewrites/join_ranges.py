@@ -7,12 +7,13 @@ with `x <= 10`, which does not, it is an interval that NaN lies outside of.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.predicate import Compare, Interval, Not, Op
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def _limit(operand: Predicate) -> Compare | None:
         case Not(Compare(column, op, value)) if op in _OPPOSITE:
             operand = Compare(column, _OPPOSITE[op], value)
     match operand:
-        case Compare(column, op, value) if pa.types.is_floating(value.type) and not math.isnan(value.as_py()):
+        case Compare(column, op, value) if pa.types.is_floating(value.type):
             return _closed(column, op, value)
         case _:
             return None
@@ -72,14 +73,28 @@ def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
         return pa.scalar(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
 
 
-def _interval(limits: Sequence[Compare]) -> Interval | None:
+def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     lows = [limit.value for limit in limits if limit.op is Op.GE]
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
-    low, high = max(lows, key=_number), min(highs, key=_number)
-    return Interval(limits[0].column, low, high) if low.as_py() <= high.as_py() else None
+    low, high = max(lows, key=_place), min(highs, key=_place)
+    return None if _is_nan(high) else interval(limits[0].column, low, high)
 
 
-def _number(value: pa.Scalar) -> float:
-    return float(value.as_py())
+def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
+    """Return `low <= column <= high`; NaN is no end of an interval, and nothing lies between ends in reverse."""
+    if _is_nan(high):
+        return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
+    if _place(low) <= _place(high):
+        return Interval(column, low, high)
+    return And((IsNull(column), Constant(Outcomes.NULL)))  # NULL for null, FALSE for all else
+
+
+def _place(value: pa.Scalar) -> tuple[bool, Any]:
+    """Return what orders values as predicates do: NaN above all else."""
+    return (True, 0.0) if _is_nan(value) else (False, value.as_py())
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return pa.types.is_floating(value.type) and math.isnan(value.as_py())

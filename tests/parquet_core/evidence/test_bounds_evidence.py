@@ -141,6 +141,11 @@ def test_a_list_is_decided_per_value(values, expected, why):
     assert outcomes_from_bounds(In(("x",), pa.array(values)), bounds).tolist() == [expected], why
 
 
+def test_a_list_of_both_flags_leaves_no_flag_out():
+    bounds = Bounds(pa.array([False]), pa.array([True]), pa.array([0]), np.array([10]))
+    assert outcomes_from_bounds(In(("x",), pa.array([False, True])), bounds).tolist() == [Outcomes.TRUE]
+
+
 NUMBERS = Bounds(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]))
 WITHOUT_NAN = Bounds(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]), pa.array([0]))
 ONLY_NAN = Bounds(pa.nulls(1, pa.float64()), pa.nulls(1, pa.float64()), pa.array([2]), np.array([10]), pa.array([8]))

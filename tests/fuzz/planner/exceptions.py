@@ -1,0 +1,56 @@
+"""Why a peer may skip rows that the product keeps: its skip is wrong, or rests on what must not be believed.
+
+The numbers are those of the list of traps that a sound planner has to know. What has no number is a failure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parquet_core.predicate import ColumnLeaf, Compare, In, Interval, leaves
+
+from .planned import refused
+
+NAN = float("nan")
+
+
+def case_number(ground, lowered, selected, kept, extra):
+    """Return the number of the trap that a peer fell into, or a word for it; None when there is none."""
+    if np.any(selected & ~kept):
+        return "it drops a selected row"
+    if reasons := refused(lowered):
+        return f"not pruned on yet: {reasons[0]}"
+    asked = {leaf.column for leaf in leaves(lowered) if isinstance(leaf, ColumnLeaf)}
+    found = []
+    for i in range(len(ground.planner.paths)):
+        here = extra & ground.planner.rows_of_file(i)
+        if np.any(here):
+            found.append(_of_file(ground, lowered, asked, i, here))
+    return None if None in found else found[0]
+
+
+def _of_file(ground, lowered, asked, file, extra):
+    if differs := [found for path in asked if (found := ground.planner.differs(path, file))]:
+        return f"23: {differs[0]}"
+    if any(ground.holds_old_moments(path, extra) for path in asked):
+        return "20: a setting decides in which calendar old dates are read"
+    if any(ground.holds_nulls_only(path, extra) for path in asked):
+        return "26: a filter or dictionary without a value says nothing"
+    floats = {path for path in asked if path in ground.columns and ground.columns[path].of.family == "float"}
+    if floats:
+        if ground.could_be(lowered, extra, dict.fromkeys(floats, NAN)):
+            return "4: bounds say nothing of NaN"
+        if any(_asks_for_zero(leaf) for leaf in leaves(lowered)):
+            return "1: either zero is looked up"
+    return None
+
+
+def _asks_for_zero(leaf):
+    match leaf:
+        case Compare(_, _, value):
+            return value.as_py() == 0
+        case In(_, values):
+            return 0 in values.to_pylist()
+        case Interval(_, low, high):
+            return low.as_py() == high.as_py() == 0
+    return False

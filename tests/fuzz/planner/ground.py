@@ -1,0 +1,111 @@
+"""A table on disk, with what plans it, the peers that read it, and its rows."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from prune_assets.semantics import SparkSemantics
+from tests.prune_assets.sql.interpreter import interpret
+
+from .peers import DataFusion, ParquetJava
+from .planned import Planner
+from .tables import arrow_rows
+from .truth import Truth, settings
+from .writing import write
+
+# Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
+OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
+
+
+class Ground:
+    """A table where it was written."""
+
+    def __init__(self, table, directory, spark):
+        write(table, directory, spark)
+        self.table, self.directory, self.spark = table, directory, spark
+        self.planner = Planner(directory, SparkSemantics.of(spark))
+        self.columns = {column.path: column for column in table.columns}
+        self._rows = None
+
+    def truth(self, predicates):
+        """Return Spark's answers to each of these."""
+        return Truth(self.spark, self.directory, predicates, self.planner).of
+
+    def peers(self):
+        return ParquetJava(self.spark, self.directory, self.planner), DataFusion(self.planner)
+
+    def could_be(self, predicate, rows, changed, most=40):
+        """Tell whether the predicate would select one of these rows, at least, had it other values by column."""
+        for row in np.flatnonzero(rows)[:most].tolist():
+            values = self._values(row)
+            for path, value in changed.items():
+                place = values
+                for name in path[:-1]:
+                    place[name] = dict(place.get(name) or {})
+                    place = place[name]
+                place[path[-1]] = value
+            if interpret(predicate, values) is True:
+                return True
+        return False
+
+    def holds_old_moments(self, path, rows):
+        """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
+        column = self.columns.get(path)
+        oldest = None if column is None else OLDEST.get(column.of.family)
+        if oldest is None:
+            return False
+        scale = {"date": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+        unit = scale["date" if column.of.family == "date" else column.of.arrow.unit]
+        return any(value is not None and value < oldest * unit for value in self._beside(column, rows))
+
+    def holds_nulls_only(self, path, rows):
+        """Tell whether row groups of these rows hold no value of a column at all."""
+        column = self.columns.get(path)
+        return column is not None and all(value is None for value in self._beside(column, rows))
+
+    def _beside(self, column, rows):
+        """Yield the values of a column in the row groups of these rows."""
+        places, index = self._places(), self.planner.index
+        groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
+        within = np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
+        return (column.values[places[row]] for row in np.flatnonzero(within))
+
+    def _places(self):
+        """Return the row of the table by the row that the plan counts."""
+        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
+        files = [paths[path] for path in self.planner.paths]
+        return [row for file in files for row in range(file.start, file.stop)]
+
+    def _values(self, row):
+        """Return a row by its position in the order of the files' paths."""
+        if self._rows is None:
+            self._rows = self._in_order()
+        return dict(self._rows[row])
+
+    def _in_order(self):
+        """Lay the rows out as the plan counts them, with the values of directories."""
+        whole = arrow_rows(self.table).to_pylist()
+        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
+        rows = []
+        for number, path in enumerate(self.planner.paths):
+            file = paths[path]
+            named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
+            missing = dict.fromkeys(file.without)
+            rows += [row | missing | named for row in whole[file.start : file.stop]]
+        return rows
+
+
+@contextlib.contextmanager
+def laid_out(table, spark):
+    """Write a table into a directory of its own, and remove it afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    try:
+        with settings(spark, {"spark.sql.session.timeZone": table.zone}):
+            yield Ground(table, directory / "t", spark)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

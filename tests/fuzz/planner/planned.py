@@ -1,0 +1,86 @@
+"""Plans of many predicates on one table: its metadata are read once, and rows are flags over the whole table."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner import levels
+from prune_assets.planner.levels import evaluate
+from prune_assets.planner.plan import _named_columns
+from prune_assets.planner.question import LevelState
+from prune_assets.sql.lowering import lower
+
+
+class Rows(NamedTuple):
+    """`ranges` and `matches` of a plan as flags, one a row of the table."""
+
+    ranges: np.ndarray
+    matches: np.ndarray
+
+
+class Planner:
+    """Plans predicates on the files of a directory; rows count on from file to file, in the order of their paths."""
+
+    def __init__(self, directory, semantics):
+        self.index = read_dataset(directory)
+        self.columns = _named_columns(self.index)
+        self.semantics = semantics
+        self.base = np.cumsum(self.index.row_count) - self.index.row_count
+        self.rows = int(self.index.row_count.sum())
+        self.paths = [file.path for file in self.index.files]
+
+    def lower(self, where):
+        return lower(where, self.columns, semantics=self.semantics).predicate
+
+    def evaluate(self, predicate, *, pages=True):
+        return evaluate(predicate, self.index, pages=pages)
+
+    def plan(self, predicate, *, pages=True):
+        access = self.evaluate(predicate, pages=pages).access
+        return Rows(self.flags(access.ranges), self.flags(access.matches))
+
+    def rows_of_file(self, number):
+        """Return a flag a row: whether it lies in this file."""
+        return np.repeat(self.index.file == number, self.index.row_count)
+
+    def differs(self, path, number):
+        """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""
+        whole = {leaf.path: leaf for leaf in self.index.columns}.get(path)
+        mine = {leaf.path: leaf for leaf in self.index.kinds[int(self.index.kind[number])].columns}.get(path)
+        if whole is None:
+            return ""
+        if mine is None:
+            return "a file lacks the column"
+        return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
+
+    def flags(self, ranges):
+        found = np.zeros(self.rows, np.bool_)
+        for start, stop in ranges.as_dataset_rows(self.base).tolist():
+            found[start:stop] = True
+        return found
+
+
+def _storage(leaf):
+    return leaf.physical, leaf.type, leaf.type_length
+
+
+def refused(predicate):
+    """Return the reasons for which parts of a predicate are not asked of any metadata."""
+    return sorted({leaf.reason for leaf in leaves(predicate) if isinstance(leaf, Unsupported)})
+
+
+@contextmanager
+def without_lookups():
+    """Plan without bloom filters and dictionaries."""
+
+    def passed_over(question, before):
+        return LevelState(before.level, before.answers, before.by_leaf, "not_applicable")
+
+    with patch.object(levels, "bloom_level", passed_over), patch.object(levels, "dictionary_level", passed_over):
+        yield

@@ -1,0 +1,86 @@
+"""Spark's own answers: predicates as columns of one query, in which nothing can be pushed down."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+
+TRUE, FALSE, NULL = 1, 0, 2
+_NO = pa.scalar(value=False)
+# Interpreted: the rows are few, and compiling a hundred predicates takes longer than asking them.
+SETTINGS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.parquet.filterPushdown": "false",
+}
+
+
+class Truth:
+    """Answers about a table: `of[i]` has one of TRUE, FALSE, NULL a row, or is the error that Spark raised."""
+
+    def __init__(self, spark, directory, predicates, planner):
+        with settings(spark, SETTINGS):
+            self._rows = spark.read.parquet(str(directory))
+            self._planner = planner
+            self.of = [None] * len(predicates)
+            calm = [i for i, predicate in enumerate(predicates) if not predicate.risky]
+            self._ask(calm, predicates)
+            for i, predicate in enumerate(predicates):
+                if predicate.risky:
+                    self._ask([i], predicates)
+
+    def _ask(self, chosen, predicates):
+        """Ask at once; halve where one of them raises."""
+        if not chosen:
+            return
+        columns = [f"({predicates[i].sql}) AS p{i}" for i in chosen]
+        try:
+            found = self._rows.selectExpr("_metadata.file_path AS f", "_metadata.row_index AS r", *columns).toArrow()
+        except PySparkException as error:
+            if len(chosen) == 1:
+                self.of[chosen[0]] = str(error).split("\n", 1)[0]
+            else:
+                middle = len(chosen) // 2
+                self._ask(chosen[:middle], predicates)
+                self._ask(chosen[middle:], predicates)
+            return
+        rank = _ranks(found, self._planner)
+        for i in chosen:
+            answers = np.full(len(rank), NULL, np.uint8)
+            column = found[f"p{i}"].combine_chunks()
+            flags = pc.coalesce(column, _NO).to_numpy(zero_copy_only=False)
+            known = column.is_valid().to_numpy(zero_copy_only=False)
+            answers[rank] = np.where(known, flags, NULL)
+            self.of[i] = answers
+
+
+def _ranks(places, planner):
+    """Return the position in the table of every row that Spark gave, in its order."""
+    first, row = {}, 0
+    counts = np.bincount(planner.index.file, weights=planner.index.row_count, minlength=len(planner.paths))
+    for path, count in zip(planner.paths, counts.astype(int).tolist(), strict=True):
+        first[path], row = row, row + count
+    paths, numbers = places["f"].to_pylist(), places["r"].to_pylist()
+    found = np.array(
+        [first[unquote(urlsplit(path).path)] + number for path, number in zip(paths, numbers, strict=True)]
+    )
+    assert sorted(found.tolist()) == list(range(planner.rows)), "Spark reads the rows that the plan is about"
+    return found
+
+
+@contextmanager
+def settings(spark, wanted):
+    """Set these of the session, and put back what was there."""
+    before = {key: spark.conf.get(key) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)

@@ -1,0 +1,151 @@
+"""A few hundred of the cases of `make fuzz`, those that failed once, and that the machine finds what it is to find."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from planner import machine
+from planner.checks import Tally, judged
+from planner.fixtures import DIRECTORY, load, restored, stored
+from planner.forms import FORMS, Leaf, Scope
+from planner.ground import laid_out
+from planner.predicates import Node, random_predicate, smaller
+from planner.spellings import SPELLINGS, random_pair
+from planner.tables import Column, File, Table, random_table
+
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import IsNull
+from prune_assets.planner import levels
+from tests.peers.parquet_java import filtered_record_count
+
+FIXTURES = sorted(DIRECTORY.glob("*.json"))
+OPTIONS = {"timestamps": "INT96", "parquet": {"parquet.block.row.count.limit": 20}}
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """One file by Spark: 100 rows in 5 row groups."""
+    values = tuple(None if row % 7 == 0 else row for row in range(100))
+    return Table((Column(("i32",), "i32", values),), {}, (File(0, 100, "spark", OPTIONS),))
+
+
+@pytest.mark.spark
+def test_plans_hold_against_spark_and_its_peers(spark):
+    result = machine.run(spark, seed=5, count=300, seconds=120)
+    assert [(number, *finding) for number, finding, _ in result.findings] == []
+    assert result.unreadable <= 1
+    counts = result.tally.counts
+    assert counts["lowered wholly"] > 90, "most of the grammar must reach the metadata, or nothing is tested"
+    assert min(counts["compared with parquet-java"], counts["compared with DataFusion"]) > 50
+    assert result.tally.levels["rows skipped"] > 0
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_what_failed_once_does_not_fail_again(spark, path):
+    _, case, table = load(path)
+    assert machine.findings_of(spark, table, case) == []
+
+
+@pytest.mark.spark
+def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
+    def forgetful(leaf, bounds):
+        answers = outcomes_from_bounds(leaf, bounds)
+        return np.full_like(answers, Outcomes.FALSE) if isinstance(leaf, IsNull) else answers
+
+    predicate = Node("OR", (Leaf("i32 IS NULL"), Leaf("i32 > 97")))
+    with patch.object(levels, "outcomes_from_bounds", forgetful):
+        found = machine.findings_of(spark, numbers, predicate)
+        assert "every selected row is kept" in {finding.check for finding in found}
+        path = machine.keep_smallest(spark, numbers, predicate, found[0], tmp_path)
+        _, case, table = load(path)
+        assert found[0].check in {finding.check for finding in machine.findings_of(spark, table, case)}
+    assert (case.sql, table.rows) == ("i32 IS NULL", 1)
+    assert machine.findings_of(spark, table, case) == []
+
+
+@pytest.mark.spark
+def test_a_dull_plan_and_a_crash_are_found(spark, numbers):
+    def dull(leaf, bounds):
+        return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
+
+    def broken(leaf, bounds):
+        raise IndexError("of all things")
+
+    with laid_out(numbers, spark) as ground:
+        predicate = Leaf("i32 >= 95")
+        (answers,) = ground.truth([predicate])
+        for wrong, expected in (
+            (dull, {"sharper than parquet-java", "sharper than DataFusion"}),
+            (broken, {"no crash"}),
+        ):
+            with patch.object(levels, "outcomes_from_bounds", wrong):
+                found = judged(ground, predicate, answers, Tally(), ground.peers())
+            assert {finding.check for finding in found} == expected
+        assert judged(ground, predicate, answers, Tally(), ground.peers()) == []
+
+
+@pytest.mark.spark
+def test_one_call_gives_what_the_reader_says_step_by_step(spark, numbers):
+    with laid_out(numbers, spark) as ground:
+        java, _ = ground.peers()
+        for where in ("i32 > 45 AND i32 < 50", "i32 IS NULL", "i32 = 44"):
+            kept = filtered_record_count(spark, ground.planner.paths[0], java.rows.where(where))
+            expected = np.zeros(100, np.bool_)
+            for group, ranges in kept.ranges.items():
+                for start, stop in ranges:
+                    expected[20 * group + start : 20 * group + stop] = True
+            assert np.array_equal(java.keeps(where, None), expected)
+
+
+@pytest.mark.spark
+def test_a_predicate_that_raises_spoils_no_other(spark, numbers):
+    with laid_out(numbers, spark) as ground:
+        texts = ["i32 = 5", "i32 / 0 = 1", "i32 < 1", "no_such_column = 1"]
+        one, two, three, four = ground.truth([Leaf(text) for text in texts])
+        assert (one.sum() - 2 * (one == 2).sum(), (three == 1).sum()) == (1, 0)
+        assert "DIVIDE_BY_ZERO" in two
+        assert "UNRESOLVED_COLUMN" in four
+
+
+def test_a_table_is_the_same_after_it_was_stored():
+    for seed in range(30):
+        table = random_table(random.Random(seed))
+        again = restored(json.loads(json.dumps(stored(table))))
+        assert repr(again) == repr(table)  # which tells -0.0 from 0.0, and NaN from nothing
+
+
+def test_a_number_always_draws_the_same():
+    assert repr(machine.draw(3, 4)) == repr(machine.draw(3, 4)) != repr(machine.draw(3, 5))
+
+
+def test_every_form_and_spelling_is_drawn():
+    chance = random.Random(1)
+    drawn, paired = set(), set()
+
+    def noting(form):
+        return replace(form, make=lambda *arguments: drawn.add(form.make.__name__) or form.make(*arguments))
+
+    with patch("planner.forms.FORMS", [noting(form) for form in FORMS]):
+        for _ in range(60):
+            scope = Scope(random_table(chance).columns)
+            paired |= {random_pair(chance, scope).name for _ in range(20)}
+            for _ in range(40):
+                random_predicate(chance, scope)
+    assert drawn == {form.make.__name__ for form in FORMS}
+    assert paired == {make.__name__ for make, _, _ in SPELLINGS}
+
+
+def test_smaller_predicates_end():
+    chance = random.Random(2)
+    scope = Scope(random_table(chance).columns)
+    for _ in range(50):
+        predicate = random_predicate(chance, scope, 3)
+        for less in smaller(predicate):
+            assert len(less.sql) < len(predicate.sql)
