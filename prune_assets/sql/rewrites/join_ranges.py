@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Interval, Not, Op
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _closed(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
 
 def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
     with np.errstate(over="ignore", under="ignore"):
-        return pa.scalar(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
+        return scalar_of(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
 
 
 def _interval(limits: Sequence[Compare]) -> Interval | None:
