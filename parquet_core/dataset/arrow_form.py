@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,15 +38,16 @@ def _flatten(value: Any, name: str, found: dict[str, pa.Array]) -> None:
 
 def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
     if values.dtype == object:
-        texts = pa.array(values.tolist())
-        return (texts.cast(pa.binary()) if pa.types.is_null(texts.type) else texts).dictionary_encode()
+        texts = values.tolist()
+        kind = pa.string() if any(isinstance(text, str) for text in texts) else pa.binary()
+        return array_of(texts, kind).dictionary_encode()
     if values.ndim == 2:
         return pa.FixedSizeListArray.from_arrays(from_numpy(values.ravel()), values.shape[1])
     return from_numpy(values)
 
 
 def _as_list(array: pa.Array) -> pa.Array:
-    return pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array)
+    return pa.LargeListArray.from_arrays(from_numpy(np.array([0, len(array)])), array)
 
 
 def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import numbers_from
+from parquet_core.arrow_arrays import array_of, flags_from, numbers_from
 from parquet_core.dataset.gather import gather
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
@@ -51,14 +51,14 @@ def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.
     Of chunks that the footers describe alike one is looked at.
     """
     chunks = index.column_chunks(column)
-    stats = pa.array(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices.fill_null(-1)
+    stats = array_of(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices
     # Only where there are no statistics, the encodings say something.
     traits = np.column_stack(
         [
             index.kind[index.file],
             chunks.present | chunks.encrypted,
             chunks.encrypted,
-            numbers_from(stats),
+            np.where(flags_from(stats.is_valid()), numbers_from(stats), -1),
             chunks.encodings,
         ]
     ).astype(np.int64)

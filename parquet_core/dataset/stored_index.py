@@ -14,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of
 from parquet_core.dataset.arrow_form import array_at, numbers_at
 from parquet_core.dataset.metadata_cache import generation_of, is_settled
 from parquet_core.ragged import firsts
@@ -111,18 +112,18 @@ class StoredIndex:
             self.generation = uuid4().hex
         times = [file.modified_ns if ok else _NEVER for file, ok in zip(self.files, settled, strict=True)]
         values: dict[str, Any] = {
-            "path": pa.array([_encoded(file.path) for file in self.files], pa.binary()),
+            "path": array_of([_encoded(file.path) for file in self.files], pa.binary()),
             "size": np.array([file.size for file in self.files], np.int64),
             "modified_ns": np.array(times, np.int64),
             "changed_ns": np.array([file.changed_ns for file in self.files], np.int64),
-            "etag": pa.array([file.etag or "" for file in self.files], pa.string()),
+            "etag": array_of([file.etag or "" for file in self.files], pa.string()),
             "kind": groups.kind,
             "first": groups.first,
             "row_count": groups.row_count,
         }
-        values |= {f"kind_{part}": pa.array([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
+        values |= {f"kind_{part}": array_of([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
         self.write(f"dataset {self.generation}", values)
-        self.write(_LATEST, {"generation": pa.array([self.generation])})
+        self.write(_LATEST, {"generation": array_of([self.generation], pa.string())})
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
         """Return what is kept under a name; `file` and `ordinal` are those of the row groups of today."""

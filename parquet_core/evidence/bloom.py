@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
@@ -33,7 +34,7 @@ def probes(leaf: Leaf) -> pa.Array | None:
     """
     match leaf:
         case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
-            return pa.array([value], value.type)
+            return pa.repeat(value, 1)
         case In(_, values) if len(values) <= MAX_PROBES and not pa.types.is_boolean(values.type):
             return values
         case _:
@@ -58,4 +59,4 @@ def _depends_on_calendar(values: pa.Array) -> bool:
     """Tell whether a date is so old that a session may store it as another day than it means."""
     if not pa.types.is_date32(values.type):
         return False
-    return bool(pc.any(pc.less(values.cast(pa.int32()), GREGORIAN_START)).as_py())
+    return bool(pc.any(pc.less(values.cast(pa.int32()), scalar_of(GREGORIAN_START, pa.int32()))).as_py())

@@ -181,7 +181,7 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
     numbers = ordered_numbers(bound)
     if numbers is None:
         return _certain(_ARROW[op](bound, value))
-    plain = ordered_numbers(pa.array([value], value.type))
+    plain = ordered_numbers(pa.repeat(value, 1))
     assert plain is not None
     holds: Flags = _NUMPY[op](numbers, plain[0])
     return holds if bound.null_count == 0 else holds & flags_from(bound.is_valid())

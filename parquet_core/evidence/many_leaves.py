@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import flags_from, ordered_numbers
+from parquet_core.arrow_arrays import array_of_scalars, flags_from, ordered_numbers
 from parquet_core.evidence.bounds import holds_for_nan, is_nan, outcomes_from_bounds, outcomes_of, presence_of
 from parquet_core.predicate import Compare, Op
 from parquet_core.ranks import ranks
@@ -61,7 +61,7 @@ def _compare_all(
 ) -> None:
     """Fill in the rows of comparisons."""
     found = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
-    placed = _place(pa.array([leaf.value for leaf in found], found[0].value.type), bounds)
+    placed = _place(array_of_scalars([leaf.value for leaf in found]), bounds)
     numbers = np.array(rows, np.int64)
     step = max(1, MAX_CELLS // max(1, len(bounds)))
     for op in Op:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.trust.bounds import Bounds
 
@@ -55,7 +55,7 @@ def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> ND
 def _floating(values: pa.Array) -> tuple[pa.Array, pa.Array, np.ndarray]:
     """Return lower and upper bounds and which are NaN: bounds hold no NaN, and zero has both signs."""
     nan = flags_from(pc.is_nan(values))
-    numbers = pc.if_else(from_numpy(~nan), values, pa.scalar(None, values.type))
-    zero = pc.equal(numbers, pa.scalar(0.0, values.type))
-    low = pc.if_else(zero, pa.scalar(-0.0, values.type), numbers)
-    return low, pc.if_else(zero, pa.scalar(0.0, values.type), numbers), nan
+    numbers = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
+    zero = pc.equal(numbers, scalar_of(0.0, values.type))
+    low = pc.if_else(zero, scalar_of(-0.0, values.type), numbers)
+    return low, pc.if_else(zero, scalar_of(0.0, values.type), numbers), nan

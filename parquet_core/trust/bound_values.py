@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.format.schema import Physical, SortOrder
 from parquet_core.trust.bounds import bounds_type
 
@@ -102,6 +102,6 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
     stored = pa.Array.from_buffers(target, len(written), [None, pa.py_buffer(words)])
     # Predicates count on the declared precision; a value beyond it, which Spark may read, must not look bounded.
     largest = Decimal((0, (9,) * target.precision, -target.scale))
-    least = pa.scalar(largest.copy_negate(), target)
-    inside = certain(pc.and_(pc.less_equal(stored, pa.scalar(largest, target)), pc.greater_equal(stored, least)))
+    least = scalar_of(largest.copy_negate(), target)
+    inside = certain(pc.and_(pc.less_equal(stored, scalar_of(largest, target)), pc.greater_equal(stored, least)))
     return with_validity(stored, valid & inside)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import from_numpy, scalar_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,14 +66,15 @@ class Bounds:
 
     def take(self, indices: NDArray[np.int64]) -> Bounds:
         """Return the bounds of the containers at these indices."""
+        chosen = from_numpy(np.asarray(indices))
         return Bounds(
-            lower=self.lower.take(indices),
-            upper=self.upper.take(indices),
-            null_count=self.null_count.take(indices),
+            lower=self.lower.take(chosen),
+            upper=self.upper.take(chosen),
+            null_count=self.null_count.take(chosen),
             row_count=self.row_count[indices],
-            nan_count=self.nan_count.take(indices),
-            min_exact=self.min_exact.take(indices),
-            max_exact=self.max_exact.take(indices),
+            nan_count=self.nan_count.take(chosen),
+            min_exact=self.min_exact.take(chosen),
+            max_exact=self.max_exact.take(chosen),
         )
 
 
@@ -89,8 +90,8 @@ def bounds_type(column: LeafColumn) -> pa.DataType:
 def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
     """Return the first date or timestamp that Spark reads alike in both of its calendars."""
     if pa.types.is_date32(kind):
-        return pa.scalar(GREGORIAN_START, pa.int32()).cast(kind)
-    return pa.scalar(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
+        return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
+    return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
 
 
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:

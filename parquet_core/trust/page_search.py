@@ -87,5 +87,5 @@ class _Lazily:
 
 
 def _plain(value: pa.Scalar) -> Any:
-    numbers = ordered_numbers(pa.array([value], value.type))
+    numbers = ordered_numbers(pa.repeat(value, 1))
     return value.as_py() if numbers is None else numbers[0]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy
+from parquet_core.arrow_arrays import from_numpy, scalar_of
 from parquet_core.format.compact import MISSING
 from parquet_core.format.schema import SortOrder
 from parquet_core.trust.bound_values import bound_values, certain, flags_of, with_validity
@@ -188,8 +188,8 @@ def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, 
     if not _is_floating(column):
         return values, kept
     # Either zero may stand for both: writers widen them in one place and forget it in the next.
-    is_zero = certain(pc.equal(values, 0.0))
-    widened = pc.if_else(from_numpy(is_zero), pa.scalar(zero, values.type), values) if is_zero.any() else values
+    is_zero = certain(pc.equal(values, scalar_of(0.0, values.type)))
+    widened = pc.if_else(from_numpy(is_zero), scalar_of(zero, values.type), values) if is_zero.any() else values
     return widened, kept & ~is_zero
 
 

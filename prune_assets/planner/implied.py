@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import Outcomes, may_match
@@ -142,7 +142,8 @@ def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tu
     """Return the rows gained and the predicate on one column; None when it gains nothing."""
     low, high, may_be_null, no_value = _bounds(column, containers, index)
     survivors = np.flatnonzero(containers.kept & ~no_value)
-    if len(survivors) == 0 or low.take(survivors).null_count or high.take(survivors).null_count:
+    kept = from_numpy(survivors)
+    if len(survivors) == 0 or low.take(kept).null_count or high.take(kept).null_count:
         return None
     nulls = bool(may_be_null[containers.kept].any())
     # With "OR column IS NULL" in the filter, whatever may hold a null is kept.
@@ -189,7 +190,7 @@ def _bounds(
 
 
 def _nulls(bounds: Bounds) -> tuple[Flags, Flags]:
-    none = flags_from(pc.equal(bounds.null_count, 0))
+    none = flags_from(pc.equal(bounds.null_count, scalar_of(0, pa.int64())))
     return ~none, flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
 
 

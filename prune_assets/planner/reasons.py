@@ -75,7 +75,7 @@ class Reasons:
         for path in self._asked[conjunct]:
             if path in self._index.partition_values:
                 value = self._index.partition_values[path][int(self._index.file[position])]
-                (text,) = _shown(pa.array([value], value.type)) if value.is_valid else ("null",)
+                (text,) = _shown(pa.repeat(value, 1)) if value.is_valid else ("null",)
                 said.append(f"{'.'.join(path)} is {text} by its directory")
             if path in self._columns:
                 texts, i = self._of_column(self._columns[path], position // _BLOCK), position % _BLOCK

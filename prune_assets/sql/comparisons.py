@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
@@ -51,7 +52,7 @@ def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Pre
         return snap(column.path, domain, op, value)
     if pa.types.is_floating(column.type):
         return snap_float(column.path, column.type, op, _as_double(value))
-    return Compare(column.path, op, pa.scalar(_stored(column, value), type=column.type))
+    return Compare(column.path, op, scalar_of(_stored(column, value), column.type))
 
 
 def is_in(column: LeafColumn, values: Sequence[SparkValue], *, ansi: bool) -> Predicate:
@@ -77,8 +78,8 @@ def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
         if not kept:
             return never(column.path, domain)
     if len(kept) == 1:
-        return Compare(column.path, Op.EQ, pa.scalar(kept[0], type=column.type))
-    return In(column.path, pa.array(kept, type=column.type))
+        return Compare(column.path, Op.EQ, scalar_of(kept[0], column.type))
+    return In(column.path, array_of(kept, column.type))
 
 
 def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
@@ -148,7 +149,7 @@ class Conditions:
             case exp.Anonymous(name="raise_error"):
                 return Constant(Outcomes.UNKNOWN)
             case ColumnName() if self._is_boolean(node):
-                return Compare(self._column(node).path, Op.EQ, pa.scalar(value=True))
+                return Compare(self._column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
             case SparkLiteral():
                 return self._constant(node)
             case exp.Case() | CastTo() | exp.Anonymous():

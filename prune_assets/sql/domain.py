@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Op
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def never(column: Path, domain: Domain) -> Compare:
 
 def scalar(domain: Domain, unscaled: int) -> pa.Scalar:
     """Return a value of the domain as a scalar of its type."""
-    return pa.scalar(plain(domain, unscaled), type=domain.type)
+    return scalar_of(plain(domain, unscaled), domain.type)
 
 
 def plain(domain: Domain, unscaled: int) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.predicate import Compare, In, Op
 from prune_assets.sql.values import Kind
 
@@ -80,7 +81,7 @@ def is_in_floats(column: Path, kind: pa.DataType, values: Iterable[float]) -> Co
         return never(column, kind)
     if len(kept) == 1:
         return Compare(column, Op.EQ, _scalar(kind, *kept.values()))
-    return In(column, pa.array(list(kept.values()), kind))
+    return In(column, array_of(list(kept.values()), kind))
 
 
 def never(column: Path, kind: pa.DataType) -> Compare:
@@ -102,4 +103,4 @@ def _neighbours(kind: pa.DataType, value: float) -> tuple[float, float]:
 
 
 def _scalar(kind: pa.DataType, value: float) -> pa.Scalar:
-    return pa.scalar(value + 0.0, kind)
+    return scalar_of(value + 0.0, kind)

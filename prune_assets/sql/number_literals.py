@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue, decimal, integer
 
 # The limits are what Java prints of its largest values, read as decimal digits.
@@ -44,7 +45,7 @@ def _floating(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (privat
     if exact > _LARGEST[kind]:
         raise NumberOutOfRange(f"{text} is beyond the largest {kind}")
     # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
-    value = pa.scalar(digits).cast(kind).as_py()
+    value = scalar_of(digits, pa.string()).cast(kind).as_py()
     return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)
 
 

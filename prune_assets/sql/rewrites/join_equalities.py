@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.predicate import Compare, In, Not, Op
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def join_equalities(operands: Sequence[Predicate], op: Op) -> tuple[Predicate, .
         if len(places) < MANY:
             continue
         values = [leaf.value for i in places if isinstance(leaf := operands[i], Compare)]
-        found = In(column, pa.array(values, values[0].type).unique())
+        found = In(column, array_of_scalars(values).unique())
         for i in places:
             joined[i] = None
         joined[places[0]] = found if op is Op.EQ else Not(found)

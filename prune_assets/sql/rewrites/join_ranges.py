@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
 
@@ -70,7 +71,7 @@ def _closed(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
 
 def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
     with np.errstate(over="ignore", under="ignore"):
-        return pa.scalar(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
+        return scalar_of(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
 
 
 def _interval(limits: Sequence[Compare]) -> Interval | And | None:
