@@ -10,7 +10,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
 from prune_assets.sql.boolean_operators import opposite
-from prune_assets.sql.coercion import apply, common_type, to_type
+from prune_assets.sql.coercion import apply, cast_to, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
@@ -132,7 +132,7 @@ class _Binder:
         if to == STRING and term.type != STRING:
             text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
             raise Refusal("the order of texts is not that of their values", text)
-        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else to_type(value, to))
+        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
         name, arguments = node.name, node.expressions
@@ -224,8 +224,6 @@ def _is_true(test: Predicate) -> Predicate:
 
 def _one_type(branches: Sequence[Branch]) -> Term:
     """Return the branches cast to one type; what they hold is no literal then."""
-    if len(branches) == 1:
-        return Term(tuple(branches))
     values = without_literals([branch.value for branch in branches])
     kinds = {value.type.kind for value in values} - {Kind.NULL}
     if Kind.STRING in kinds and len(kinds) > 1:

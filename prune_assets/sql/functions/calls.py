@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.arithmetic import Sign, arithmetic
-from prune_assets.sql.coercion import apply, to_type
+from prune_assets.sql.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.absolute import absolute
 from prune_assets.sql.functions.negate import negate
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
@@ -37,7 +37,7 @@ def minus(arguments: Sequence[Value]) -> Value:
 def plus(arguments: Sequence[Value]) -> Value:
     """Return +x."""
     (value,) = _arguments(arguments, 1)
-    return _number(value)
+    return cast_to(_number(value), value.type)
 
 
 def _abs(arguments: Sequence[Value]) -> Value:
@@ -68,7 +68,7 @@ def _round(arguments: Sequence[Value]) -> Value:
 
 def _cast(to: SparkType, arguments: Sequence[Value]) -> Value:
     (value,) = _arguments(arguments, 1)
-    return to_type(value, to)
+    return cast_to(value, to)
 
 
 def _operator(sign: Sign, arguments: Sequence[Value]) -> Value:
