@@ -220,7 +220,10 @@ class Conditions:
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
         """Compare two conditions; without an operator by `<=>`."""
-        one, other = self._nested(left), self._nested(right)
+        try:
+            one, other = self._nested(left), self._nested(right)
+        except PredicateTypeError as error:
+            raise Refusal("Spark casts, or refuses, what is compared with a condition", "write a condition") from error
         for part in (one, other):
             if isinstance(part, Unsupported):
                 raise Refusal(part.reason, part.remedy)

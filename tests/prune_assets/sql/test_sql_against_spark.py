@@ -305,7 +305,8 @@ def disagreements(table, rows, predicates):
 def asked(sql, numbers, rows):
     if len(numbers) == len(rows):
         return f"({sql}\n)"
-    return f"CASE WHEN row_number IN ({', '.join(map(str, numbers or [-1]))}) THEN ({sql}\n) END"
+    left_out = set(range(len(rows))) - set(numbers)
+    return f"CASE WHEN row_number NOT IN ({', '.join(map(str, sorted(left_out)))}) THEN ({sql}\n) END"
 
 
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
