@@ -16,6 +16,7 @@ from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.size import check_size
 from prune_assets.sql.terms import (
     MAX_BRANCHES,
     Branch,
@@ -214,6 +215,7 @@ def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
         earlier = both(earlier, missed)
     if len(found) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+    check_size(branch.guard for branch in found if branch.guard is not None)
     return _one_type(found)
 
 

@@ -18,6 +18,7 @@ from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.size import check_size
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.values import Kind
 
@@ -71,9 +72,12 @@ class Conditions:
         self._leaves += 1
         outer, self._sql = self._sql, self._text(node)
         try:
-            return self._leaf(node)
+            lowered = self._leaf(node)
+            check_size([lowered])
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+        else:
+            return lowered
         finally:
             self._sql = outer
 

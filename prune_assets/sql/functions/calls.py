@@ -116,6 +116,8 @@ def unknown_call(name: str) -> Refusal:
         return Refusal(f"{name}() has another value for every row")
     if name in _CLOCKS:
         return Refusal(f"{name}() is not evaluated while planning", "write the value")
+    if name in {"mod", "pmod"}:
+        return Refusal("a remainder comes back again and again, so it has no range", "add a range of the column itself")
     near = get_close_matches(name, [*CALLS, *_CHOICES], n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}()?" if near and near[0] != name else "compare the plain column"
     return Refusal(f"{name}() is not turned into a range yet", hint)

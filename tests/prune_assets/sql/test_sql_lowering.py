@@ -192,6 +192,26 @@ class TestSize:
         assert isinstance(lowered("x = " + "- " * 5_000 + "y").predicate, Unsupported)
         assert isinstance(lowered("abs(" * 3_000 + "x" + ")" * 3_000 + " = 1").predicate, Unsupported)
 
+    @pytest.mark.parametrize(
+        "nested",
+        [
+            lambda inner: f"case {inner} when 1 then 2 when 3 then y else x end",
+            lambda inner: f"coalesce({inner}, x, y)",
+            lambda inner: f"nullif({inner}, 3)",
+            lambda inner: f"if({inner} > 1, {inner}, y)",
+            lambda inner: f"cast((({inner} > 1) <=> (y > 1)) as int)",
+        ],
+    )
+    def test_cases_inside_cases_have_a_limit(self, nested):
+        sql = "x"
+        while len(sql) < 2_000:
+            sql = nested(sql)
+        started = time.perf_counter()
+        found = lowered(f"{sql} = 1").predicate
+        assert time.perf_counter() - started < 5
+        refused = [part.reason for part in leaves(found) if isinstance(part, Unsupported)]
+        assert any("cases" in reason or "deeper" in reason for reason in refused)
+
     def test_nested_connectives_have_a_limit(self):
         nested = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(3_000)) + "y = 1" + ")" * 3_000
         with pytest.raises(PredicateSyntaxError, match="nested deeper than 200 levels"):
