@@ -10,12 +10,13 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
 from prune_assets.sql.boolean_operators import opposite
-from prune_assets.sql.coercion import apply, common_type, to_type
+from prune_assets.sql.coercion import apply, cast_to, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.size import check_size
 from prune_assets.sql.terms import (
     MAX_BRANCHES,
     Branch,
@@ -132,7 +133,7 @@ class _Binder:
         if to == STRING and term.type != STRING:
             text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
             raise Refusal("the order of texts is not that of their values", text)
-        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else to_type(value, to))
+        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
         name, arguments = node.name, node.expressions
@@ -214,6 +215,7 @@ def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
         earlier = both(earlier, missed)
     if len(found) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+    check_size(branch.guard for branch in found if branch.guard is not None)
     return _one_type(found)
 
 
@@ -224,8 +226,6 @@ def _is_true(test: Predicate) -> Predicate:
 
 def _one_type(branches: Sequence[Branch]) -> Term:
     """Return the branches cast to one type; what they hold is no literal then."""
-    if len(branches) == 1:
-        return Term(tuple(branches))
     values = without_literals([branch.value for branch in branches])
     kinds = {value.type.kind for value in values} - {Kind.NULL}
     if Kind.STRING in kinds and len(kinds) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,12 @@ def to_type(value: Value, type_: SparkType) -> Value:
     if function is None:
         raise Refusal(f"a cast from {value.type} to {type_} is not turned into a range yet")
     return apply(function, value)
+
+
+def cast_to(value: Value, type_: SparkType) -> Value:
+    """Return a value as CAST(value AS type) makes it, which is no literal; raises Refusal."""
+    found = to_type(value, type_)
+    return replace(found, digits=0) if isinstance(found, Fixed) else found
 
 
 def apply(function: Function, value: Value) -> Value:

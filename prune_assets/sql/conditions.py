@@ -22,6 +22,7 @@ from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_ranges import interval
+from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.values import Kind
@@ -77,9 +78,12 @@ class Conditions:
         outer, self._sql = self._sql, self._text(node)
         try:
             pattern = lower_pattern(node, Names(self._column, self._value, self._text))
-            return self._leaf(node) if pattern is None else pattern
+            lowered = self._leaf(node) if pattern is None else pattern
+            check_size([lowered])
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+        else:
+            return lowered
         finally:
             self._sql = outer
 
@@ -228,7 +232,10 @@ class Conditions:
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
         """Compare two conditions; without an operator by `<=>`."""
-        one, other = self._nested(left), self._nested(right)
+        try:
+            one, other = self._nested(left), self._nested(right)
+        except PredicateTypeError as error:
+            raise Refusal("Spark casts, or refuses, what is compared with a condition", "write a condition") from error
         for part in (one, other):
             if isinstance(part, Unsupported):
                 raise Refusal(part.reason, part.remedy)

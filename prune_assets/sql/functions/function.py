@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prune_assets.sql.ranges import NOTHING, Ranges, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from prune_assets.sql.types import SparkType
 
@@ -60,13 +60,7 @@ class Fate(NamedTuple):
 
 def preimage(function: Function, wanted: Ranges) -> Ranges:
     """Return the ordinals whose value is in the set: by bisection, so at most one evaluation a bit and end."""
-    return joined(
-        (first, stop - 1)
-        for piece in function.pieces
-        for low, high in wanted.pairs
-        for first, stop in [_between(function.value, piece, low, high)]
-        if first < stop
-    )
+    return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
 def before(function: Function, fate: Fate) -> Fate:
@@ -81,17 +75,30 @@ def before(function: Function, fate: Fate) -> Fate:
     )
 
 
-def _between(value: Callable[[int], int], piece: Piece, low: int, high: int) -> tuple[int, int]:
-    """Return the first ordinal of a piece whose value lies between, and the first one after it whose does not."""
-    if piece.rises:
-        return _first(value, low, piece), _first(value, high + 1, piece)
-    return _first(lambda at: -value(at), -high, piece), _first(lambda at: -value(at), 1 - low, piece)
+def _inverted(value: Callable[[int], int], piece: Piece, wanted: Ranges) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a piece whose values are wanted."""
+    sign = 1 if piece.rises else -1
+
+    def rising(at: int) -> int:
+        return sign * value(at)
+
+    least, greatest = rising(piece.first), rising(piece.last)
+    for low, high in wanted.pairs:
+        bottom, top = (low, high) if piece.rises else (-high, -low)
+        if top < least or bottom > greatest:
+            continue
+        first = _first(rising, bottom, piece, least, greatest)
+        stop = _first(rising, top + 1, piece, least, greatest)
+        if first < stop:
+            yield first, stop - 1
 
 
-def _first(value: Callable[[int], int], target: int, piece: Piece) -> int:
-    """Return the first ordinal with at least this value, one past the last when there is none; the value rises."""
+def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, greatest: int) -> int:
+    """Return the first ordinal with at least this value, one past the last when there is none.
+
+    The value rises over the piece from `least` to `greatest`.
+    """
     first, last = piece.first, piece.last
-    least, greatest = value(first), value(last)
     if least >= target:
         return first
     if greatest < target:

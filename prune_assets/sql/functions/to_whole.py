@@ -56,7 +56,7 @@ def _whole(
     if argument == BIGINT:
         return Function(name, BIGINT, int, _all(argument))
     if argument.kind is Kind.DECIMAL:
-        digits, unit = argument.digits - argument.scale + 1, int(10**argument.scale)
+        digits, unit = argument.digits - argument.scale + (argument.scale > 0), int(10**argument.scale)
         if digits > MAX_DIGITS:
             return None
         return Function(name, decimal_type(digits, 0), lambda ordinal: of_decimal(ordinal, unit), _all(argument))

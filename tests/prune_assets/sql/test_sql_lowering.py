@@ -236,6 +236,26 @@ class TestSize:
         assert isinstance(lowered(" or ".join(f"x = {value}" for value in range(15))).predicate, Or)
         assert len(lowered(" or ".join(f"f = {value}D" for value in range(40))).predicate.children) == 40
 
+    @pytest.mark.parametrize(
+        "nested",
+        [
+            lambda inner: f"case {inner} when 1 then 2 when 3 then y else x end",
+            lambda inner: f"coalesce({inner}, x, y)",
+            lambda inner: f"nullif({inner}, 3)",
+            lambda inner: f"if({inner} > 1, {inner}, y)",
+            lambda inner: f"cast((({inner} > 1) <=> (y > 1)) as int)",
+        ],
+    )
+    def test_cases_inside_cases_have_a_limit(self, nested):
+        sql = "x"
+        while len(sql) < 2_000:
+            sql = nested(sql)
+        started = time.perf_counter()
+        found = lowered(f"{sql} = 1").predicate
+        assert time.perf_counter() - started < 5
+        refused = [part.reason for part in leaves(found) if isinstance(part, Unsupported)]
+        assert any("cases" in reason or "deeper" in reason for reason in refused)
+
 
 def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
     for sql in ("bin = X'61'", "bin is null", "bin <=> X'61'"):
