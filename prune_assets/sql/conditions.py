@@ -129,13 +129,21 @@ class Conditions:
         return compare(self._column(left), op, value, ansi=self._ansi)
 
     def _between(self, node: exp.Between) -> Predicate:
-        low = self._compare(node.this, Op.GE, node.args["low"])
-        high = self._compare(node.this, Op.LE, node.args["high"])
+        low, high = (self._end(node, op, node.args[name]) for op, name in ((Op.GE, "low"), (Op.LE, "high")))
         match low, high:
+            case Unsupported(_, reason, remedy), Unsupported():
+                raise Refusal(reason, remedy)
             case Compare(column, Op.GE, least), Compare(other, Op.LE, most) if column == other:
                 return interval(column, least, most)
             case _:
                 return And((low, high))
+
+    def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
+        """Lower one half of a BETWEEN; one that is refused leaves the other."""
+        try:
+            return self._compare(node.this, op, end)
+        except Refusal as refusal:
+            return Unsupported(f"{self._text(node.this)} {op} {self._text(end)}", refusal.reason, refusal.remedy)
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:
