@@ -247,12 +247,21 @@ class Conditions:
             ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
             if ends and not self._is_plain(value, [least, most]):
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
-        low, high = self._compare(value, Op.GE, least), self._compare(value, Op.LE, most)
+        low, high = (self._end(node, op, node.args[name]) for op, name in ((Op.GE, "low"), (Op.LE, "high")))
         match low, high:
+            case Unsupported(_, reason, remedy), Unsupported():
+                raise Refusal(reason, remedy)
             case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
                 return interval(column, low_end, high_end)
             case _:
                 return And((low, high))
+
+    def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
+        """Lower one half of a BETWEEN; one that is refused leaves the other."""
+        try:
+            return self._compare(node.this, op, end)
+        except Refusal as refusal:
+            return Unsupported(f"{self._text(node.this)} {op} {self._text(end)}", refusal.reason, refusal.remedy)
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:

@@ -183,7 +183,7 @@ def same_plan(ground, pair, tally):
             yield Finding(f"same plan: {pair.name}", both, f"one is an error: {errors}")
         return
     trees = [ground.planner.lower(text) for text in (pair.left, pair.right)]
-    if refused(trees[0]) != refused(trees[1]):
+    if refused(trees[0]) != refused(trees[1]) or (pair.finer and refused(trees[0])):
         tally.counts["pairs of which one is refused in part"] += 1
         return
     with without_lookups() if pair.finer else contextlib.nullcontext():
