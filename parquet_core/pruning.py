@@ -35,11 +35,12 @@ def fold(predicate: Predicate, answers: Sequence[OutcomeArray]) -> OutcomeArray:
         else:
             operands = done[-len(children) :]
             del done[-len(children) :]
-            done.append(_combine(node, operands))
+            done.append(combine(node, operands))
     return done.pop()
 
 
-def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
+def combine(node: Predicate, operands: Sequence[OutcomeArray]) -> OutcomeArray:
+    """Combine the answers of the operands of one connective."""
     match node:
         case And():
             return all_of(operands)

@@ -347,6 +347,14 @@ class MetadataIndex:
                 self._dictionary_bytes += size
         return [found[p] if p in found else self._dictionaries[p, column.path] for p in positions.tolist()]
 
+    def known_filter(self, column: LeafColumn, position: int) -> Blocks | str | None:
+        """Return a filter that was asked for before, or why there is none; None when it was not asked for."""
+        return self._filters.get((position, column.path))
+
+    def known_dictionary(self, column: LeafColumn, position: int) -> pa.Array | str | None:
+        """Return a dictionary that was asked for before, or why there is none; None when it is not at hand."""
+        return self._dictionaries.get((position, column.path))
+
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:

@@ -50,6 +50,7 @@ class Plan:
     seconds: float
     requests: int
     fetched: dict[str, int]
+    depth: Depth = "pages"
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -119,6 +120,7 @@ def plan(
         seconds=time.perf_counter() - started,
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
+        depth=depth,
     )
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from parquet_core.errors import PredicateTypeError
+from parquet_core.errors import PredicateTypeError, UnknownColumn
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -57,16 +58,17 @@ class Conditions:
         try:
             return self._leaf(node)
         except Refusal as refusal:
-            return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+            rewrite = rewrite_of(node, self._text(node), self._rewritable)
+            return Unsupported(self._text(node), refusal.reason, refusal.remedy, *(rewrite or ()))
 
     def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
         """Return the opposite of a lowered condition, `node` being the negation as written."""
         match inner:
             case Not(child):
                 return child
-            case Unsupported(_, reason, remedy):
+            case Unsupported(_, reason, remedy, rewrite, exact):
                 # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
-                return Unsupported(self._text(node), reason, remedy)
+                return Unsupported(self._text(node), reason, remedy, f"NOT ({rewrite})" if rewrite else "", exact)
             case _:
                 return Not(inner)
 
@@ -84,7 +86,8 @@ class Conditions:
     def ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported):
-            return Unsupported(self._text(node), inner.reason, inner.remedy)
+            rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
+            return Unsupported(self._text(node), inner.reason, inner.remedy, rewrite, inner.exact)
         return IsTruth(inner, _TRUTHS[node.expression.name])
 
     def _leaf(self, node: exp.Expr) -> Predicate:
@@ -194,6 +197,13 @@ class Conditions:
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
+
+    def _rewritable(self, parts: tuple[str, ...]) -> LeafColumn | None:
+        """Return the column that a name in a rewrite means, None when there is none to prune on."""
+        try:
+            return self._scope.resolve(parts).column
+        except (PredicateTypeError, UnknownColumn):
+            return None
 
     def _value(self, node: SparkLiteral) -> SparkValue:
         value = node.spark_value

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from parquet_core.errors import PredicateSyntaxError
-from parquet_core.predicate import And, Or, Unsupported
+from parquet_core.errors import PredicateSyntaxError, PruneError
+from parquet_core.predicate import And, Or, Unsupported, leaves
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -34,13 +34,14 @@ class LoweredPredicate:
     """A predicate as it was written and as the planner asks it.
 
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
-    tree as SQL.
+    tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
     """
 
     sql: str
     predicate: Predicate
     conjuncts: tuple[tuple[str, Predicate], ...]
     normalized: str
+    rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
 
 
 def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> LoweredPredicate:
@@ -63,7 +64,25 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     lowered = [_lower(operand, conditions) for operand in operands]
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
-    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
+    rewrites = _rewrites(predicate, columns, semantics)
+    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
+
+
+def _rewrites(
+    predicate: Predicate, columns: Sequence[LeafColumn], semantics: SparkSemantics
+) -> tuple[tuple[Unsupported, Predicate], ...]:
+    """Lower the rewrites of unsupported parts, those that leave nothing unsupported."""
+    parts = dict.fromkeys(leaf for leaf in leaves(predicate) if isinstance(leaf, Unsupported) and leaf.rewrite)
+    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in parts]
+    return tuple((part, instead) for part, instead in lowered if instead is not None)
+
+
+def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> Predicate | None:
+    try:
+        instead = lower(sql, columns, semantics=semantics).predicate
+    except PruneError:  # a proposal that is wrong must not fail the plan
+        return None
+    return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
 
 
 def _refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
