@@ -87,7 +87,7 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     """Ask every level about a predicate; `pages` False stops at row groups."""
     question = question_of(predicate, index)
     partitions = partition_level(question)
-    statistics = _statistics_level(question, partitions)
+    statistics = statistics_level(question, partitions)
     bloom = bloom_level(question, statistics)
     dictionary = dictionary_level(question, bloom)
     page_answers, page_level = _page_level(question, dictionary, wanted=pages)
@@ -112,7 +112,8 @@ def _from_statistics(leaf: Leaf, question: Question) -> OutcomeArray:
     return outcomes_from_bounds(leaf, question.index.bounds(column))
 
 
-def _statistics_level(question: Question, before: LevelState) -> LevelState:
+def statistics_level(question: Question, before: LevelState) -> LevelState:
+    """Ask the statistics of every row group: the footers that hold them are read anyway."""
     answers = tuple(
         intersect(known, _from_statistics(leaf, question))
         for leaf, known in zip(question.parts, before.by_leaf, strict=True)

@@ -4,47 +4,117 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import numpy as np
 
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import ColumnLeaf, conjuncts_of, leaves
+from parquet_core.evidence.bloom import probes
+from parquet_core.evidence.dictionary import can_decide
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import ColumnLeaf, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
+from prune_assets.planner.bound_words import show, why_open
+from prune_assets.planner.open_leaves import open_outcomes
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.planner.levels import Evaluation
     from prune_assets.planner.question import LevelState
 
-MAX_VALUE_CHARACTERS = 40
 _EVIDENCE = {
     "bloom_filter": "a bloom filter denies its value; ",
     "dictionary": "no entry of the dictionary satisfies it; ",
 }
+_PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
 
 class Reasons:
-    """Words for the row groups of one evaluation; the folds of its conjuncts are made once."""
+    """Words for the row groups of one evaluation; the folds of its conjuncts are made once.
+
+    Nothing is read for them: what a level did not ask about is said not to have been asked.
+    """
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
         self._index = index
+        self._evaluation = evaluation
         self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
+        self._leaves = tuple(leaves(evaluation.predicate))
+        self._sql = tuple(map(render, self._leaves))
+        self._answers = evaluation.row_groups.by_leaf
+        self._open = open_outcomes(evaluation.predicate, self._answers)
         self._folds = {state.level: _fold_each(self._conjuncts, state.by_leaf) for state in evaluation.of_row_groups}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
         """Say which conjunct is ruled out in a row group once a level was asked."""
         return self._first_denied(self._folds[state.level], position, _EVIDENCE.get(state.level, ""))
 
+    def kept_by(self, position: int) -> tuple[int, ...]:
+        """Return the leaves, by number, that could not rule a row group out."""
+        return tuple(i for i, outcomes in enumerate(self._open) if outcomes[position])
+
     def kept(self, position: int) -> str:
-        """Say which conjuncts could not be ruled out, with the bounds that leave them open."""
-        open_ = [conjunct for conjunct in self._conjuncts if self._bounds(conjunct, position)]
-        said = [f"{render(conjunct)}: {self._bounds(conjunct, position)}" for conjunct in open_]
+        """Say of each leaf that could not rule a row group out why it could not."""
+        said = [f"{self._sql[i]}: {self._open_because(i, position)}" for i in self.kept_by(position)]
         return "; ".join(said) if said else "no metadata can answer the predicate"
+
+    def _open_because(self, number: int, position: int) -> str:
+        leaf, wanted = self._leaves[number], Outcomes(int(self._open[number][position]))
+        if isinstance(leaf, Unsupported):
+            return leaf.reason
+        if isinstance(leaf, Constant):
+            return "the same for every row"
+        proven = int(self._answers[number][position]) == wanted
+        if leaf.column in self._index.partition_values:
+            return self._directory(leaf.column, position)
+        column = self._by_path.get(leaf.column)
+        if column is None:
+            return "no metadata says anything about the column"
+        said = why_open(leaf, self._index.bounds(column), position, wanted, proven=proven)
+        if proven:
+            return f"{said}: {_PROVEN.get(wanted, 'decided')} for every row"
+        return "; ".join([said, *self._notes(leaf, column, position)])
+
+    def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
+        """Say what filter, dictionary and page index had to say about a leaf."""
+        notes = []
+        if probes(leaf) is not None:
+            notes.append(self._filter(column, position))
+        if can_decide(leaf) and self._evaluation.dictionary.status != "not_applicable":
+            notes.append(self._dictionary(column, position))
+        return [note for note in [*notes, self._page_index(leaf, position)] if note]
+
+    def _filter(self, column: LeafColumn, position: int) -> str:
+        if int(self._index.column_chunks(column).bloom_filter[position, 0]) <= 0:
+            return "no bloom filter"
+        known = self._index.known_filter(column, position)
+        if isinstance(known, str):
+            return f"bloom filter: {known}"
+        return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
+
+    def _dictionary(self, column: LeafColumn, position: int) -> str:
+        known = self._index.known_dictionary(column, position)
+        if isinstance(known, str):
+            return f"dictionary: {known}"
+        return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
+
+    def _page_index(self, leaf: ColumnLeaf, position: int) -> str:
+        pages, state = self._evaluation.page_answers, self._evaluation.pages
+        if pages is None or leaf.column not in pages.pages:
+            return "no page index" if state.status == "absent" else "page index not asked"
+        place = int(np.searchsorted(pages.positions, position))
+        if place >= len(pages.positions) or pages.positions[place] != position:
+            return "page index not asked"
+        reason = str(pages.pages[leaf.column].reason[place])
+        return f"page index: {reason}" if reason else ""
+
+    def _directory(self, path: Path, position: int) -> str:
+        value = self._index.partition_values[path][int(self._index.file[position])]
+        return f"{'.'.join(path)} is {show(value) if value.is_valid else 'null'} by its directory"
 
     def _first_denied(self, folds: Sequence[OutcomeArray], position: int, evidence: str) -> str:
         for conjunct, answers in zip(self._conjuncts, folds, strict=True):
@@ -53,18 +123,16 @@ class Reasons:
         return f"no row can satisfy all of: {'; '.join(map(render, self._conjuncts))}"
 
     def _bounds(self, predicate: Predicate, position: int) -> str:
-        asked = dict.fromkeys(leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf))
         said = []
-        for path in asked:
+        for path in columns_of(predicate):
             if path in self._index.partition_values:
-                value = self._index.partition_values[path][int(self._index.file[position])]
-                said.append(f"{'.'.join(path)} is {_show(value) if value.is_valid else 'null'} by its directory")
+                said.append(self._directory(path, position))
             if path not in self._by_path:
                 continue
             column = self._by_path[path]
             bounds = self._index.bounds(column)
             low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
-            said.append(f"{column.name} in [{_show(low)}, {_show(high)}], {_show(nulls)} nulls")
+            said.append(f"{column.name} in [{show(low)}, {show(high)}], {show(nulls)} nulls")
         return ", ".join(said)
 
 
@@ -75,12 +143,3 @@ def _fold_each(conjuncts: Sequence[Predicate], answers: Sequence[OutcomeArray]) 
         folds.append(fold(conjunct, answers[first : first + count]))
         first += count
     return folds
-
-
-def _show(value: pa.Scalar) -> str:
-    if not value.is_valid:
-        return "unknown"
-    # A date beyond year 9999 has no Python value, only a text.
-    plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
-    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"

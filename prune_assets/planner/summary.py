@@ -8,11 +8,14 @@ import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner.extents import extent_of, kept_by
-from prune_assets.planner.levels import evaluate
+from parquet_core.ragged import distinct
+from prune_assets.planner.alternatives import conjuncts_alone, rewrites
+from prune_assets.planner.extents import extent_of
+from prune_assets.planner.leaf_attribution import leaf_attribution
+from prune_assets.planner.page_details import page_details
 from prune_assets.planner.reasons import Reasons
+from prune_assets.planner.table_map import table_map
 from prune_assets.report.skip_report import (
-    Conjunct,
     Extent,
     FileReport,
     Level,
@@ -24,7 +27,12 @@ from prune_assets.report.skip_report import Verdict as VerdictName
 from prune_assets.sql.render import render_implied
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from prune_assets.planner.plan import Plan
+
+# Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
+MAX_DETAILED = 2_000
 
 _VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
 
@@ -32,6 +40,7 @@ _VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "sc
 def summarize(plan: Plan) -> SkipReport:
     """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
+    complete = len(plan.index) <= MAX_DETAILED
     return SkipReport(
         table=plan.table,
         predicate=plan.lowered.sql,
@@ -40,8 +49,8 @@ def summarize(plan: Plan) -> SkipReport:
         levels=_levels(plan, total),
         total=total,
         kept=plan.kept.extent(plan.index),
-        conjuncts=_conjuncts(plan, total),
-        files=plan.files,
+        conjuncts=conjuncts_alone(plan, total),
+        files=plan.files if complete else _costliest(plan),
         implied=() if plan.implied is None else (render_implied(plan.implied),),
         requests=plan.requests,
         bytes_fetched=sum(plan.fetched.values()),
@@ -50,6 +59,11 @@ def summarize(plan: Plan) -> SkipReport:
         dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
+        leaves=leaf_attribution(plan),
+        rewrites=rewrites(plan),
+        pages=page_details(plan),
+        files_complete=complete,
+        map=() if complete else table_map(plan),
     )
 
 
@@ -73,41 +87,48 @@ def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
                 skipped_rows=before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
-                why=state.why,
+                why=state.why or _why_nothing(state.status, before, after),
             )
         )
         before = after
     return tuple(found)
 
 
-def _conjuncts(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
-    """Ask each conjunct alone through every level; the predicate itself when there is only one."""
-    found = []
-    for sql, predicate in plan.lowered.conjuncts:
-        alone = plan.evaluation if len(plan.lowered.conjuncts) == 1 else evaluate(predicate, plan.index)
-        kept = kept_by(alone.access, plan.index, plan.columns, plan.sizes).extent(plan.index)
-        found.append(Conjunct(sql, total.bytes - kept.bytes))
-    return tuple(found)
+def _why_nothing(status: str, before: Extent, after: Extent) -> str:
+    if status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
+        return ""
+    return "what it says leaves a matching row possible everywhere" if before.row_groups else "nothing was left to ask"
 
 
-def file_reports(plan: Plan) -> tuple[FileReport, ...]:
-    """Say of every file and row group what is read of it and why."""
+def _costliest(plan: Plan) -> tuple[FileReport, ...]:
+    """Describe the row groups that cost most to read, in the order of the table."""
+    read = np.flatnonzero(plan.kept.rows > 0)
+    costliest = read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED]
+    return file_reports(plan, np.sort(costliest))
+
+
+def file_reports(plan: Plan, positions: NDArray[np.int64] | None = None) -> tuple[FileReport, ...]:
+    """Say of every file and row group what is read of it and why, or only of the row groups at `positions`."""
     reasons = Reasons(plan.evaluation, plan.index)
-    groups = [_row_group(plan, i, reasons) for i in range(len(plan.index))]
-    firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
+    chosen = np.arange(len(plan.index)) if positions is None else positions
+    groups = [_row_group(plan, i, reasons) for i in chosen.tolist()]
+    files = range(len(plan.index.files)) if positions is None else distinct(plan.index.file[chosen]).tolist()
+    whole = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
+    part = np.searchsorted(plan.index.file[chosen], np.arange(len(plan.index.files) + 1))
     return tuple(
         FileReport(
-            file.path, _file_verdict(groups[firsts[i] : firsts[i + 1]]), tuple(groups[firsts[i] : firsts[i + 1]])
+            plan.index.files[i].path,
+            _file_verdict(plan.evaluation.access.verdict[whole[i] : whole[i + 1]]),
+            tuple(groups[part[i] : part[i + 1]]),
         )
-        for i, file in enumerate(plan.index.files)
+        for i in files
     )
 
 
-def _file_verdict(groups: list[RowGroupReport]) -> VerdictName:
-    verdicts = {group.verdict for group in groups}
-    if verdicts <= {"skip"}:
+def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
+    if np.all(verdicts == Verdict.SKIP):
         return "skip"
-    return "scan" if verdicts == {"scan"} else "selection"
+    return "scan" if np.all(verdicts == Verdict.SCAN) else "selection"
 
 
 def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
@@ -125,6 +146,7 @@ def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
         level=level,
         bytes=int(plan.sizes.bytes[position]),
         kept_bytes=int(plan.kept.bytes[position]),
+        kept_by=reasons.kept_by(position) if plan.kept.rows[position] else (),
     )
 
 
@@ -138,7 +160,8 @@ def _attribute(plan: Plan, position: int, reasons: Reasons) -> tuple[str, str]:
         if not state.alive[position]:
             return state.level, reasons.skipped_by(state, position)
     if kept < rows:
-        return evaluation.pages.level, f"page bounds rule out {rows - kept:,} of {rows:,} rows"
+        said = f"page bounds rule out {rows - kept:,} of {rows:,} rows"
+        return evaluation.pages.level, said if kept == 0 else f"{said}; the others are kept by {reasons.kept(position)}"
     return "", f"could not be ruled out: {reasons.kept(position)}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from prune_assets.report.aggregate import map_cells
 from prune_assets.report.cells import Cell, bin_cell, row_group_cell
 from prune_assets.report.file_names import short_path
 from prune_assets.report.quantities import bytes_text, printable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import FileReport, SkipReport
 
-_MOST_CELLS = 3_000
+_MOST_CELLS = 2_000
 _MOST_BINS = 1_500
 _MOST_STRIPS = 40
 _MOST_CELLS_OF_A_STRIP = 200
@@ -87,15 +88,15 @@ class Mosaic(NamedTuple):
 
 def mosaic(report: SkipReport, colours: Mapping[str, str]) -> Mosaic:
     """Draw the map of a report; `colours`: the colour class of each level."""
-    if _fits_strips(report.files):
+    if report.files_complete and _fits_strips(report.files):
         return Mosaic("strips", _strips(report, colours), (), (), STRIP_WIDTH, STRIP_HEIGHT, 1)
     placed = list(placed_row_groups(report))
-    if len(placed) <= _MOST_CELLS:
+    if report.files_complete and len(placed) <= _MOST_CELLS:
         cells = [row_group_cell(item, report.table, colours, CELL_WIDTH) for item in placed]
         return _grid("cells", cells, _underlines(report.files), 1)
-    per_cell = -(-len(placed) // _MOST_BINS)
-    bins = [placed[start : start + per_cell] for start in range(0, len(placed), per_cell)]
-    return _grid("bins", [bin_cell(items, report.table, colours, CELL_WIDTH) for items in bins], (), per_cell)
+    runs = map_cells(report, _MOST_BINS)
+    per_cell = max((run.row_groups for run in runs), default=1)
+    return _grid("bins", [bin_cell(run, report.table, colours, CELL_WIDTH) for run in runs], (), per_cell)
 
 
 def _fits_strips(files: Sequence[FileReport]) -> bool:

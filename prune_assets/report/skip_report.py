@@ -79,8 +79,8 @@ class Conjunct:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelShare:
-    """What one level took of something: row groups, and compressed bytes of the columns read."""
+class Denial:
+    """What one level shows a leaf to rule out: row groups, and the compressed bytes of the columns read in them."""
 
     level: str
     row_groups: int
@@ -92,15 +92,16 @@ class Leaf:
     """One comparison of the predicate: where it rules rows out, and what is read because of it.
 
     `denied`: the row groups that it alone rules out, by the first level that shows it; of those that an earlier
-    level or another leaf had ruled out, later levels were not asked. `open`: the row groups that are read and that it
-    could not rule out; `proven`: those of them of which every row satisfies it. `why`: why no metadata was asked
-    about it, empty when some was.
+    level or another leaf had ruled out, later levels were not asked. `open_row_groups`, `open_bytes`: what is read that
+    it could not rule out; `proven_row_groups`: those of them in which it is certain for every row. `why`: why no
+    metadata was asked about it, empty when some was.
     """
 
     sql: str
-    denied: tuple[LevelShare, ...]
-    open: LevelShare
-    proven: int
+    denied: tuple[Denial, ...]
+    open_row_groups: int
+    open_bytes: int
+    proven_row_groups: int
     why: str = ""
 
 
