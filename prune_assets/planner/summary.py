@@ -14,7 +14,7 @@ from prune_assets.planner.extents import extent_of
 from prune_assets.planner.leaf_attribution import leaf_attribution
 from prune_assets.planner.page_details import page_details
 from prune_assets.planner.reasons import Reasons
-from prune_assets.planner.table_map import table_map
+from prune_assets.planner.table_map import credited_level, table_map
 from prune_assets.report.skip_report import (
     Extent,
     FileReport,
@@ -111,7 +111,9 @@ def file_reports(plan: Plan, positions: NDArray[np.int64] | None = None) -> tupl
     """Say of every file and row group what is read of it and why, or only of the row groups at `positions`."""
     reasons = Reasons(plan.evaluation, plan.index)
     chosen = np.arange(len(plan.index)) if positions is None else positions
-    groups = [_row_group(plan, i, reasons) for i in chosen.tolist()]
+    # Once for all: an array of every row group is not made anew for each.
+    levels = credited_level(plan)[chosen]
+    groups = [_row_group(plan, i, level, reasons) for i, level in zip(chosen.tolist(), levels.tolist(), strict=True)]
     files = range(len(plan.index.files)) if positions is None else distinct(plan.index.file[chosen]).tolist()
     whole = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
     part = np.searchsorted(plan.index.file[chosen], np.arange(len(plan.index.files) + 1))
@@ -131,9 +133,9 @@ def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
     return "scan" if np.all(verdicts == Verdict.SCAN) else "selection"
 
 
-def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
+def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
-    level, reason = _attribute(plan, position, reasons)
+    level, reason = _attribute(plan, position, credited, reasons)
     asked = [state.level for state in evaluation.levels if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
@@ -150,19 +152,19 @@ def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
     )
 
 
-def _attribute(plan: Plan, position: int, reasons: Reasons) -> tuple[str, str]:
+def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
     """Credit a row group, or rows of it, to the first level that drops them."""
     evaluation = plan.evaluation
     rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
         return "", "it has no rows"
-    for state in evaluation.of_row_groups:
-        if not state.alive[position]:
-            return state.level, reasons.skipped_by(state, position)
-    if kept < rows:
-        said = f"page bounds rule out {rows - kept:,} of {rows:,} rows"
-        return evaluation.pages.level, said if kept == 0 else f"{said}; the others are kept by {reasons.kept(position)}"
-    return "", f"could not be ruled out: {reasons.kept(position)}"
+    if credited < 0:
+        return "", f"could not be ruled out: {reasons.kept(position)}"
+    if credited < len(evaluation.of_row_groups):
+        state = evaluation.of_row_groups[credited]
+        return state.level, reasons.skipped_by(state, position)
+    said = f"page bounds rule out {rows - kept:,} of {rows:,} rows"
+    return evaluation.pages.level, said if kept == 0 else f"{said}; the others are kept by {reasons.kept(position)}"
 
 
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:

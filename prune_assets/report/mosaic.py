@@ -33,28 +33,34 @@ CELL_WIDTH = 16
 CELL_HEIGHT = 14
 _PITCH_X, _PITCH_Y = 18, 21
 _GAP = 2
+_BIN_RESOLUTION = 28
 _NARROWEST = 3.0
 
 Kind: TypeAlias = Literal["strips", "cells", "bins"]
 
 
 class Placed(NamedTuple):
-    """A cell and where its rectangle lies, in units of the drawing."""
+    """A cell and where its rectangle lies, in units of the drawing; `upright`: its spans count from its foot up."""
 
     cell: Cell
     x: float
     y: float
     width: float
     height: float
+    upright: bool = False
 
     def outlines(self) -> Iterator[tuple[str, str]]:
         """Yield a colour class and the SVG path of all rectangles of that colour."""
         for colour, spans in self.cell.colours:
-            unit = self.width / self.cell.resolution
-            yield colour, "".join(self._rectangle(start * unit, (stop - start) * unit) for start, stop in spans)
+            yield colour, "".join(self._rectangle(start, stop) for start, stop in spans)
 
-    def _rectangle(self, offset: float, width: float) -> str:
-        return f"M{self.x + offset:g} {self.y:g}h{width:g}v{self.height:g}h{-width:g}z"
+    def _rectangle(self, start: int, stop: int) -> str:
+        unit = (self.height if self.upright else self.width) / self.cell.resolution
+        if self.upright:
+            y = self.y + self.height - stop * unit
+            return f"M{self.x:g} {y:g}h{self.width:g}v{(stop - start) * unit:g}h{-self.width:g}z"
+        width = (stop - start) * unit
+        return f"M{self.x + start * unit:g} {self.y:g}h{width:g}v{self.height:g}h{-width:g}z"
 
 
 class Underline(NamedTuple):
@@ -96,7 +102,7 @@ def mosaic(report: SkipReport, colours: Mapping[str, str]) -> Mosaic:
         return _grid("cells", cells, _underlines(report.files), 1)
     runs = map_cells(report, _MOST_BINS)
     per_cell = max((run.row_groups for run in runs), default=1)
-    return _grid("bins", [bin_cell(run, report.table, colours, CELL_WIDTH) for run in runs], (), per_cell)
+    return _grid("bins", [bin_cell(run, report.table, colours, _BIN_RESOLUTION) for run in runs], (), per_cell)
 
 
 def _fits_strips(files: Sequence[FileReport]) -> bool:
@@ -122,7 +128,10 @@ def _strip(file: FileReport, table: str, colours: Mapping[str, str], largest: in
 
 
 def _grid(kind: Kind, cells: Sequence[Cell], underlines: tuple[Underline, ...], per_cell: int) -> Mosaic:
-    placed = tuple(Placed(cell, *_place(position), CELL_WIDTH, CELL_HEIGHT) for position, cell in enumerate(cells))
+    # Runs of row groups stand side by side like the bars of a histogram.
+    upright = kind == "bins"
+    width = _PITCH_X - 0.5 if upright else CELL_WIDTH
+    placed = tuple(Placed(cell, *_place(i), width, CELL_HEIGHT, upright) for i, cell in enumerate(cells))
     lines = -(-len(cells) // _CELLS_A_LINE)
     return Mosaic(kind, (), placed, underlines, _CELLS_A_LINE * _PITCH_X, lines * _PITCH_Y, per_cell)
 
