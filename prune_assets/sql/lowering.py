@@ -44,11 +44,14 @@ class LoweredPredicate:
     rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
 
 
-def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> LoweredPredicate:
+def lower(
+    sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics, propose: bool = True
+) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
-    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
+    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
+    to write instead.
     """
     dialect = SparkPredicates()
     tokens = dialect.tokenize(sql)
@@ -64,7 +67,7 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     lowered = [_lower(operand, conditions) for operand in operands]
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
-    rewrites = _rewrites(predicate, columns, semantics)
+    rewrites = _rewrites(predicate, columns, semantics) if propose else ()
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
 
 
@@ -79,7 +82,7 @@ def _rewrites(
 
 def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> Predicate | None:
     try:
-        instead = lower(sql, columns, semantics=semantics).predicate
+        instead = lower(sql, columns, semantics=semantics, propose=False).predicate
     except PruneError:  # a proposal that is wrong must not fail the plan
         return None
     return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
