@@ -67,19 +67,20 @@ def _comparison(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> str:
     least, most = show(low), show(high)
     match leaf:
         case Compare(_, Op.EQ, value):
-            return f"min {least} <= {show(value)} <= max {most}"
+            said = f"min {least} <= {show(value)} <= max {most}"
         case Compare(_, Op.LT | Op.LE as op, value):
-            return f"min {least} {op} {show(value)}"
+            said = f"min {least} {op} {show(value)}"
         case Compare(_, Op.GT | Op.GE as op, value):
-            return f"max {most} {op} {show(value)}"
+            said = f"max {most} {op} {show(value)}"
         case Compare(_, Op.NE, value):
-            return f"min {least} and max {most} are not both {show(value)}"
+            said = f"min {least} and max {most} are not both {show(value)}"
         case Interval(_, first, last):
-            return f"min {least} <= {show(last)} and max {most} >= {show(first)}"
+            said = f"min {least} <= {show(last)} and max {most} >= {show(first)}"
         case In(_, values):
-            return _members(values, low, high)
+            said = _members(values, low, high)
         case _:
-            return ""
+            said = ""
+    return said
 
 
 def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:

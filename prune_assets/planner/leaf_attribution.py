@@ -47,4 +47,3 @@ def _denied(plan: Plan, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple
         if denied.any():
             shares.append(Denial(state.level, int(denied.sum()), int(plan.sizes.bytes[denied].sum())))
     return tuple(shares)
-

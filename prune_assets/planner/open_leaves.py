@@ -66,8 +66,8 @@ def _wanted_of_child(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
             return negate(wanted)
         case IsTruth(_, truth):
             others = np.uint8(Outcomes.UNKNOWN & ~truth)
-            is_it = np.where(wanted & Outcomes.TRUE, np.uint8(truth), np.uint8(0))
-            asked: OutcomeArray = is_it | np.where(wanted & Outcomes.FALSE, others, np.uint8(0))
-            return asked
+            is_it = np.where(wanted & np.uint8(Outcomes.TRUE), np.uint8(truth), np.uint8(0))
+            is_other = np.where(wanted & np.uint8(Outcomes.FALSE), others, np.uint8(0))
+            return (is_it | is_other).astype(np.uint8)
         case _:
             return wanted

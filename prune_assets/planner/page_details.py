@@ -1,4 +1,4 @@
-"""The pages of the predicate's columns in the row groups of which only some rows are read, as far as they were asked."""
+"""The pages of the predicate's columns in the row groups of which only some rows are read."""
 
 from __future__ import annotations
 

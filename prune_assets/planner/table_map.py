@@ -17,7 +17,7 @@ MAX_CELLS = 1_500
 
 
 def credited_level(plan: Plan) -> NDArray[np.int64]:
-    """Return for each row group the number, in `levels`, of the first level that drops it or rows of it; -1 for none."""
+    """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
     evaluation, rows = plan.evaluation, plan.index.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def map_cells(report: SkipReport, most: int) -> tuple[MapCell, ...]:
     """Return the whole table as at most `most` cells, each of as many row groups as the others or cells."""
-    cells = report.map if report.map else _of_row_groups(report)
+    cells = report.map or _of_row_groups(report)
     if not cells:
         return ()
     run = -(-len(cells) // most)
@@ -24,7 +24,7 @@ def map_cells(report: SkipReport, most: int) -> tuple[MapCell, ...]:
 
 
 def _of_row_groups(report: SkipReport) -> tuple[MapCell, ...]:
-    numbers = {level.level: i for i, level in enumerate(report.levels)}
+    numbers: dict[str, int] = {level.level: i for i, level in enumerate(report.levels)}
     return tuple(_of_row_group(item, numbers, len(report.levels)) for item in placed_row_groups(report))
 
 

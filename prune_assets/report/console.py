@@ -121,7 +121,11 @@ def _rewrites(report: SkipReport) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for rewrite in report.rewrites[:_SHOWN]:
         said = f"{rewrite_effect(rewrite, report)}; {rewrite_meaning(rewrite)}"
-        parts += [_sql(rewrite.sql), Text.assemble("-> ", _sql(rewrite.rewritten)), _indented(_plain(said, _LONGEST_SQL))]
+        parts += [
+            _sql(rewrite.sql),
+            Text.assemble("-> ", _sql(rewrite.rewritten)),
+            _indented(_plain(said, _LONGEST_SQL)),
+        ]
     return parts + _rest(report.rewrites)
 
 

@@ -38,7 +38,7 @@ def _strip(level: Level, number: int, cells: Sequence[MapCell], colour: str) -> 
     classes = ("gone", colour, "kept")
     paths = ("".join(_rectangles(columns, part)) for part in range(3))
     share = share_text(level.skipped_bytes, level.total.bytes)
-    said = f"−{share}: {bytes_text(level.total.bytes)} → {bytes_text(level.kept.bytes)}"
+    said = f"{share} skipped: {bytes_text(level.total.bytes)} → {bytes_text(level.kept.bytes)}"
     return LevelStrip(level_title(level.level), said, len(cells), tuple(zip(classes, paths, strict=True)))
 
 

@@ -64,10 +64,9 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 def leaf_outcome(leaf: Leaf) -> str:
     """Say what a leaf rules out, by which level, and what is read because it could not."""
     denied = [f"{level_title(part.level)} rules out {row_groups_text(part.row_groups)}" for part in leaf.denied]
-    if denied:
-        said = ", ".join(denied)
-    else:
-        said = leaf.why if leaf.why != "" else "rules out no row group"
+    if not denied:
+        denied = [leaf.why if leaf.why != "" else "rules out no row group"]
+    said = ", ".join(denied)
     if not leaf.open_row_groups:
         return f"{said}; nothing is read because of it"
     opened = f"leaves {row_groups_text(leaf.open_row_groups)} of what is read ({bytes_text(leaf.open_bytes)})"

@@ -103,7 +103,7 @@ def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrit
         return None
     # The order of strings is not that of numbers.
     return (
-        Rewrite(f"{column_sql(found.parts)} {found.op} '{found.value.value}'", exact=False)
+        Rewrite(f"{column_sql(found.parts)} {found.op} '{found.value.value!s}'", exact=False)
         if found.op in {"=", "<=>"}
         else None
     )
@@ -145,4 +145,4 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _fits(number: int, kind: pa.DataType) -> bool:
-    return -(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1
+    return bool(-(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1)

@@ -16,7 +16,7 @@ OPTIONS = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """2 files of 5 row groups of 100 rows of 10 pages: `x` 0..999 sorted, `s` its digits, `d` its day, `k` scattered."""
+    """2 files of 5 row groups of 100 rows of 10 pages: `x` is 0..999, `s` its digits, `d` its day, `k` scattered."""
     path = tmp_path_factory.mktemp("facts")
     for file in range(2):
         numbers = range(file * 500, file * 500 + 500)

@@ -58,7 +58,7 @@ def test_other_windows_show_it_too(size, dark, blank, tmp_path):
 STEPS = """
 const map = document.getElementById("row-groups");
 const press = (key) => map.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
-const note = (name, value) => { const p = document.createElement("p"); p.id = name; p.textContent = value; document.body.append(p); };
+const note = (id, textContent) => document.body.append(Object.assign(document.createElement("p"), { id, textContent }));
 const detail = document.getElementById("detail");
 press("ArrowRight");
 note("first", detail.textContent);
