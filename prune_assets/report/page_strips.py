@@ -22,7 +22,8 @@ def page_strips(report: SkipReport, skipped: str) -> tuple[Strip, ...]:
 
 
 def _strip(column: ColumnPages, table: str, skipped: str) -> Strip:
-    place = f"{printable(short_path(column.path, table, _LONGEST_LABEL))} row group {column.row_group}"
+    file = printable(short_path(column.path, table, _LONGEST_LABEL))
+    place = f"{file} row group {column.row_group}"
     unit = STRIP_WIDTH / column.row_count if column.row_count else 0.0
     # A hair between neighbours, as long as they are wide enough to spare it.
     gap = 1.0 if len(column.pages) <= STRIP_WIDTH // 5 else 0.0
@@ -37,7 +38,8 @@ def _strip(column: ColumnPages, table: str, skipped: str) -> Strip:
         for page in column.pages
     )
     read = sum(page.kept for page in column.pages)
-    return Strip(f"{printable(column.column)}, {place}", f"{read:,} of {len(column.pages):,}", cells)
+    label = f"{printable(column.column)}, row group {column.row_group} of {file}"
+    return Strip(label, f"{read:,} of {len(column.pages):,}", cells)
 
 
 def _title(page: Page, column: ColumnPages, place: str) -> str:
