@@ -35,12 +35,11 @@ def fold(predicate: Predicate, answers: Sequence[OutcomeArray]) -> OutcomeArray:
         else:
             operands = done[-len(children) :]
             del done[-len(children) :]
-            done.append(combine(node, operands))
+            done.append(_combine(node, operands))
     return done.pop()
 
 
-def combine(node: Predicate, operands: Sequence[OutcomeArray]) -> OutcomeArray:
-    """Combine the answers of the operands of one connective."""
+def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
     match node:
         case And():
             return all_of(operands)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.predicate import And, IsTruth, Not, Or
+from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.planner.levels import evaluate, statistics_level
 from prune_assets.planner.partition_level import partition_level
+from prune_assets.planner.post_order import post_order
 from prune_assets.planner.question import question_of
 from prune_assets.report.skip_report import Conjunct, Rewrite
 from prune_assets.sql.render import render
@@ -19,7 +20,7 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parquet_core.predicate import Predicate, Unsupported
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import Extent
 
@@ -56,17 +57,23 @@ def rewrites(plan: Plan) -> tuple[Rewrite, ...]:
 
 def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
     """Return a predicate with some of its unsupported parts put otherwise."""
-    match predicate:
-        case And(children):
-            return And(tuple(replaced(child, parts) for child in children))
-        case Or(children):
-            return Or(tuple(replaced(child, parts) for child in children))
-        case Not(child):
-            return Not(replaced(child, parts))
-        case IsTruth(child, truth):
-            return IsTruth(replaced(child, parts), truth)
-        case _:
-            return next((instead for part, instead in parts.items() if part == predicate), predicate)
+    built: list[Predicate] = []
+    for node, operands in post_order(predicate):
+        children = tuple(built[i] for i in operands)
+        match node:
+            case And():
+                built.append(And(children))
+            case Or():
+                built.append(Or(children))
+            case Not():
+                built.append(Not(children[0]))
+            case IsTruth(_, truth):
+                built.append(IsTruth(children[0], truth))
+            case Unsupported():
+                built.append(parts.get(node, node))
+            case _:
+                built.append(node)
+    return built[-1]
 
 
 def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:

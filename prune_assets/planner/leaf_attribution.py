@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,31 +13,53 @@ from prune_assets.report.skip_report import Denial, Leaf
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from parquet_core.outcomes import OutcomeArray, Outcomes
     from prune_assets.planner.plan import Plan
 
+MAX_LEAVES = 200
+# Answers that are held at once, by leaf and row group.
+_MAX_ANSWERS = 8_000_000
+
 
 def leaf_attribution(plan: Plan) -> tuple[Leaf, ...]:
-    """Return every leaf of the predicate, from left to right; a few array operations for each."""
+    """Return the leaves of the predicate from left to right, of many the first 200; a few array operations each."""
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
-    opened = open_outcomes(predicate, plan.evaluation.row_groups.by_leaf)
-    wanted = asked_outcomes(predicate)
-    read = plan.kept.rows > 0
-    found = []
-    for i, leaf in enumerate(leaves(predicate)):
-        answers = plan.evaluation.row_groups.by_leaf[i]
-        here = read & (opened[i] != 0)
-        found.append(
-            Leaf(
-                sql=render(leaf),
-                denied=_denied(plan, [state.by_leaf[i] for state in states], wanted[i]),
-                open_row_groups=int(here.sum()),
-                open_bytes=int(plan.kept.bytes[here].sum()),
-                proven_row_groups=int(np.sum(here & (answers == opened[i]))),
-                why=leaf.reason if isinstance(leaf, Unsupported) else "",
-            )
+    wanted, opened = asked_outcomes(predicate), _open(plan)
+    return tuple(
+        Leaf(
+            sql=render(leaf),
+            denied=_denied(plan, [state.by_leaf[i] for state in states], wanted[i]),
+            open_row_groups=int(opened[i, 0]),
+            open_bytes=int(opened[i, 1]),
+            proven_row_groups=int(opened[i, 2]),
+            why=leaf.reason if isinstance(leaf, Unsupported) else "",
         )
-    return tuple(found)
+        for i, leaf in enumerate(islice(leaves(predicate), MAX_LEAVES))
+    )
+
+
+def _open(plan: Plan) -> NDArray[np.int64]:
+    """Return by leaf the row groups that are read and it could not rule out, their bytes, those it holds in wholly."""
+    answers = plan.evaluation.row_groups.by_leaf
+    read = np.flatnonzero(plan.kept.rows > 0)
+    total = np.zeros((min(len(answers), MAX_LEAVES), 3), np.int64)
+    step = max(1, _MAX_ANSWERS // len(answers))
+    for start in range(0, len(read), step):
+        total += _open_of(plan, answers, read[start : start + step])
+    return total
+
+
+def _open_of(plan: Plan, answers: Sequence[OutcomeArray], positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    here = [answer[positions] for answer in answers]
+    opened = open_outcomes(plan.evaluation.predicate, here)[:MAX_LEAVES]
+    size = plan.kept.bytes[positions]
+    counted = [(int(np.count_nonzero(part)), int(size[part != 0].sum())) for part in opened]
+    proven = [int(np.count_nonzero(part & (part == own))) for part, own in zip(opened, here, strict=False)]
+    return np.array([(*both, whole) for both, whole in zip(counted, proven, strict=True)], np.int64)
 
 
 def _denied(plan: Plan, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:

@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.outcomes import Outcomes, negate
-from parquet_core.predicate import IsTruth, Not, children_of, leaves
-from parquet_core.pruning import combine
+from parquet_core.outcomes import Outcomes, all_of, any_of, is_truth, negate
+from parquet_core.predicate import And, IsTruth, Not, Or, leaves
+from prune_assets.planner.post_order import post_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
-
-
-class _Node(NamedTuple):
-    predicate: Predicate
-    answers: OutcomeArray
-    children: tuple[_Node, ...]
 
 
 def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
     """Return for each leaf the outcomes that let the predicate be TRUE, by container; none where it is no obstacle.
 
     `answers`: those of the leaves from left to right, one array entry a container. Of an AND every child is in the
-    way of a skip, of an OR those that may be TRUE; below NOT it is FALSE that counts.
+    way of a skip, of an OR those that may be TRUE; below NOT it is FALSE that counts. Depth costs no stack.
 
     >>> from parquet_core.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
     >>> [part.tolist() for part in open_outcomes(either, [np.array([7, 2], np.uint8), np.array([7, 3], np.uint8)])]
     [[1, 0], [1, 1]]
     """
-    root = _answered(predicate, iter(answers))
-    return list(_spread(root, np.full(len(root.answers), Outcomes.TRUE, np.uint8)))
+    nodes, waiting = post_order(predicate), iter(answers)
+    known: list[OutcomeArray] = []
+    for node, operands in nodes:
+        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
+    wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
+    wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
+    found: list[OutcomeArray] = []
+    for place in reversed(range(len(nodes))):
+        node, operands = nodes[place]
+        possible = wanted[place] & known[place]
+        if not operands:
+            found.append(possible)
+            continue
+        below = _wanted_of_operands(node, possible)
+        for i in operands:
+            wanted[i] = below
+    return found[::-1]
 
 
 def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
@@ -45,22 +54,20 @@ def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
     return [Outcomes(int(part[0])) for part in open_outcomes(predicate, [unknown] * count)]
 
 
-def _answered(predicate: Predicate, waiting: Iterator[OutcomeArray]) -> _Node:
-    children = tuple(_answered(child, waiting) for child in children_of(predicate))
-    if not children:
-        return _Node(predicate, next(waiting), ())
-    return _Node(predicate, combine(predicate, [child.answers for child in children]), children)
+def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
+    match node:
+        case And():
+            return all_of(operands)
+        case Or():
+            return any_of(operands)
+        case Not():
+            return negate(operands[0])
+        case IsTruth(_, truth):
+            return is_truth(operands[0], truth)
+    raise TypeError(f"{type(node).__name__} has no operands")
 
 
-def _spread(node: _Node, wanted: OutcomeArray) -> Iterator[OutcomeArray]:
-    possible: OutcomeArray = wanted & node.answers
-    if not node.children:
-        yield possible
-    for child in node.children:
-        yield from _spread(child, _wanted_of_child(node.predicate, possible))
-
-
-def _wanted_of_child(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
+def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
     match node:
         case Not():
             return negate(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
@@ -29,24 +32,26 @@ _EVIDENCE = {
     "bloom_filter": "a bloom filter denies its value; ",
     "dictionary": "no entry of the dictionary satisfies it; ",
 }
+_MOST_LEAVES = 20
 _PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
 
 class Reasons:
-    """Words for the row groups of one evaluation; the folds of its conjuncts are made once.
+    """Words for the row groups at `positions` of one evaluation; the folds of its conjuncts are made once.
 
     Nothing is read for them: what a level did not ask about is said not to have been asked.
     """
 
-    def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
+    def __init__(self, evaluation: Evaluation, index: MetadataIndex, positions: NDArray[np.int64]) -> None:
         self._index = index
         self._evaluation = evaluation
         self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         self._sql = tuple(map(render, self._leaves))
-        self._answers = evaluation.row_groups.by_leaf
+        self._answers = [answer[positions] for answer in evaluation.row_groups.by_leaf]
         self._open = open_outcomes(evaluation.predicate, self._answers)
+        self._place = dict(zip(positions.tolist(), range(len(positions)), strict=True))
         self._folds = {state.level: _fold_each(self._conjuncts, state.by_leaf) for state in evaluation.of_row_groups}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
@@ -54,21 +59,25 @@ class Reasons:
         return self._first_denied(self._folds[state.level], position, _EVIDENCE.get(state.level, ""))
 
     def kept_by(self, position: int) -> tuple[int, ...]:
-        """Return the leaves, by number, that could not rule a row group out."""
-        return tuple(i for i, outcomes in enumerate(self._open) if outcomes[position])
+        """Return the leaves, by number, that could not rule a row group out; of many the first."""
+        place = self._place[position]
+        return tuple(islice((i for i, outcomes in enumerate(self._open) if outcomes[place]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
         """Say of each leaf that could not rule a row group out why it could not."""
         said = [f"{self._sql[i]}: {self._open_because(i, position)}" for i in self.kept_by(position)]
+        if len(said) == _MOST_LEAVES:
+            said.append("and more")
         return "; ".join(said) if said else "no metadata can answer the predicate"
 
     def _open_because(self, number: int, position: int) -> str:
-        leaf, wanted = self._leaves[number], Outcomes(int(self._open[number][position]))
+        leaf, place = self._leaves[number], self._place[position]
+        wanted = Outcomes(int(self._open[number][place]))
         if isinstance(leaf, Unsupported):
             return leaf.reason
         if isinstance(leaf, Constant):
             return "the same for every row"
-        proven = int(self._answers[number][position]) == wanted
+        proven = int(self._answers[number][place]) == wanted
         if leaf.column in self._index.partition_values:
             return self._directory(leaf.column, position)
         column = self._by_path.get(leaf.column)

@@ -109,8 +109,8 @@ def _costliest(plan: Plan) -> tuple[FileReport, ...]:
 
 def file_reports(plan: Plan, positions: NDArray[np.int64] | None = None) -> tuple[FileReport, ...]:
     """Say of every file and row group what is read of it and why, or only of the row groups at `positions`."""
-    reasons = Reasons(plan.evaluation, plan.index)
     chosen = np.arange(len(plan.index)) if positions is None else positions
+    reasons = Reasons(plan.evaluation, plan.index, chosen)
     # Once for all: an array of every row group is not made anew for each.
     levels = credited_level(plan)[chosen]
     groups = [_row_group(plan, i, level, reasons) for i, level in zip(chosen.tolist(), levels.tolist(), strict=True)]

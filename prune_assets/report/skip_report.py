@@ -155,7 +155,7 @@ class RowGroupReport:
     are proven to be selected wholly. `level` is the level that removed it, or rows of it ("" when all
     of it is kept); `evidence` names every level that had a say; `bytes` are those of the whole row
     group, `kept_bytes` those that will be read. `kept_by`: the leaves, as numbers in the report's `leaves`, that
-    could not rule it out; `reason` says of each why.
+    could not rule it out, of many the first 20; `reason` says of each why.
     """
 
     index: int
@@ -195,9 +195,9 @@ class SkipReport:
     `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning.
     `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched` that are page indexes,
     bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
-    was absent. `leaves`: the comparisons of `normalized` from left to right. `pages`: those of the costliest row groups
-    of which only some rows are read. `files_complete`: `files` has every row group; else only the costliest of those
-    that are read, and `map` has them all, in runs.
+    was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of
+    the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
+    the costliest of those that are read, and `map` has them all, in runs.
     """
 
     table: str

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported, leaves
 from parquet_core.pruning import fold
+from prune_assets.planner.alternatives import replaced
 from prune_assets.planner.open_leaves import asked_outcomes, open_outcomes
 
 A, B, C = (Unsupported(name, "") for name in "abc")
@@ -61,3 +62,15 @@ def test_which_leaves_are_in_the_way(predicate, answers, expected, why):
 def test_what_counts_of_a_leaf_follows_from_the_tree_alone():
     tree = And((A, Not(Or((B, C)))))
     assert asked_outcomes(tree) == [Outcomes.TRUE, Outcomes.FALSE, Outcomes.FALSE]
+
+
+def test_depth_costs_no_stack():
+    deep = A
+    for _ in range(5_000):
+        deep = Not(And((deep, B)))
+    count = sum(1 for _ in leaves(deep))
+    opened = open_outcomes(deep, [np.array([7], np.uint8)] * count)
+    assert all(part[0] for part in opened)
+    swapped = replaced(deep, {A: C})
+    assert next(iter(leaves(swapped))) == C
+    assert sum(leaf == B for leaf in leaves(swapped)) == 5_000

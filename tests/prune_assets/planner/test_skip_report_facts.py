@@ -206,3 +206,11 @@ def test_alternatives_of_a_large_table_are_asked_of_statistics_alone(table, monk
     assert rewrite.kept.row_groups == 1
     assert [conjunct.complete for conjunct in report.conjuncts] == [False, False]
     assert report.conjuncts[1].skipped_alone_bytes == 0, "odd keys lie within all bounds"
+
+
+def test_of_many_leaves_the_first_are_told(table):
+    report = report_of(table, " OR ".join(f"(x > {i} AND s <> '{i}')" for i in range(150)))
+    assert len(report.leaves) == 200
+    group = groups_of(report)[9]
+    assert group.kept_by == tuple(range(20))
+    assert group.reason.endswith("and more")
