@@ -347,13 +347,13 @@ class MetadataIndex:
                 self._dictionary_bytes += size
         return [found[p] if p in found else self._dictionaries[p, column.path] for p in positions.tolist()]
 
-    def known_filter(self, column: LeafColumn, position: int) -> Blocks | str | None:
-        """Return a filter that was asked for before, or why there is none; None when it was not asked for."""
-        return self._filters.get((position, column.path))
+    def filters_at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
+        """Return those filters that were read before, as `bloom_filters` does; None for the others."""
+        return [self._filters.get((p, column.path)) for p in positions.tolist()]
 
-    def known_dictionary(self, column: LeafColumn, position: int) -> pa.Array | str | None:
-        """Return a dictionary that was asked for before, or why there is none; None when it is not at hand."""
-        return self._dictionaries.get((position, column.path))
+    def dictionaries_at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
+        """Return those dictionaries that were read before, as `dictionaries` does; None for the others."""
+        return [self._dictionaries.get((p, column.path)) for p in positions.tolist()]
 
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""

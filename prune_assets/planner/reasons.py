@@ -100,13 +100,13 @@ class Reasons:
     def _filter(self, column: LeafColumn, position: int) -> str:
         if int(self._index.column_chunks(column).bloom_filter[position, 0]) <= 0:
             return "no bloom filter"
-        known = self._index.known_filter(column, position)
+        (known,) = self._index.filters_at_hand(column, np.array([position]))
         if isinstance(known, str):
             return f"bloom filter: {known}"
         return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
 
     def _dictionary(self, column: LeafColumn, position: int) -> str:
-        known = self._index.known_dictionary(column, position)
+        (known,) = self._index.dictionaries_at_hand(column, np.array([position]))
         if isinstance(known, str):
             return f"dictionary: {known}"
         return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Level, SkipReport
 
 _SHOWN = 10
-_BAR = 24
+_BAR = 16
 _LONGEST_SQL = 600
 _LONGEST_REASON = 300
 _LONGEST_PATH = 80
@@ -67,7 +67,8 @@ def _parts(report: SkipReport) -> list[RenderableType]:
     parts += _section("Leaf by leaf", _leaves(report))
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
-    parts += _section("What a reader would read", [_engines(report)] if report.engines else [])
+    parts += _section("What a reader would read", _engines(report))
+    parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
     return parts + _kept(report)
 
@@ -149,7 +150,9 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
     return [grid, *_rest(report.conjuncts)]
 
 
-def _engines(report: SkipReport) -> Table:
+def _engines(report: SkipReport) -> list[RenderableType]:
+    if not report.engines:
+        return []
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
     grid.add_column(no_wrap=True)
@@ -160,8 +163,18 @@ def _engines(report: SkipReport) -> Table:
         bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
         bar.append("." * (_BAR - len(bar)), "dim")
         skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
-        grid.add_row(_plain(engine.name, _LONGEST_SQL), bar, bytes_text(kept.bytes), f"{kept.rows:,} rows", skipped)
-    return grid
+        size = f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}"
+        grid.add_row(_plain(engine.name, _LONGEST_SQL), bar, size, skipped, f"{kept.rows:,} rows")
+    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
+    return [grid, *notes]
+
+
+def _warnings(report: SkipReport) -> list[RenderableType]:
+    lines = [
+        _plain(f"{warning.reader}: {warning.why}; read with {warning.option}=false", _LONGEST_REASON)
+        for warning in report.warnings[:_SHOWN]
+    ]
+    return [*lines, *_rest(report.warnings)]
 
 
 def _cost(report: SkipReport) -> Text:

@@ -182,10 +182,24 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a reader would read with this plan or without it."""
+    """What a reader would read with this plan or without it.
+
+    `estimated`: some of it is pro rata, or an upper limit, as `why` says.
+    """
 
     name: str
     kept: Extent
+    estimated: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderWarning:
+    """Why a reader left alone would lose rows here; `option`: what `read` sets to false so that it does not."""
+
+    reader: str
+    why: str
+    option: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +232,7 @@ class SkipReport:
     estimated: bool
     engines: tuple[Engine, ...] = ()
     dictionary_bytes: int = 0
+    warnings: tuple[ReaderWarning, ...] = ()
     leaves: tuple[Leaf, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     pages: tuple[ColumnPages, ...] = ()

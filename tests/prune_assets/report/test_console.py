@@ -11,7 +11,7 @@ from rich.console import Console
 from prune_assets.report.console import print_report, to_text
 from prune_assets.report.quantities import bytes_text, count_text
 from prune_assets.report.row_groups import kept_row_groups
-from prune_assets.report.skip_report import Extent, FileReport, Level, RowGroupReport, UnsupportedPart
+from prune_assets.report.skip_report import Extent, FileReport, Level, ReaderWarning, RowGroupReport, UnsupportedPart
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -114,8 +114,17 @@ def test_engines_stand_side_by_side_as_bars(report):
     lines = [line for line in to_text(report).splitlines() if re.search(r"#+\.* ", line)]
     assert [line.split("  ")[1] for line in lines] == [engine.name for engine in report.engines]
     bars = [len(re.search(r"#+", line)[0]) for line in lines]
-    assert bars == [-(-24 * engine.kept.bytes // report.total.bytes) for engine in report.engines]
+    assert bars == [-(-16 * engine.kept.bytes // report.total.bytes) for engine in report.engines]
     assert "What a reader would read" not in to_text(replace(report, engines=()))
+
+
+def test_what_an_engine_is_unsure_of_and_would_lose_is_said(report):
+    engine = replace(report.engines[1], estimated=True, why="its filters were not read")
+    warning = ReaderWarning("Spark 4.3", "NaN is in no bounds", "spark.sql.parquet.filterPushdown")
+    text = " ".join(to_text(replace(report, engines=(engine,), warnings=(warning,))).split())
+    assert f"about {bytes_text(engine.kept.bytes)}" in text
+    assert "Spark alone: its filters were not read" in text
+    assert "Spark 4.3: NaN is in no bounds; read with spark.sql.parquet.filterPushdown=false" in text
 
 
 def test_a_report_that_names_the_costliest_says_how_many_there_are(report):
