@@ -32,52 +32,70 @@ _EVIDENCE = {
     "bloom_filter": "a bloom filter denies its value; ",
     "dictionary": "no entry of the dictionary satisfies it; ",
 }
+# A leaf may be a list of thousands; in the reason of each row group its beginning does.
+MAX_SQL_CHARACTERS = 500
 _MOST_LEAVES = 20
+_BLOCK = 1_024
 _PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
 
 class Reasons:
-    """Words for the row groups at `positions` of one evaluation; the folds of its conjuncts are made once.
+    """Words for the row groups of one evaluation; what many of them share is made once, when it is asked for.
 
     Nothing is read for them: what a level did not ask about is said not to have been asked.
     """
 
-    def __init__(self, evaluation: Evaluation, index: MetadataIndex, positions: NDArray[np.int64]) -> None:
+    def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
         self._index = index
         self._evaluation = evaluation
         self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
-        self._sql = tuple(map(render, self._leaves))
-        self._answers = [answer[positions] for answer in evaluation.row_groups.by_leaf]
-        self._open = open_outcomes(evaluation.predicate, self._answers)
-        self._place = dict(zip(positions.tolist(), range(len(positions)), strict=True))
-        self._folds = {state.level: _fold_each(self._conjuncts, state.by_leaf) for state in evaluation.of_row_groups}
+        self._denied: dict[str, NDArray[np.int64]] = {}
+        self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
         """Say which conjunct is ruled out in a row group once a level was asked."""
-        return self._first_denied(self._folds[state.level], position, _EVIDENCE.get(state.level, ""))
+        if state.level not in self._denied:
+            self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
+        number = int(self._denied[state.level][position])
+        if number == len(self._conjuncts):
+            more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
+            return f"no row can satisfy all of: {'; '.join(map(_sql, self._conjuncts[:_MOST_LEAVES]))}{more}"
+        conjunct = self._conjuncts[number]
+        return f"{_sql(conjunct)}: {_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position)}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not rule a row group out; of many the first."""
-        place = self._place[position]
-        return tuple(islice((i for i, outcomes in enumerate(self._open) if outcomes[place]), _MOST_LEAVES))
+        (_, opened), place = self._block(position), position % _BLOCK
+        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[place]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
         """Say of each leaf that could not rule a row group out why it could not."""
-        said = [f"{self._sql[i]}: {self._open_because(i, position)}" for i in self.kept_by(position)]
+        said = [f"{_sql(self._leaves[i])}: {self._open_because(i, position)}" for i in self.kept_by(position)]
         if len(said) == _MOST_LEAVES:
             said.append("and more")
         return "; ".join(said) if said else "no metadata can answer the predicate"
 
+    def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
+        """Return the answers of the leaves, and what is open of them, of the row groups around one."""
+        number = position // _BLOCK
+        if number not in self._blocks:
+            # Row groups are asked for in order: of earlier blocks nothing is wanted any more.
+            self._blocks.clear()
+            block = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            answers = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
+            self._blocks[number] = answers, open_outcomes(self._evaluation.predicate, answers)
+        return self._blocks[number]
+
     def _open_because(self, number: int, position: int) -> str:
-        leaf, place = self._leaves[number], self._place[position]
-        wanted = Outcomes(int(self._open[number][place]))
+        (answers, opened), place = self._block(position), position % _BLOCK
+        leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
         if isinstance(leaf, Unsupported):
             return leaf.reason
         if isinstance(leaf, Constant):
             return "the same for every row"
-        proven = int(self._answers[number][place]) == wanted
+        proven = int(answers[number][place]) == wanted
         if leaf.column in self._index.partition_values:
             return self._directory(leaf.column, position)
         column = self._by_path.get(leaf.column)
@@ -125,12 +143,6 @@ class Reasons:
         value = self._index.partition_values[path][int(self._index.file[position])]
         return f"{'.'.join(path)} is {show(value) if value.is_valid else 'null'} by its directory"
 
-    def _first_denied(self, folds: Sequence[OutcomeArray], position: int, evidence: str) -> str:
-        for conjunct, answers in zip(self._conjuncts, folds, strict=True):
-            if not may_match(answers[position : position + 1])[0]:
-                return f"{render(conjunct)}: {evidence}{self._bounds(conjunct, position)}"
-        return f"no row can satisfy all of: {'; '.join(map(render, self._conjuncts))}"
-
     def _bounds(self, predicate: Predicate, position: int) -> str:
         said = []
         for path in columns_of(predicate):
@@ -145,10 +157,17 @@ class Reasons:
         return ", ".join(said)
 
 
-def _fold_each(conjuncts: Sequence[Predicate], answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
-    folds, first = [], 0
-    for conjunct in conjuncts:
+def _first_denied(conjuncts: Sequence[Predicate], answers: Sequence[OutcomeArray]) -> NDArray[np.int64]:
+    """Return by row group the first conjunct that no row satisfies, their number where there is none."""
+    denied, first = np.full(len(answers[0]), len(conjuncts), np.int64), 0
+    for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
-        folds.append(fold(conjunct, answers[first : first + count]))
+        may = may_match(fold(conjunct, answers[first : first + count]))
+        denied[~may & (denied == len(conjuncts))] = i
         first += count
-    return folds
+    return denied
+
+
+def _sql(predicate: Predicate) -> str:
+    text = render(predicate)
+    return text if len(text) <= MAX_SQL_CHARACTERS else f"{text[:MAX_SQL_CHARACTERS]}…"

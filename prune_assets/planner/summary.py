@@ -27,6 +27,8 @@ from prune_assets.report.skip_report import Verdict as VerdictName
 from prune_assets.sql.render import render_implied
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from prune_assets.planner.plan import Plan
@@ -103,28 +105,28 @@ def _why_nothing(status: str, before: Extent, after: Extent) -> str:
 def _costliest(plan: Plan) -> tuple[FileReport, ...]:
     """Describe the row groups that cost most to read, in the order of the table."""
     read = np.flatnonzero(plan.kept.rows > 0)
-    costliest = read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED]
-    return file_reports(plan, np.sort(costliest))
-
-
-def file_reports(plan: Plan, positions: NDArray[np.int64] | None = None) -> tuple[FileReport, ...]:
-    """Say of every file and row group what is read of it and why, or only of the row groups at `positions`."""
-    chosen = np.arange(len(plan.index)) if positions is None else positions
-    reasons = Reasons(plan.evaluation, plan.index, chosen)
-    # Once for all: an array of every row group is not made anew for each.
-    levels = credited_level(plan)[chosen]
-    groups = [_row_group(plan, i, level, reasons) for i, level in zip(chosen.tolist(), levels.tolist(), strict=True)]
-    files = range(len(plan.index.files)) if positions is None else distinct(plan.index.file[chosen]).tolist()
-    whole = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1))
-    part = np.searchsorted(plan.index.file[chosen], np.arange(len(plan.index.files) + 1))
+    costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
+    files, reasons, levels = plan.index.file[costliest], Reasons(plan.evaluation, plan.index), credited_level(plan)
     return tuple(
-        FileReport(
-            plan.index.files[i].path,
-            _file_verdict(plan.evaluation.access.verdict[whole[i] : whole[i + 1]]),
-            tuple(groups[part[i] : part[i + 1]]),
-        )
-        for i in files
+        _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
     )
+
+
+def file_reports(plan: Plan) -> tuple[FileReport, ...]:
+    """Say of every file and row group what is read of it and why."""
+    reasons, levels = Reasons(plan.evaluation, plan.index), credited_level(plan)
+    first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
+    return tuple(
+        _file(plan, number, range(first[number], first[number + 1]), reasons, levels)
+        for number in range(len(plan.index.files))
+    )
+
+
+def _file(plan: Plan, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]) -> FileReport:
+    """Describe a file by the row groups at `positions`, all of its own or some."""
+    first, stop = np.searchsorted(plan.index.file, [number, number + 1])
+    groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
+    return FileReport(plan.index.files[number].path, _file_verdict(plan.evaluation.access.verdict[first:stop]), groups)
 
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
