@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Extent
 
 MAX_ROW_GROUPS = 1_000
-MAX_CONJUNCTS = 50
+MAX_CONJUNCTS = 200
 MAX_REWRITES = 10
 
 
 def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
-    """Ask each conjunct alone, of many the first 50; the predicate itself when there is only one."""
+    """Ask each conjunct alone, of many the first 200; the predicate itself when there is only one."""
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
