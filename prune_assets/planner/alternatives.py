@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MAX_ROW_GROUPS = 1_000
 MAX_CONJUNCTS = 200
-MAX_REWRITES = 10
 
 
 def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
@@ -43,7 +42,7 @@ def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
 
 def rewrites(plan: Plan) -> tuple[Rewrite, ...]:
     """Plan again with each rewrite in place of its part and, where there are several, with all of them."""
-    known = plan.lowered.rewrites[:MAX_REWRITES]
+    known = plan.lowered.rewrites
     found = [
         Rewrite(part.sql, part.rewrite, part.exact, *_kept(plan, replaced(plan.lowered.predicate, {part: instead})))
         for part, instead in known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Every consumer of a tree may then walk it as it likes.
 MAX_DEPTH = 200
+# Each rewrite of a part is lowered, and may be planned, by itself.
+MAX_REWRITES = 10
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -76,7 +79,7 @@ def _rewrites(
 ) -> tuple[tuple[Unsupported, Predicate], ...]:
     """Lower the rewrites of unsupported parts, those that leave nothing unsupported."""
     parts = dict.fromkeys(leaf for leaf in leaves(predicate) if isinstance(leaf, Unsupported) and leaf.rewrite)
-    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in parts]
+    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in islice(parts, MAX_REWRITES)]
     return tuple((part, instead) for part, instead in lowered if instead is not None)
 
 
