@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,13 +28,16 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
         case IsNull():
             return _nulls(bounds, position, wanted)
         case IsNaN():
-            return f"{show(bounds.nan_count[position])} NaN"
+            return _nans(bounds.nan_count[position])
     if not low.is_valid and not high.is_valid:
         nulls = bounds.null_count[position]
         return f"min and max are unknown, {show(nulls)} nulls"
     if proven or wanted != Outcomes.TRUE:
         return f"min {show(low)}, max {show(high)}"
-    return _comparison(leaf, low, high) or f"min {show(low)}, max {show(high)}"
+    if pa.types.is_floating(low.type) and not _inside(leaf, low, high):
+        return f"min {show(low)}, max {show(high)}; NaN, which bounds do not see, may be there"
+    said = _comparison(leaf, low, high)
+    return said or f"min {show(low)}, max {show(high)}"
 
 
 def show(value: pa.Scalar) -> str:
@@ -61,6 +65,28 @@ def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
     if wanted == Outcomes.FALSE:
         return f"{rows - nulls.as_py():,} of {rows:,} rows are not null"
     return f"{nulls.as_py():,} of {rows:,} rows are null"
+
+
+def _nans(count: pa.Scalar) -> str:
+    return f"{count.as_py():,} NaN" if count.is_valid else "the number of NaN is unknown"
+
+
+def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
+    """Tell whether bounds of floats alone leave a leaf open; where they do not, it is NaN that does."""
+    least = low.as_py() if low.is_valid else -math.inf
+    most = high.as_py() if high.is_valid else math.inf
+    match leaf:
+        case Compare(_, Op.EQ, value):
+            inside = least <= value.as_py() <= most
+        case Compare(_, Op.GT, value):
+            inside = most > value.as_py()
+        case Compare(_, Op.GE, value):
+            inside = most >= value.as_py()
+        case Compare(_, Op.NE, value):
+            inside = not least == most == value.as_py()
+        case _:
+            inside = True
+    return bool(inside)
 
 
 def _comparison(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> str:

@@ -63,7 +63,8 @@ class Reasons:
             more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
             return f"no row can satisfy all of: {'; '.join(map(_sql, self._conjuncts[:_MOST_LEAVES]))}{more}"
         conjunct = self._conjuncts[number]
-        return f"{_sql(conjunct)}: {_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position)}"
+        said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position)}"
+        return f"{_sql(conjunct)}: {said or 'true of no row'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not rule a row group out; of many the first."""

@@ -206,7 +206,8 @@ class ReaderWarning:
 class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
-    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning.
+    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning; not what is read later, for
+    conjuncts alone and rewrites.
     `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched` that are page indexes,
     bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
     was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of

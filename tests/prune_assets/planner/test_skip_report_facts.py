@@ -95,6 +95,27 @@ def test_a_kept_row_group_says_which_leaf_and_why(table, where, number, words):
     assert all(report.leaves[i].sql in group.reason for i in group.kept_by)
 
 
+FLOATS = [
+    ("f > 1", "max 1.0; NaN, which bounds do not see, may be there"),
+    ("f >= 1", "max 1.0 >= 1.0"),
+    ("f = 0.75D", "min 0.5 <= 0.75 <= max 1.0"),
+    ("f = double('NaN')", "NaN, which bounds do not see, may be there"),
+    ("f < 0.75D", "min 0.5 < 0.75"),
+    ("isnan(f)", "the number of NaN is unknown"),
+]
+
+
+@pytest.mark.parametrize(("where", "words"), FLOATS, ids=[where for where, _ in FLOATS])
+def test_what_is_said_of_floats_is_true(where, words, tmp_path):
+    pq.write_table(pa.table({"f": [0.5, 1.0, None]}), tmp_path / "f.parquet", use_dictionary=False)
+    (group,) = groups_of(report_of(str(tmp_path), where))
+    assert words in group.reason
+
+
+def test_a_constant_that_is_never_true_says_so(table):
+    assert groups_of(report_of(table, "NULL"))[0].reason == "NULL: true of no row"
+
+
 def test_only_the_arm_that_is_open_is_named(table):
     report = report_of(table, "x = 123 OR s = '777'")
     second, eighth = groups_of(report)[1], groups_of(report)[7]
