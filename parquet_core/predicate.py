@@ -136,11 +136,17 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A part that no metadata is asked about: it keeps data."""
+    """A part that no metadata is asked about: it keeps data.
+
+    `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
+    FALSE for the same rows.
+    """
 
     sql: str
     reason: str
     remedy: str = ""
+    rewrite: str = ""
+    exact: bool = False
 
 
 def _check_arity(children: tuple[Predicate, ...]) -> None:

@@ -96,7 +96,7 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     """Ask every level about a predicate; `pages` False stops at row groups."""
     question = question_of(predicate, index)
     partitions = partition_level(question)
-    statistics = _statistics_level(question, partitions)
+    statistics = statistics_level(question, partitions)
     bloom = bloom_level(question, statistics)
     dictionary = dictionary_level(question, bloom)
     page_answers, page_level = _page_level(question, dictionary, wanted=pages)
@@ -112,7 +112,8 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     )
 
 
-def _statistics_level(question: Question, before: LevelState) -> LevelState:
+def statistics_level(question: Question, before: LevelState) -> LevelState:
+    """Ask the statistics of every row group: the footers that hold them are read anyway."""
     answers = before.by_leaf.copy()
     for i, leaf in enumerate(question.parts):
         if isinstance(leaf, Constant):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
-from parquet_core.outcomes import may_match
-from parquet_core.predicate import columns_of, conjuncts_of, leaves
+from parquet_core.evidence.bloom import probes
+from parquet_core.evidence.dictionary import can_decide
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
+from prune_assets.planner.bound_words import show, why_open
+from prune_assets.planner.open_leaves import open_outcomes
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
@@ -25,77 +28,142 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels import Evaluation
     from prune_assets.planner.question import LevelState
 
-MAX_VALUE_CHARACTERS = 40
-# A conjunct may be a list of thousands; in the reason of each row group its beginning does.
-MAX_SQL_CHARACTERS = 500
-MAX_CONJUNCTS = 20
-_BLOCK = 1_024
 _EVIDENCE = {
     "bloom_filter": "a bloom filter denies its value; ",
     "dictionary": "no entry of the dictionary satisfies it; ",
 }
+# A leaf may be a list of thousands; in the reason of each row group its beginning does.
+MAX_SQL_CHARACTERS = 500
+_MOST_LEAVES = 20
+_BLOCK = 1_024
+_PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
 
-class _Bounds(NamedTuple):
-    """Lower, upper and null count of successive row groups, as text."""
-
-    lower: list[str]
-    upper: list[str]
-    nulls: list[str]
+_SILENT = "no metadata says anything about it"
 
 
 class Reasons:
-    """Words for the row groups of one evaluation; what many of them share is made once."""
+    """Words for the row groups of one evaluation; what many of them share is made once, when it is asked for.
+
+    Nothing is read for them: what a level did not ask about is said not to have been asked.
+    """
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
         self._index = index
-        by_path = {column.path: column for column in index.columns if not column.unsupported}
-        conjuncts = conjuncts_of(evaluation.predicate)
-        self._asked = [columns_of(conjunct) for conjunct in conjuncts]
-        self._columns = {path: by_path[path] for path in dict.fromkeys(chain(*self._asked)) if path in by_path}
-        self._texts: dict[tuple[Path, int], _Bounds] = {}
-        self._sql = [_clipped(render(conjunct), MAX_SQL_CHARACTERS) for conjunct in conjuncts]
-        self._denied = {state.level: _first_denied(conjuncts, state.by_leaf) for state in evaluation.of_row_groups}
+        self._evaluation = evaluation
+        self._by_path = {column.path: column for column in index.columns if not column.unsupported}
+        self._conjuncts = conjuncts_of(evaluation.predicate)
+        self._leaves = tuple(leaves(evaluation.predicate))
+        self._denied: dict[str, NDArray[np.int64]] = {}
+        self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
         """Say which conjunct is ruled out in a row group once a level was asked."""
+        if state.level not in self._denied:
+            self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         number = int(self._denied[state.level][position])
-        if number == len(self._sql):
-            return f"no row can satisfy all of: {_some(self._sql)}"
-        return f"{self._sql[number]}: {_EVIDENCE.get(state.level, '')}{self._bounds(number, position)}"
+        if number == len(self._conjuncts):
+            more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
+            return f"no row can satisfy all of: {'; '.join(map(_sql, self._conjuncts[:_MOST_LEAVES]))}{more}"
+        conjunct = self._conjuncts[number]
+        said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position)}"
+        return f"{_sql(conjunct)}: {said or 'true of no row'}"
+
+    def kept_by(self, position: int) -> tuple[int, ...]:
+        """Return the leaves, by number, that could not rule a row group out; of many the first."""
+        (_, opened), place = self._block(position), position % _BLOCK
+        return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[place]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
-        """Say which conjuncts could not be ruled out, with the bounds that leave them open."""
-        bounds = [self._bounds(number, position) for number in range(min(len(self._sql), MAX_CONJUNCTS))]
-        said = [f"{sql}: {text}" for sql, text in zip(self._sql, bounds, strict=False) if text]
-        return _some(said, len(self._sql) - len(bounds)) if said else "no metadata can answer the predicate"
+        """Say of each leaf that could not rule a row group out why it could not."""
+        said = [f"{_sql(self._leaves[i])}: {self._open_because(i, position)}" for i in self.kept_by(position)]
+        if len(said) == _MOST_LEAVES:
+            said.append("and more")
+        return "; ".join(said) if said else "no metadata can answer the predicate"
 
-    def _bounds(self, conjunct: int, position: int) -> str:
+    def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
+        """Return the answers of the leaves, and what is open of them, of the row groups around one."""
+        number = position // _BLOCK
+        if number not in self._blocks:
+            # Row groups are asked for in order: of earlier blocks nothing is wanted any more.
+            self._blocks.clear()
+            block = slice(number * _BLOCK, (number + 1) * _BLOCK)
+            answers = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
+            self._blocks[number] = answers, open_outcomes(self._evaluation.predicate, answers)
+        return self._blocks[number]
+
+    def _open_because(self, number: int, position: int) -> str:
+        (answers, opened), place = self._block(position), position % _BLOCK
+        leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
+        if isinstance(leaf, Unsupported):
+            return leaf.reason
+        if isinstance(leaf, Constant):
+            return "the same for every row"
+        proven = int(answers[number][place]) == wanted
+        if isinstance(leaf, CompareColumns) or leaf.column in self._index.partition_values:
+            return self._bounds(leaf, position) or _SILENT
+        column = self._by_path.get(leaf.column)
+        if column is None:
+            return _SILENT
+        said = why_open(leaf, self._index.bounds(column), position, wanted, proven=proven)
+        if proven:
+            return f"{said}: {_PROVEN.get(wanted, 'decided')} for every row"
+        return "; ".join([said, *self._notes(leaf, column, position)])
+
+    def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
+        """Say what filter, dictionary and page index had to say about a leaf."""
+        notes = []
+        if probes(leaf) is not None:
+            notes.append(self._filter(column, position))
+        if can_decide(leaf) and self._evaluation.dictionary.status != "not_applicable":
+            notes.append(self._dictionary(column, position))
+        return [note for note in [*notes, self._page_index(leaf, position)] if note]
+
+    def _filter(self, column: LeafColumn, position: int) -> str:
+        if int(self._index.column_chunks(column).bloom_filter[position, 0]) <= 0:
+            return "no bloom filter"
+        (known,) = self._index.filters_at_hand(column, np.array([position]))
+        if isinstance(known, str):
+            return f"bloom filter: {known}"
+        return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
+
+    def _dictionary(self, column: LeafColumn, position: int) -> str:
+        (known,) = self._index.dictionaries_at_hand(column, np.array([position]))
+        if isinstance(known, str):
+            return f"dictionary: {known}"
+        return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
+
+    def _page_index(self, leaf: ColumnLeaf, position: int) -> str:
+        pages, state = self._evaluation.page_answers, self._evaluation.pages
+        if pages is None or leaf.column not in pages.pages:
+            return "no page index" if state.status == "absent" else "page index not asked"
+        place = int(np.searchsorted(pages.positions, position))
+        if place >= len(pages.positions) or pages.positions[place] != position:
+            return "page index not asked"
+        reason = str(pages.pages[leaf.column].reason[place])
+        return f"page index: {reason}" if reason else ""
+
+    def _directory(self, path: Path, position: int) -> str:
+        value = self._index.partition_values[path][int(self._index.file[position])]
+        return f"{'.'.join(path)} is {show(value) if value.is_valid else 'null'} by its directory"
+
+    def _bounds(self, predicate: Predicate, position: int) -> str:
         said = []
-        for path in self._asked[conjunct]:
+        for path in columns_of(predicate):
             if path in self._index.partition_values:
-                value = self._index.partition_values[path][int(self._index.file[position])]
-                (text,) = _shown(pa.repeat(value, 1)) if value.is_valid else ("null",)
-                said.append(f"{'.'.join(path)} is {text} by its directory")
-            if path in self._columns:
-                texts, i = self._of_column(self._columns[path], position // _BLOCK), position % _BLOCK
-                said.append(f"{'.'.join(path)} in [{texts.lower[i]}, {texts.upper[i]}], {texts.nulls[i]} nulls")
-        return ", ".join(said)
-
-    def _of_column(self, column: LeafColumn, block: int) -> _Bounds:
-        key = column.path, block
-        if key not in self._texts:
+                said.append(self._directory(path, position))
+            if path not in self._by_path:
+                continue
+            column = self._by_path[path]
             bounds = self._index.bounds(column)
-            low, high = block * _BLOCK, min((block + 1) * _BLOCK, len(bounds))
-            sides = (bounds.lower, bounds.upper, bounds.null_count)
-            self._texts[key] = _Bounds(*(_shown(side[low:high]) for side in sides))
-        return self._texts[key]
+            low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
+            said.append(f"{column.name} in [{show(low)}, {show(high)}], {show(nulls)} nulls")
+        return ", ".join(said)
 
 
 def _first_denied(conjuncts: Sequence[Predicate], answers: OutcomeArray) -> NDArray[np.int64]:
     """Return by row group the first conjunct that no row satisfies, their number where there is none."""
-    denied = np.full(answers.shape[1], len(conjuncts), np.int64)
-    first = 0
+    denied, first = np.full(answers.shape[1], len(conjuncts), np.int64), 0
     for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
         may = may_match(fold(conjunct, answers[first : first + count]))
@@ -104,23 +172,6 @@ def _first_denied(conjuncts: Sequence[Predicate], answers: OutcomeArray) -> NDAr
     return denied
 
 
-def _some(texts: Sequence[str], more: int = 0) -> str:
-    more += max(0, len(texts) - MAX_CONJUNCTS)
-    return "; ".join([*texts[:MAX_CONJUNCTS], *([f"and {more:,} more"] if more else [])])
-
-
-def _shown(values: pa.Array) -> list[str]:
-    # A date beyond year 9999 has no Python value, only a text.
-    plain = (values.cast(pa.string()) if pa.types.is_date(values.type) else values).to_pylist()
-    return [_show(value) for value in plain]
-
-
-def _show(value: object) -> str:
-    if value is None:
-        return "unknown"
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return _clipped(text, MAX_VALUE_CHARACTERS)
-
-
-def _clipped(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _sql(predicate: Predicate) -> str:
+    text = render(predicate)
+    return text if len(text) <= MAX_SQL_CHARACTERS else f"{text[:MAX_SQL_CHARACTERS]}…"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner.extents import extent_of, kept_by
-from prune_assets.planner.levels import evaluate
+from parquet_core.ragged import distinct
+from prune_assets.planner.alternatives import conjuncts_alone, rewrites
+from prune_assets.planner.extents import extent_of
+from prune_assets.planner.leaf_attribution import leaf_attribution
+from prune_assets.planner.page_details import page_details
 from prune_assets.planner.reasons import Reasons
+from prune_assets.planner.table_map import credited_level, table_map
 from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import (
-    Conjunct,
     Extent,
     FileReport,
     Level,
@@ -27,16 +30,20 @@ from prune_assets.sql.render import render_implied
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from prune_assets.planner.plan import Plan
 
-# Each conjunct is a plan of its own.
-MAX_CONJUNCTS = 200
+# Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
+MAX_DETAILED = 2_000
+
 _VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
 
 
 def summarize(plan: Plan) -> SkipReport:
     """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
+    complete = len(plan.index) <= MAX_DETAILED
     return SkipReport(
         table=plan.table,
         predicate=plan.lowered.sql,
@@ -45,9 +52,8 @@ def summarize(plan: Plan) -> SkipReport:
         levels=_levels(plan, total),
         total=total,
         kept=plan.kept.extent(plan.index),
-        conjuncts=_conjuncts(plan, total),
-        # A tuple to whoever reads it.
-        files=cast("tuple[FileReport, ...]", plan.files),
+        conjuncts=conjuncts_alone(plan, total),
+        files=tuple(plan.files) if complete else _costliest(plan),
         implied=() if plan.implied is None else (render_implied(plan.implied),),
         requests=plan.requests,
         bytes_fetched=sum(plan.fetched.values()),
@@ -56,6 +62,11 @@ def summarize(plan: Plan) -> SkipReport:
         dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
+        leaves=leaf_attribution(plan),
+        rewrites=rewrites(plan),
+        pages=page_details(plan),
+        files_complete=complete,
+        map=() if complete else table_map(plan),
         engines=plan.engines,
         warnings=plan.warnings,
     )
@@ -81,45 +92,52 @@ def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
                 skipped_rows=before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
-                why=state.why,
+                why=state.why or _why_nothing(state.status, before, after),
             )
         )
         before = after
     return tuple(found)
 
 
-def _conjuncts(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
-    """Ask each of the first conjuncts alone through every level; the predicate itself when there is only one."""
-    found = []
-    for sql, predicate in plan.lowered.conjuncts[:MAX_CONJUNCTS]:
-        alone = plan.evaluation if len(plan.lowered.conjuncts) == 1 else evaluate(predicate, plan.index)
-        kept = kept_by(alone.access, plan.index, plan.columns, plan.sizes).extent(plan.index)
-        found.append(Conjunct(sql, total.bytes - kept.bytes))
-    return tuple(found)
+def _why_nothing(status: str, before: Extent, after: Extent) -> str:
+    if status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
+        return ""
+    return "what it says leaves a matching row possible everywhere" if before.row_groups else "nothing was left to ask"
+
+
+def _costliest(plan: Plan) -> tuple[FileReport, ...]:
+    """Describe the row groups that cost most to read, in the order of the table."""
+    read = np.flatnonzero(plan.kept.rows > 0)
+    costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
+    files, reasons, levels = plan.index.file[costliest], Reasons(plan.evaluation, plan.index), credited_level(plan)
+    return tuple(
+        _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
+    )
 
 
 def file_reports(plan: Plan) -> LazyTuple[FileReport]:
     """Say of every file and row group what is read of it and why; each is put together when it is looked at."""
-    reasons = Reasons(plan.evaluation, plan.index)
-    firsts = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
-
-    def report(number: int) -> FileReport:
-        groups = tuple(_row_group(plan, i, reasons) for i in range(firsts[number], firsts[number + 1]))
-        return FileReport(plan.index.files[number].path, _file_verdict(groups), groups)
-
-    return LazyTuple(len(plan.index.files), report)
+    reasons, levels = Reasons(plan.evaluation, plan.index), credited_level(plan)
+    first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
+    return LazyTuple(len(plan.index.files), lambda i: _file(plan, i, range(first[i], first[i + 1]), reasons, levels))
 
 
-def _file_verdict(groups: Sequence[RowGroupReport]) -> VerdictName:
-    verdicts = {group.verdict for group in groups}
-    if verdicts <= {"skip"}:
+def _file(plan: Plan, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]) -> FileReport:
+    """Describe a file by the row groups at `positions`, all of its own or some."""
+    first, stop = np.searchsorted(plan.index.file, [number, number + 1])
+    groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
+    return FileReport(plan.index.files[number].path, _file_verdict(plan.evaluation.access.verdict[first:stop]), groups)
+
+
+def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
+    if np.all(verdicts == Verdict.SKIP):
         return "skip"
-    return "scan" if verdicts == {"scan"} else "selection"
+    return "scan" if np.all(verdicts == Verdict.SCAN) else "selection"
 
 
-def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
+def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
-    level, reason = _attribute(plan, position, reasons)
+    level, reason = _attribute(plan, position, credited, reasons)
     asked = [state.level for state in evaluation.levels if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
@@ -132,21 +150,23 @@ def _row_group(plan: Plan, position: int, reasons: Reasons) -> RowGroupReport:
         level=level,
         bytes=int(plan.sizes.bytes[position]),
         kept_bytes=int(plan.kept.bytes[position]),
+        kept_by=reasons.kept_by(position) if plan.kept.rows[position] else (),
     )
 
 
-def _attribute(plan: Plan, position: int, reasons: Reasons) -> tuple[str, str]:
+def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
     """Credit a row group, or rows of it, to the first level that drops them."""
     evaluation = plan.evaluation
     rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
         return "", "it has no rows"
-    for state in evaluation.of_row_groups:
-        if not state.alive[position]:
-            return state.level, reasons.skipped_by(state, position)
-    if kept < rows:
-        return evaluation.pages.level, f"page bounds rule out {rows - kept:,} of {rows:,} rows"
-    return "", f"could not be ruled out: {reasons.kept(position)}"
+    if credited < 0:
+        return "", f"could not be ruled out: {reasons.kept(position)}"
+    if credited < len(evaluation.of_row_groups):
+        state = evaluation.of_row_groups[credited]
+        return state.level, reasons.skipped_by(state, position)
+    said = f"page bounds rule out {rows - kept:,} of {rows:,} rows"
+    return evaluation.pages.level, said if kept == 0 else f"{said}; the others are kept by {reasons.kept(position)}"
 
 
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -14,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from prune_assets.report.row_groups import PlacedRowGroup
+    from prune_assets.report.skip_report import MapCell
 
 KEPT = "kept"
 MATCHED = "matched"
 OTHER = "other"
-_LONGEST_PATH = 90
-_LONGEST_REASON = 200
+_LONGEST_PATH = 60
+_LONGEST_REASON = 240
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -45,16 +45,15 @@ def row_group_cell(item: PlacedRowGroup, table: str, colours: Mapping[str, str],
     return Cell(_title(item, table), resolution, tuple(entry for entry in painted if entry[1]))
 
 
-def bin_cell(items: Sequence[PlacedRowGroup], table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint successive row groups as one cell, split by bytes: what is read first, then level after level."""
-    skipped: Counter[str] = Counter()
-    for _, group in items:
-        skipped[group.level] += group.bytes - group.kept_bytes
-    kept = sum(group.kept_bytes for _, group in items)
-    parts = [(KEPT, kept), *((colour, skipped[level]) for level, colour in colours.items())]
+def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
+    """Paint a run of row groups as one cell, split by bytes: what is read first, then level after level.
+
+    `colours` has the levels in the order of `cell.skipped_bytes`.
+    """
+    parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]
     known = sum(size for _, size in parts)
-    parts.append((OTHER, sum(group.bytes for _, group in items) - known))
-    return Cell(_bin_title(items, table, kept, skipped), resolution, _split(parts, resolution))
+    parts.append((OTHER, cell.bytes - known))
+    return Cell(_bin_title(cell, table, list(colours)), resolution, _split(parts, resolution))
 
 
 def spans(ranges: Iterable[tuple[int, int]], row_count: int, resolution: int) -> Spans:
@@ -88,7 +87,7 @@ def _title(item: PlacedRowGroup, table: str) -> str:
     group = item.row_group
     rows = f"{item.kept_rows:,} of {group.row_count:,} rows"
     size = f"{bytes_text(group.kept_bytes)} of {bytes_text(group.bytes)}"
-    lines = [_place(item, table), f"{group.verdict}: reads {rows}, {size}"]
+    lines = [_place(item.path, group.index, table), f"{group.verdict}: reads {rows}, {size}"]
     if group.level:
         lines.append(f"by {level_title(group.level)}")
     if group.reason:
@@ -96,18 +95,17 @@ def _title(item: PlacedRowGroup, table: str) -> str:
     return "\n".join(lines)
 
 
-def _bin_title(items: Sequence[PlacedRowGroup], table: str, kept: int, skipped: Mapping[str, int]) -> str:
-    first, last = items[0], items[-1]
-    total = sum(group.bytes for _, group in items)
-    by_level = [f"{level_title(level)} skips {bytes_text(size)}" for level, size in skipped.items() if size]
+def _bin_title(cell: MapCell, table: str, levels: Sequence[str]) -> str:
+    skipped = zip(levels, cell.skipped_bytes, strict=True)
     lines = [
-        f"{len(items):,} row groups, from {_place(first, table)}",
-        f"to {_place(last, table)}",
-        f"reads {bytes_text(kept)} of {bytes_text(total)}",
-        *by_level,
+        f"{cell.row_groups:,} row groups, {cell.kept_row_groups:,} read",
+        f"from {_place(cell.first_file, cell.first_row_group, table)}",
+        f"to {_place(cell.last_file, cell.last_row_group, table)}",
+        f"reads {bytes_text(cell.kept_bytes)} of {bytes_text(cell.bytes)}",
+        *(f"{level_title(level)} skips {bytes_text(size)}" for level, size in skipped if size),
     ]
     return "\n".join(lines)
 
 
-def _place(item: PlacedRowGroup, table: str) -> str:
-    return f"{printable(short_path(item.path, table, _LONGEST_PATH))} row group {item.row_group.index}"
+def _place(path: str, row_group: int, table: str) -> str:
+    return f"{printable(short_path(path, table, _LONGEST_PATH))} row group {row_group}"

@@ -20,7 +20,15 @@ from prune_assets.report.quantities import (
     share_text,
 )
 from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
-from prune_assets.report.wording import extents, headline, level_title, outcome_text
+from prune_assets.report.wording import (
+    extents,
+    headline,
+    leaf_outcome,
+    level_title,
+    outcome_text,
+    rewrite_effect,
+    rewrite_meaning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Level, SkipReport
 
 _SHOWN = 10
+_BAR = 16
 _LONGEST_SQL = 600
 _LONGEST_REASON = 300
 _LONGEST_PATH = 80
@@ -54,6 +63,8 @@ def _parts(report: SkipReport) -> list[RenderableType]:
     parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
     parts += [block for level in report.levels for block in _level(level)]
     parts += _section("Not used for pruning", _unsupported(report))
+    parts += _section("Planned again with what could be written instead", _rewrites(report))
+    parts += _section("Leaf by leaf", _leaves(report))
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
     parts += _section("What a reader would read", _engines(report))
@@ -107,6 +118,25 @@ def _unsupported(report: SkipReport) -> list[RenderableType]:
     return parts + _rest(report.unsupported)
 
 
+def _rewrites(report: SkipReport) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for rewrite in report.rewrites[:_SHOWN]:
+        said = f"{rewrite_effect(rewrite, report)}; {rewrite_meaning(rewrite)}"
+        parts += [
+            _sql(rewrite.sql),
+            Text.assemble("-> ", _sql(rewrite.rewritten)),
+            _indented(_plain(said, _LONGEST_SQL)),
+        ]
+    return parts + _rest(report.rewrites)
+
+
+def _leaves(report: SkipReport) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for leaf in report.leaves[:_SHOWN]:
+        parts += [_sql(leaf.sql), _indented(_plain(leaf_outcome(leaf), _LONGEST_SQL))]
+    return parts + _rest(report.leaves)
+
+
 def _conjuncts(report: SkipReport) -> list[RenderableType]:
     if not report.conjuncts:
         return []
@@ -115,7 +145,8 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
     grid.add_column(overflow="fold")
     for conjunct in report.conjuncts[:_SHOWN]:
         share = share_text(conjunct.skipped_alone_bytes, report.total.bytes)
-        grid.add_row(f"skips {share}", _sql(conjunct.sql))
+        least = "" if conjunct.complete else "at least "
+        grid.add_row(f"skips {least}{share}", _sql(conjunct.sql))
     return [grid, *_rest(report.conjuncts)]
 
 
@@ -124,18 +155,16 @@ def _engines(report: SkipReport) -> list[RenderableType]:
         return []
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
-    for _ in range(5):
+    grid.add_column(no_wrap=True)
+    for _ in range(3):
         grid.add_column(justify="right", no_wrap=True)
-    for engine in report.engines:
-        kept = engine.kept
-        grid.add_row(
-            _plain(engine.name, _LONGEST_SQL),
-            f"{kept.files:,} files",
-            f"{kept.row_groups:,} row groups",
-            f"{kept.rows:,} rows",
-            f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}",
-            Text(f"{share_text(report.total.bytes - kept.bytes, report.total.bytes)} skipped", "dim"),
-        )
+    for engine in report.engines[:_SHOWN]:
+        kept, whole = engine.kept, report.total.bytes
+        bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
+        bar.append("." * (_BAR - len(bar)), "dim")
+        skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
+        size = f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}"
+        grid.add_row(_plain(engine.name, _LONGEST_SQL), bar, size, skipped, f"{kept.rows:,} rows")
     notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
     return [grid, *notes]
 
@@ -165,6 +194,9 @@ def _cost(report: SkipReport) -> Text:
 def _kept(report: SkipReport) -> list[RenderableType]:
     kept = kept_row_groups(report)
     lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(item, report.table)]
+    if not report.files_complete and len(kept) > _SHOWN:
+        # The report itself names but the costliest.
+        return _section("Kept row groups, the largest first", [*lines, _more(report.kept.row_groups)])
     return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
 
 
@@ -182,7 +214,11 @@ def _section(title: str, parts: Sequence[RenderableType]) -> list[RenderableType
 
 
 def _rest(items: Sequence[object]) -> list[RenderableType]:
-    return [Text(f"... and {len(items) - _SHOWN:,} more", style="dim")] if len(items) > _SHOWN else []
+    return [_more(len(items))] if len(items) > _SHOWN else []
+
+
+def _more(count: int) -> Text:
+    return Text(f"... and {count - _SHOWN:,} more", style="dim")
 
 
 def _indented(part: RenderableType) -> Padding:

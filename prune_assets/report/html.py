@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 
 from prune_assets.report import quantities, wording
+from prune_assets.report.cells import OTHER
 from prune_assets.report.file_names import short_path
-from prune_assets.report.mosaic import Mosaic, mosaic
+from prune_assets.report.level_strips import LevelStrip, level_strips
+from prune_assets.report.mosaic import STRIP_WIDTH, Mosaic, Strip, mosaic
+from prune_assets.report.page_strips import page_strips
 from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import Level, SkipReport
+    from prune_assets.report.skip_report import Level, Rewrite, SkipReport
 
 _TEMPLATE = "skip_report.html.j2"
 _SCRIPT = "skip_report.js"
@@ -37,13 +40,29 @@ class LevelRow(NamedTuple):
     skipped_bar: int
 
 
+class Part(NamedTuple):
+    """A piece of the bar of all bytes; `start` and `width` are per mille."""
+
+    title: str
+    colour: str
+    bytes: int
+    start: int
+    width: int
+
+
 class Page(NamedTuple):
-    """What the template shows."""
+    """What the template shows; `together`: the rewrite of all unsupported parts at once, if there is one."""
 
     report: SkipReport
     headline: str
     levels: tuple[LevelRow, ...]
+    colours: dict[str, str]
+    whole: tuple[Part, ...]
+    strips: tuple[LevelStrip, ...]
     map: Mosaic
+    map_width: int
+    pages: tuple[Strip, ...]
+    together: tuple[Rewrite, ...]
     kept: tuple[PlacedRowGroup, ...]
     kept_count: int
     any_matches: bool
@@ -59,14 +78,21 @@ def to_html(report: SkipReport) -> str:
 def _page(report: SkipReport) -> Page:
     colours: dict[str, str] = {level.level: f"level-{number % _PALETTE}" for number, level in enumerate(report.levels)}
     kept = kept_row_groups(report)
+    parts = {part.sql for part in report.unsupported}
     script = _script()
     return Page(
         report=report,
         headline=wording.headline(report),
         levels=tuple(_level_row(level, colours[level.level], report.total.bytes) for level in report.levels),
+        colours=colours,
+        whole=_whole(report, colours),
+        strips=level_strips(report, colours),
         map=mosaic(report, colours),
+        map_width=STRIP_WIDTH,
+        pages=page_strips(report, colours.get("page_index", OTHER)),
+        together=tuple(rewrite for rewrite in report.rewrites if rewrite.sql not in parts),
         kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
-        kept_count=len(kept),
+        kept_count=len(kept) if report.files_complete else report.kept.row_groups,
         any_matches=any(item.row_group.matches for item in kept),
         script=script,
         # The page's own policy lets this script run and no other, should escaping ever fail.
@@ -77,6 +103,23 @@ def _page(report: SkipReport) -> Page:
 def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
     title, outcome = wording.level_title(level.level), wording.outcome_text(level)
     return LevelRow(level, title, outcome, colour, _bar(level.kept.bytes, whole), _bar(level.skipped_bytes, whole))
+
+
+def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
+    """Cut the bytes of the table into what each level skips and what is read, which comes first."""
+    sizes = [("read", "kept", report.kept.bytes)]
+    sizes += [
+        (f"skipped by {wording.level_title(level.level)}", colours[level.level], level.skipped_bytes)
+        for level in report.levels
+        if level.skipped_bytes
+    ]
+    parts, start = [], 0
+    for title, colour, size in sizes:
+        # Rounding leaves no gap at the end.
+        width = 1000 - start if (title, colour, size) == sizes[-1] else _bar(size, report.total.bytes)
+        parts.append(Part(title, colour, size, start, width))
+        start += width
+    return tuple(parts)
 
 
 def _bar(part: int, whole: int) -> int:
@@ -107,7 +150,15 @@ def _environment() -> jinja2.Environment:
         text=_text,
         path=_path,
     )
-    environment.globals.update(share=quantities.share_text, extents=wording.extents)
+    environment.globals.update(
+        share=quantities.share_text,
+        permille=_bar,
+        extents=wording.extents,
+        title=wording.level_title,
+        effect=wording.rewrite_effect,
+        meaning=wording.rewrite_meaning,
+        row_groups=wording.row_groups_text,
+    )
     return environment
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from prune_assets.report.aggregate import map_cells
 from prune_assets.report.cells import Cell, bin_cell, row_group_cell
 from prune_assets.report.file_names import short_path
 from prune_assets.report.quantities import bytes_text, printable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import FileReport, SkipReport
 
-_MOST_CELLS = 3_000
+_MOST_CELLS = 2_000
 _MOST_BINS = 1_500
 _MOST_STRIPS = 40
 _MOST_CELLS_OF_A_STRIP = 200
@@ -32,28 +33,34 @@ CELL_WIDTH = 16
 CELL_HEIGHT = 14
 _PITCH_X, _PITCH_Y = 18, 21
 _GAP = 2
+_BIN_RESOLUTION = 28
 _NARROWEST = 3.0
 
 Kind: TypeAlias = Literal["strips", "cells", "bins"]
 
 
 class Placed(NamedTuple):
-    """A cell and where its rectangle lies, in units of the drawing."""
+    """A cell and where its rectangle lies, in units of the drawing; `upright`: its spans count from its foot up."""
 
     cell: Cell
     x: float
     y: float
     width: float
     height: float
+    upright: bool = False
 
     def outlines(self) -> Iterator[tuple[str, str]]:
         """Yield a colour class and the SVG path of all rectangles of that colour."""
         for colour, spans in self.cell.colours:
-            unit = self.width / self.cell.resolution
-            yield colour, "".join(self._rectangle(start * unit, (stop - start) * unit) for start, stop in spans)
+            yield colour, "".join(self._rectangle(start, stop) for start, stop in spans)
 
-    def _rectangle(self, offset: float, width: float) -> str:
-        return f"M{self.x + offset:g} {self.y:g}h{width:g}v{self.height:g}h{-width:g}z"
+    def _rectangle(self, start: int, stop: int) -> str:
+        unit = (self.height if self.upright else self.width) / self.cell.resolution
+        if self.upright:
+            y = self.y + self.height - stop * unit
+            return f"M{self.x:g} {y:g}h{self.width:g}v{(stop - start) * unit:g}h{-self.width:g}z"
+        width = (stop - start) * unit
+        return f"M{self.x + start * unit:g} {self.y:g}h{width:g}v{self.height:g}h{-width:g}z"
 
 
 class Underline(NamedTuple):
@@ -87,15 +94,15 @@ class Mosaic(NamedTuple):
 
 def mosaic(report: SkipReport, colours: Mapping[str, str]) -> Mosaic:
     """Draw the map of a report; `colours`: the colour class of each level."""
-    if _fits_strips(report.files):
+    if report.files_complete and _fits_strips(report.files):
         return Mosaic("strips", _strips(report, colours), (), (), STRIP_WIDTH, STRIP_HEIGHT, 1)
     placed = list(placed_row_groups(report))
-    if len(placed) <= _MOST_CELLS:
+    if report.files_complete and len(placed) <= _MOST_CELLS:
         cells = [row_group_cell(item, report.table, colours, CELL_WIDTH) for item in placed]
         return _grid("cells", cells, _underlines(report.files), 1)
-    per_cell = -(-len(placed) // _MOST_BINS)
-    bins = [placed[start : start + per_cell] for start in range(0, len(placed), per_cell)]
-    return _grid("bins", [bin_cell(items, report.table, colours, CELL_WIDTH) for items in bins], (), per_cell)
+    runs = map_cells(report, _MOST_BINS)
+    per_cell = max((run.row_groups for run in runs), default=1)
+    return _grid("bins", [bin_cell(run, report.table, colours, _BIN_RESOLUTION) for run in runs], (), per_cell)
 
 
 def _fits_strips(files: Sequence[FileReport]) -> bool:
@@ -121,7 +128,10 @@ def _strip(file: FileReport, table: str, colours: Mapping[str, str], largest: in
 
 
 def _grid(kind: Kind, cells: Sequence[Cell], underlines: tuple[Underline, ...], per_cell: int) -> Mosaic:
-    placed = tuple(Placed(cell, *_place(position), CELL_WIDTH, CELL_HEIGHT) for position, cell in enumerate(cells))
+    # Runs of row groups stand side by side like the bars of a histogram.
+    upright = kind == "bins"
+    width = _PITCH_X - 0.5 if upright else CELL_WIDTH
+    placed = tuple(Placed(cell, *_place(i), width, CELL_HEIGHT, upright) for i, cell in enumerate(cells))
     lines = -(-len(cells) // _CELLS_A_LINE)
     return Mosaic(kind, (), placed, underlines, _CELLS_A_LINE * _PITCH_X, lines * _PITCH_Y, per_cell)
 

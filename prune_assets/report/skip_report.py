@@ -51,11 +51,100 @@ class UnsupportedPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A part that no metadata was asked about, written so that it can be, and the plan that comes of it.
+
+    `sql`: the part, or the whole predicate where all parts are rewritten at once; `rewritten`: what to write instead.
+    `exact`: it selects the same rows; else it is what was probably meant. `kept`: what the whole predicate would
+    read then. `complete`: every level was asked; else partition values and statistics alone, and more may be skipped.
+    """
+
+    sql: str
+    rewritten: str
+    exact: bool
+    kept: Extent
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One operand of the topmost AND and what it would skip alone, through every level; the first 200 are asked."""
+    """One operand of the topmost AND and what it would skip alone.
+
+    `complete`: every level was asked; else partition values and statistics alone, and more may be skipped.
+    """
 
     sql: str
     skipped_alone_bytes: int
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """What one level shows a leaf to rule out: row groups, and the compressed bytes of the columns read in them."""
+
+    level: str
+    row_groups: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One comparison of the predicate: where it rules rows out, and what is read because of it.
+
+    `denied`: the row groups that it alone rules out, by the first level that shows it; of those that an earlier
+    level or another leaf had ruled out, later levels were not asked. `open_row_groups`, `open_bytes`: what is read that
+    it could not rule out; `proven_row_groups`: those of them in which it is certain for every row. `why`: why no
+    metadata was asked about it, empty when some was.
+    """
+
+    sql: str
+    denied: tuple[Denial, ...]
+    open_row_groups: int
+    open_bytes: int
+    proven_row_groups: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One data page of a row group: its rows, the bounds its column index gives as text, and whether it is read."""
+
+    first_row: int
+    row_count: int
+    lower: str | None
+    upper: str | None
+    null_count: int | None
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPages:
+    """The pages of one column of the predicate in one row group; `reason`: why they have no bounds."""
+
+    path: str
+    row_group: int
+    row_count: int
+    column: str
+    reason: str
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapCell:
+    """Successive row groups of a table too large to tell each: from the first to the last, both included.
+
+    `skipped_bytes` has one entry for each of the report's levels.
+    """
+
+    first_file: str
+    first_row_group: int
+    last_file: str
+    last_row_group: int
+    row_groups: int
+    kept_row_groups: int
+    bytes: int
+    kept_bytes: int
+    skipped_bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +154,8 @@ class RowGroupReport:
     `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; `matches`
     are proven to be selected wholly. `level` is the level that removed it, or rows of it ("" when all
     of it is kept); `evidence` names every level that had a say; `bytes` are those of the whole row
-    group, `kept_bytes` those that will be read.
+    group, `kept_bytes` those that will be read. `kept_by`: the leaves, as numbers in the report's `leaves`, that
+    could not rule it out, of many the first 20; `reason` says of each why.
     """
 
     index: int
@@ -78,6 +168,7 @@ class RowGroupReport:
     level: str
     bytes: int
     kept_bytes: int
+    kept_by: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +206,13 @@ class ReaderWarning:
 class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
-    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning.
+    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning; not what is read later, for
+    conjuncts alone and rewrites.
     `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched` that are page indexes,
     bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
-    was absent.
+    was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of
+    the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
+    the costliest of those that are read, and `map` has them all, in runs.
     """
 
     table: str
@@ -140,6 +234,11 @@ class SkipReport:
     engines: tuple[Engine, ...] = ()
     dictionary_bytes: int = 0
     warnings: tuple[ReaderWarning, ...] = ()
+    leaves: tuple[Leaf, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    pages: tuple[ColumnPages, ...] = ()
+    files_complete: bool = True
+    map: tuple[MapCell, ...] = ()
     schema: str = SCHEMA
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prune_assets.report.quantities import bytes_text, share_text
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import Extent, Level, SkipReport
+    from prune_assets.report.skip_report import Extent, Leaf, Level, Rewrite, SkipReport
 
 # In cost order; a level that is not named here is shown after these, under its own name.
 LEVEL_TITLES = {
@@ -59,3 +59,40 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
         ("rows", total.rows, kept.rows),
         ("bytes", total.bytes, kept.bytes),
     ]
+
+
+def leaf_outcome(leaf: Leaf) -> str:
+    """Say what a leaf rules out, by which level, and what is read because it could not."""
+    denied = [f"{level_title(part.level)} rules out {row_groups_text(part.row_groups)}" for part in leaf.denied]
+    if not denied:
+        denied = [leaf.why if leaf.why != "" else "rules out no row group"]
+    said = ", ".join(denied)
+    if not leaf.open_row_groups:
+        return f"{said}; nothing is read because of it"
+    opened = f"leaves {row_groups_text(leaf.open_row_groups)} of what is read ({bytes_text(leaf.open_bytes)})"
+    certain = f", {leaf.proven_row_groups:,} of them because it holds for every row" if leaf.proven_row_groups else ""
+    return f"{said}; {opened}{certain}"
+
+
+def rewrite_effect(rewrite: Rewrite, report: SkipReport) -> str:
+    """Say what a rewrite would skip of the table, beside what is skipped now."""
+    whole = report.total.bytes
+    if rewrite.kept.bytes >= report.kept.bytes:
+        return "skips no more than now" if rewrite.complete else "statistics alone skip no more than now"
+    least = "" if rewrite.complete else "at least "
+    then = f"skips {least}{share_text(whole - rewrite.kept.bytes, whole)} of the bytes"
+    return f"{then} instead of {share_text(report.skipped_bytes, whole)}, reads {bytes_text(rewrite.kept.bytes)}"
+
+
+def rewrite_meaning(rewrite: Rewrite) -> str:
+    """Say how far a rewrite can be trusted to mean the same."""
+    return "selects the same rows" if rewrite.exact else "not quite the same: check that it is what you mean"
+
+
+def row_groups_text(count: int) -> str:
+    """Count row groups.
+
+    >>> row_groups_text(1), row_groups_text(2_000)
+    ('1 row group', '2,000 row groups')
+    """
+    return f"{count:,} row group{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.errors import PredicateTypeError
+from parquet_core.errors import PredicateTypeError, UnknownColumn
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
@@ -22,6 +22,7 @@ from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_ranges import interval
+from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.term_comparisons import TermComparisons
@@ -81,7 +82,8 @@ class Conditions:
             lowered = self._leaf(node) if pattern is None else pattern
             check_size([lowered])
         except Refusal as refusal:
-            return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+            rewrite = rewrite_of(node, self._text(node), self._rewritable)
+            return Unsupported(self._text(node), refusal.reason, refusal.remedy, *(rewrite or ()))
         else:
             return lowered
         finally:
@@ -105,9 +107,9 @@ class Conditions:
         match inner:
             case Not(child):
                 return child
-            case Unsupported(_, reason, remedy):
+            case Unsupported(_, reason, remedy, rewrite, exact):
                 # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
-                return Unsupported(self._text(node), reason, remedy)
+                return Unsupported(self._text(node), reason, remedy, f"NOT ({rewrite})" if rewrite else "", exact)
             case _:
                 return Not(inner)
 
@@ -125,7 +127,8 @@ class Conditions:
     def ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported):
-            return Unsupported(self._text(node), inner.reason, inner.remedy)
+            rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
+            return Unsupported(self._text(node), inner.reason, inner.remedy, rewrite, inner.exact)
         return IsTruth(inner, _TRUTHS[node.expression.name])
 
     def _leaf(self, node: exp.Expr) -> Predicate:
@@ -338,6 +341,13 @@ class Conditions:
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
+
+    def _rewritable(self, parts: tuple[str, ...]) -> LeafColumn | None:
+        """Return the column that a name in a rewrite means, None when there is none to prune on."""
+        try:
+            return self._scope.resolve(parts).column
+        except (PredicateTypeError, UnknownColumn):
+            return None
 
     def _value(self, node: exp.Expr) -> SparkValue:
         assert isinstance(node, SparkLiteral)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from parquet_core.errors import PredicateSyntaxError
-from parquet_core.predicate import And, Op, Or, Unsupported
+from parquet_core.errors import PredicateSyntaxError, PruneError
+from parquet_core.predicate import And, Op, Or, Unsupported, leaves
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
 MAX_DEPTH = 10_000
+# Each rewrite of a part is lowered, and may be planned, by itself.
+MAX_REWRITES = 10
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -38,20 +41,24 @@ class LoweredPredicate:
     """A predicate as it was written and as the planner asks it.
 
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
-    tree as SQL.
+    tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
     """
 
     sql: str
     predicate: Predicate
     conjuncts: tuple[tuple[str, Predicate], ...]
     normalized: str
+    rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
 
 
-def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> LoweredPredicate:
+def lower(
+    sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics, propose: bool = True
+) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
-    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
+    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
+    to write instead.
     """
     dialect = SparkPredicates()
     tokens = dialect.tokenize(sql)
@@ -69,7 +76,25 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     lowered = [_guarded(operand, conditions) for operand in operands]
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
-    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
+    rewrites = _rewrites(predicate, columns, semantics) if propose else ()
+    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
+
+
+def _rewrites(
+    predicate: Predicate, columns: Sequence[LeafColumn], semantics: SparkSemantics
+) -> tuple[tuple[Unsupported, Predicate], ...]:
+    """Lower the rewrites of unsupported parts, those that leave nothing unsupported."""
+    parts = dict.fromkeys(leaf for leaf in leaves(predicate) if isinstance(leaf, Unsupported) and leaf.rewrite)
+    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in islice(parts, MAX_REWRITES)]
+    return tuple((part, instead) for part, instead in lowered if instead is not None)
+
+
+def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> Predicate | None:
+    try:
+        instead = lower(sql, columns, semantics=semantics, propose=False).predicate
+    except PruneError:  # a proposal that is wrong must not fail the plan
+        return None
+    return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
 
 
 def _refuse_deep_brackets(tokens: Sequence[Token], sql: str) -> None:
@@ -89,7 +114,10 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
         return parts[0]
     conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
     predicate = _and([tree for _, tree in conjuncts])
-    return LoweredPredicate(" AND ".join(part.sql for part in parts), predicate, conjuncts, render(predicate))
+    rewrites = tuple(rewrite for part in parts for rewrite in part.rewrites)
+    return LoweredPredicate(
+        " AND ".join(part.sql for part in parts), predicate, conjuncts, render(predicate), rewrites[:MAX_REWRITES]
+    )
 
 
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:

@@ -100,6 +100,11 @@ def render_implied(implied: ImpliedPredicate) -> str:
     return " OR ".join(parts) if parts else "FALSE"
 
 
+def column_sql(path: Path) -> str:
+    """Return the name of a column as SQL, back-quoted where it has to be."""
+    return _name(path)
+
+
 def _join(node: Predicate, operands: list[str]) -> str:
     match node:
         case Not(child):

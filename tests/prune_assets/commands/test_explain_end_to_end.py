@@ -58,9 +58,27 @@ def test_a_plan_as_text_and_as_a_page(lake):
     assert "day = 123" in (lake / "r.html").read_text()
 
 
-@pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("0.9999", 1)])
-def test_the_gate(lake, least, code):
-    done = prune("explain", "t", "--where", "day = 123", "--min-skipped", least, cwd=lake)
+def test_every_form_tells_which_leaf_kept_a_row_group_and_what_a_rewrite_would_skip(lake):
+    where = "day = 123.0D AND name <> 'N1'"
+    report = json.loads(prune("explain", "t", "--where", where, "--json", cwd=lake).stdout)
+    assert [leaf["open_row_groups"] for leaf in report["leaves"]] == [10, 10]
+    assert report["files"][0]["row_groups"][1]["kept_by"] == [0, 1]
+    (rewrite,) = report["rewrites"]
+    assert (rewrite["rewritten"], rewrite["exact"], rewrite["kept"]["rows"]) == ("day = 123", True, 10)
+    text = " ".join(prune("explain", "t", "--where", where, cwd=lake).stdout.split())
+    assert "day = 123.0D -> day = 123 skips" in text
+    assert "could not be ruled out: day = 123.0D: Spark compares this as double" in text
+    assert prune("explain", "t", "--where", where, "--html", "r.html", cwd=lake).returncode == 0
+    assert "Planned again with" in (lake / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("least", "code", "form"),
+    [("0.9", 0, []), ("0.9", 0, ["--json"]), ("0.9999", 1, ["--json"]), ("0.9999", 1, ["--html", "r.html"])],
+    ids=["met, text", "met, json", "not met, json", "not met, html"],
+)
+def test_the_gate(lake, least, code, form):
+    done = prune("explain", "t", "--where", "day = 123", "--min-skipped", least, *form, cwd=lake)
     assert done.returncode == code
     assert done.stdout, "the report is there either way"
     assert bool(done.stderr) == bool(code)

@@ -6,11 +6,16 @@ import random
 from datetime import date, timedelta
 
 from prune_assets.report.skip_report import (
+    ColumnPages,
     Conjunct,
+    Denial,
     Engine,
     Extent,
     FileReport,
+    Leaf,
     Level,
+    Page,
+    Rewrite,
     RowGroupReport,
     SkipReport,
     UnsupportedPart,
@@ -113,7 +118,31 @@ def described(files) -> dict:
         "seconds": 0.0031 * len(files),
         "estimated": False,
         "engines": (Engine("best possible", kept), Engine("Spark alone", levels[0].kept)),
+        "leaves": leaves_of(levels, kept),
+        "rewrites": (
+            Rewrite("lower(status) = 'open'", "status IN ('open', 'Open', 'OPEN')", False, halved(kept), True),  # noqa: FBT003
+        ),
     }
+
+
+def leaves_of(levels, kept) -> tuple[Leaf, ...]:
+    removed = levels[0].total.row_groups - levels[0].kept.row_groups
+    by_date = (Denial("row_group_statistics", removed, levels[0].skipped_bytes),) if removed else ()
+    reason = "lower() changes the order of values, so bounds of status say nothing about it"
+    return (
+        Leaf("order_date >= DATE '2024-05-01'", by_date, kept.row_groups, kept.bytes, kept.row_groups // 2),
+        Leaf("lower(status) = 'open'", (), kept.row_groups, kept.bytes, 0, reason),
+    )
+
+
+def halved(kept) -> Extent:
+    return Extent(kept.files, kept.row_groups, None, kept.rows // 2, kept.bytes // 2)
+
+
+def paged(column="customer_id", path="s3://lake/orders/a.parquet", reason="", bound="7") -> ColumnPages:
+    """Ten pages of 100 rows; the third and fourth are read."""
+    pages = tuple(Page(i * 100, 100, bound, None, None if i % 2 else i, i in {2, 3}) for i in range(10))
+    return ColumnPages(path, 4, 1_000, column, reason, pages)
 
 
 def levels_of(files) -> tuple[Level, ...]:

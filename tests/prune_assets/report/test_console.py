@@ -11,7 +11,7 @@ from rich.console import Console
 from prune_assets.report.console import print_report, to_text
 from prune_assets.report.quantities import bytes_text, count_text
 from prune_assets.report.row_groups import kept_row_groups
-from prune_assets.report.skip_report import Extent, FileReport, Level, RowGroupReport, UnsupportedPart
+from prune_assets.report.skip_report import Extent, FileReport, Level, ReaderWarning, RowGroupReport, UnsupportedPart
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -82,6 +82,53 @@ def test_conjuncts_implied_predicates_engines_and_cost_are_shown(report):
     assert f"handed to Spark\n  {report.implied[0]}" in text
     assert "Spark alone" in text
     assert f"{report.requests} requests, {bytes_text(report.bytes_fetched)} fetched" in text
+
+
+def test_rewrites_say_what_they_would_skip_and_how_far_they_mean_the_same(report):
+    (rewrite,) = report.rewrites
+    text = " ".join(to_text(report).split())
+    share = 100 * (1 - rewrite.kept.bytes / report.total.bytes)
+    assert f"{rewrite.sql} -> {rewrite.rewritten} skips {share:.1f} % of the bytes instead of" in text
+    assert "not quite the same" in text
+    partly = replace(rewrite, complete=False, exact=True)
+    text = " ".join(to_text(replace(report, rewrites=(partly,))).split())
+    assert f"skips at least {share:.1f} %" in text
+    assert "selects the same rows" in text
+
+
+def test_leaves_say_what_they_rule_out_and_what_they_leave(report):
+    text = " ".join(to_text(report).split())
+    first, second = report.leaves
+    (denial,) = first.denied
+    assert f"{first.sql} Row-group statistics rules out {denial.row_groups} row groups; leaves" in text
+    assert f"leaves {first.open_row_groups} row groups of what is read ({bytes_text(first.open_bytes)})" in text
+    assert f"{second.sql} {second.why}; leaves" in text
+
+
+def test_conjuncts_of_large_tables_are_lower_limits(report):
+    some = replace(report.conjuncts[0], complete=False)
+    assert "skips at least" in to_text(replace(report, conjuncts=(some,)))
+
+
+def test_engines_stand_side_by_side_as_bars(report):
+    lines = [line for line in to_text(report).splitlines() if re.search(r"#+\.* ", line)]
+    assert [line.split("  ")[1] for line in lines] == [engine.name for engine in report.engines]
+    bars = [len(re.search(r"#+", line)[0]) for line in lines]
+    assert bars == [-(-16 * engine.kept.bytes // report.total.bytes) for engine in report.engines]
+    assert "What a reader would read" not in to_text(replace(report, engines=()))
+
+
+def test_what_an_engine_is_unsure_of_and_would_lose_is_said(report):
+    engine = replace(report.engines[1], estimated=True, why="its filters were not read")
+    warning = ReaderWarning("Spark 4.3", "NaN is in no bounds", "spark.sql.parquet.filterPushdown")
+    text = " ".join(to_text(replace(report, engines=(engine,), warnings=(warning,))).split())
+    assert f"about {bytes_text(engine.kept.bytes)}" in text
+    assert "Spark alone: its filters were not read" in text
+    assert "Spark 4.3: NaN is in no bounds; read with spark.sql.parquet.filterPushdown=false" in text
+
+
+def test_a_report_that_names_the_costliest_says_how_many_there_are(report):
+    assert to_text(replace(report, files_complete=False)).endswith(f"... and {report.kept.row_groups - 10} more")
 
 
 def test_reasons_of_kept_row_groups_stop_at_ten(report):

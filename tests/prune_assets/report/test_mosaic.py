@@ -10,7 +10,7 @@ from report_factory import make_report, merged
 from prune_assets.report.cells import bin_cell, row_group_cell, spans
 from prune_assets.report.mosaic import Placed, mosaic
 from prune_assets.report.row_groups import PlacedRowGroup
-from prune_assets.report.skip_report import RowGroupReport
+from prune_assets.report.skip_report import MapCell, RowGroupReport
 
 COLOURS = {"row_group_statistics": "level-0", "bloom_filter": "level-1", "page_index": "level-2"}
 
@@ -56,23 +56,29 @@ def test_a_row_group_is_painted_by_what_happens_to_it(item, painted):
 
 
 def test_a_bin_is_split_by_bytes_and_shows_the_least_read():
-    items = [
-        group("skip", level="bloom_filter", size=10**6),
-        group("selection", level="page_index", size=10**6, kept=1),
-    ]
-    cell = bin_cell(items, "t", COLOURS, 10)
+    run = MapCell("f", 0, "f", 1, 2, 1, 2 * 10**6, 1, (0, 10**6, 10**6 - 1))
+    cell = bin_cell(run, "t", COLOURS, 10)
     assert cell.colours == (("kept", ((0, 1),)), ("level-1", ((1, 6),)), ("level-2", ((6, 10),)))
     assert "2 row groups" in cell.title
     assert "reads 1 B" in cell.title
 
 
 def test_a_bin_without_bytes_is_still_drawn():
-    assert bin_cell([group("skip", size=0)], "t", COLOURS, 10).colours == (("other", ((0, 10),)),)
+    run = MapCell("f", 0, "f", 0, 1, 0, 0, 0, (0, 0, 0))
+    assert bin_cell(run, "t", COLOURS, 10).colours == (("other", ((0, 10),)),)
 
 
 @pytest.mark.parametrize(
     ("files", "row_groups", "kind"),
-    [(1, 1, "strips"), (40, 4, "strips"), (41, 4, "cells"), (1, 201, "cells"), (750, 4, "cells"), (3_001, 1, "bins")],
+    [
+        (1, 1, "strips"),
+        (40, 4, "strips"),
+        (41, 4, "cells"),
+        (1, 201, "cells"),
+        (500, 4, "cells"),
+        (501, 4, "bins"),
+        (3_001, 1, "bins"),
+    ],
 )
 def test_form_follows_the_number_of_row_groups(files, row_groups, kind):
     assert mosaic(make_report(files=files, row_groups=row_groups), COLOURS).kind == kind

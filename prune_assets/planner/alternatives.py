@@ -1,0 +1,86 @@
+"""What other predicates would read of the planned table: conjuncts alone, and rewrites of what cannot be answered.
+
+Up to `MAX_ROW_GROUPS` every level is asked, which may read filters, dictionaries and page indexes that the plan had
+no need of. In a larger table only partition values and statistics are: the footers that hold them are read already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported
+from prune_assets.planner.extents import extent_of, kept_by
+from prune_assets.planner.levels import evaluate, statistics_level
+from prune_assets.planner.partition_level import partition_level
+from prune_assets.planner.post_order import post_order
+from prune_assets.planner.question import question_of
+from prune_assets.report.skip_report import Conjunct, Rewrite
+from prune_assets.sql.render import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parquet_core.predicate import Predicate
+    from prune_assets.planner.plan import Plan
+    from prune_assets.report.skip_report import Extent
+
+MAX_ROW_GROUPS = 1_000
+MAX_CONJUNCTS = 200
+
+
+def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
+    """Ask each conjunct alone, of many the first 200; the predicate itself when there is only one."""
+    if len(plan.lowered.conjuncts) == 1:
+        sql, _ = plan.lowered.conjuncts[0]
+        return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
+    found = []
+    for sql, predicate in plan.lowered.conjuncts[:MAX_CONJUNCTS]:
+        kept, complete = _kept(plan, predicate)
+        found.append(Conjunct(sql, total.bytes - kept.bytes, complete))
+    return tuple(found)
+
+
+def rewrites(plan: Plan) -> tuple[Rewrite, ...]:
+    """Plan again with each rewrite in place of its part and, where there are several, with all of them."""
+    known = plan.lowered.rewrites
+    found = [
+        Rewrite(part.sql, part.rewrite, part.exact, *_kept(plan, replaced(plan.lowered.predicate, {part: instead})))
+        for part, instead in known
+    ]
+    if len(known) > 1:
+        together = replaced(plan.lowered.predicate, dict(known))
+        exact = all(part.exact for part, _ in known)
+        found.append(Rewrite(plan.lowered.sql, render(together), exact, *_kept(plan, together)))
+    return tuple(found)
+
+
+def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
+    """Return a predicate with some of its unsupported parts put otherwise."""
+    built: list[Predicate] = []
+    for node, operands in post_order(predicate):
+        children = tuple(built[i] for i in operands)
+        match node:
+            case And():
+                built.append(And(children))
+            case Or():
+                built.append(Or(children))
+            case Not():
+                built.append(Not(children[0]))
+            case IsTruth(_, truth):
+                built.append(IsTruth(children[0], truth))
+            case Unsupported():
+                built.append(parts.get(node, node))
+            case _:
+                built.append(node)
+    return built[-1]
+
+
+def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
+    """Return what a predicate would keep, and whether every level was asked."""
+    index = plan.index
+    if len(index) <= MAX_ROW_GROUPS:
+        access = evaluate(predicate, index, pages=plan.depth == "pages").access
+        return kept_by(access, index, plan.columns, plan.sizes).extent(index), True
+    question = question_of(predicate, index)
+    alive = statistics_level(question, partition_level(question)).alive
+    return extent_of(index, plan.sizes, alive & (index.row_count > 0)), False

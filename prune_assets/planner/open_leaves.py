@@ -1,0 +1,80 @@
+"""Which leaves of a predicate leave a container open: had one of these ruled it out, it would be closer to a skip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.outcomes import Outcomes, all_of, any_of, is_truth, negate
+from parquet_core.predicate import And, IsTruth, Not, Or, leaves
+from prune_assets.planner.post_order import post_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
+
+
+def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
+    """Return for each leaf the outcomes that let the predicate be TRUE, by container; none where it is no obstacle.
+
+    `answers`: those of the leaves from left to right, one array entry a container. Of an AND every child is in the
+    way of a skip, of an OR those that may be TRUE; below NOT it is FALSE that counts. Depth costs no stack.
+
+    >>> from parquet_core.predicate import Or, Unsupported
+    >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
+    >>> [part.tolist() for part in open_outcomes(either, [np.array([7, 2], np.uint8), np.array([7, 3], np.uint8)])]
+    [[1, 0], [1, 1]]
+    """
+    nodes, waiting = post_order(predicate), iter(answers)
+    known: list[OutcomeArray] = []
+    for node, operands in nodes:
+        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
+    wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
+    wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
+    found: list[OutcomeArray] = []
+    for place in reversed(range(len(nodes))):
+        node, operands = nodes[place]
+        possible = wanted[place] & known[place]
+        if not operands:
+            found.append(possible)
+            continue
+        below = _wanted_of_operands(node, possible)
+        for i in operands:
+            wanted[i] = below
+    return found[::-1]
+
+
+def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
+    """Return for each leaf the outcomes that count, whatever the data: FALSE below NOT, else TRUE."""
+    unknown = np.full(1, Outcomes.UNKNOWN, np.uint8)
+    count = sum(1 for _ in leaves(predicate))
+    return [Outcomes(int(part[0])) for part in open_outcomes(predicate, [unknown] * count)]
+
+
+def _combine(node: Predicate, operands: list[OutcomeArray]) -> OutcomeArray:
+    match node:
+        case And():
+            return all_of(operands)
+        case Or():
+            return any_of(operands)
+        case Not():
+            return negate(operands[0])
+        case IsTruth(_, truth):
+            return is_truth(operands[0], truth)
+    raise TypeError(f"{type(node).__name__} has no operands")
+
+
+def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
+    match node:
+        case Not():
+            return negate(wanted)
+        case IsTruth(_, truth):
+            others = np.uint8(Outcomes.UNKNOWN & ~truth)
+            is_it = np.where(wanted & np.uint8(Outcomes.TRUE), np.uint8(truth), np.uint8(0))
+            is_other = np.where(wanted & np.uint8(Outcomes.FALSE), others, np.uint8(0))
+            return (is_it | is_other).astype(np.uint8)
+        case _:
+            return wanted
