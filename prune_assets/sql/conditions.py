@@ -220,7 +220,7 @@ class Conditions:
         if isinstance(operand, exp.Tuple):
             raise Refusal("rows are not compared", "compare their parts")
         if not isinstance(operand, ColumnName):
-            return all(self._kind(other) is Kind.NULL for other in others)
+            return False
         column = self._scope.resolve(operand.parts_of_name).column
         if column is None or column.type is None or not self._ansi:
             return True

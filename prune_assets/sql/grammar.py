@@ -345,7 +345,7 @@ class _Parser:
         if bracket.sign == "CASE":
             cursor.fail(_OPEN_CASE)
         if bracket.sign == "CAST":
-            cursor.fail("a cast is written CAST(value AS type)")
+            bracket.sign = "CALL"  # without AS it is a function of that name
         bracket.arguments.append(self.done.pop())
         cursor.take()
         if sign == ",":
