@@ -16,6 +16,7 @@ class SparkSemantics:
     `time_zone` None: unknown, what depends on it is refused. `legacy_literals`: string literals mean
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
+    `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
     `binary_as_string`: bytes that no annotation describes are read as strings.
     """
 
@@ -25,6 +26,7 @@ class SparkSemantics:
     legacy_literals: bool = False
     infer_partition_types: bool = True
     binary_as_string: bool = False
+    minimum_precision: bool = True
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
@@ -37,6 +39,7 @@ class SparkSemantics:
             or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
             infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
             binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
+            minimum_precision=is_true(session, "spark.sql.legacy.literal.pickMinimumPrecision", "true"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:
@@ -47,6 +50,6 @@ class SparkSemantics:
 def is_true(session: SparkSession, key: str, *default: str) -> bool:
     """Tell whether a setting of a session is true.
 
-    With a default named, Spark passes over its own: only for settings that are off by default.
+    With a default named, Spark passes over its own: only for settings that it does not list.
     """
     return str(session.conf.get(key, *default)).lower() == "true"

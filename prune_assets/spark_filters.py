@@ -143,13 +143,16 @@ def conjuncts(tree: SparkFilter) -> tuple[SparkFilter, ...]:
 
 def leaves_of(tree: SparkFilter) -> list[Filter]:
     """Return the conditions on columns, from left to right."""
+    return [part for part in parts_of(tree) if isinstance(part, Filter)]
+
+
+def parts_of(tree: SparkFilter) -> list[Filter | Opaque | Truth]:
+    """Return what the connectives join, from left to right."""
     match tree:
-        case Filter():
-            return [tree]
         case AllOf(children) | AnyOf(children):
-            return [leaf for child in children for leaf in leaves_of(child)]
+            return [part for child in children for part in parts_of(child)]
         case _:
-            return []
+            return [tree]
 
 
 def _flattened(children: list[SparkFilter], connective: type[AllOf | AnyOf]) -> list[SparkFilter]:
@@ -161,9 +164,11 @@ def _flattened(children: list[SparkFilter], connective: type[AllOf | AnyOf]) -> 
 
 def _distinct(children: list[SparkFilter]) -> list[SparkFilter]:
     found: list[SparkFilter] = []
+    seen: set[SparkFilter] = set()
     for child in children:
-        if isinstance(child, Opaque) or child not in found:
+        if isinstance(child, Opaque) or child not in seen:
             found.append(child)
+        seen.add(child)
     return found
 
 

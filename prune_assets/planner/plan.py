@@ -16,6 +16,7 @@ from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.engines.compare import engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
+from prune_assets.planner.hand_over import handed_over
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.summary import file_reports, summarize
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
@@ -91,6 +93,11 @@ class Plan:
     def spark_filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
         return as_spark_filters(self.lowered.sql, _named_columns(self.index), semantics=self.semantics)
+
+    @cached_property
+    def handed_over(self) -> tuple[Predicate, ...]:
+        """What follows for plain columns from the parts of the predicate that Spark keeps to itself."""
+        return handed_over(self.lowered, _named_columns(self.index), semantics=self.semantics)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:

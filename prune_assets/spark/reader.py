@@ -15,6 +15,7 @@ from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
 from prune_assets.spark.table_schema import escaped, open_for_schema
+from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,8 @@ def read(
     else:
         _check_plan(spark, plan, table, where)
     kept = _open(spark, table, plan).where(where)
+    for part in plan.handed_over:
+        kept = kept.where(render(part))
     if plan.implied is not None:
         kept = kept.where(implied_filter(plan.implied))
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))

@@ -33,6 +33,7 @@ MAX_DEPTH = 10_000
 # Each rewrite of a part is lowered, and may be planned, by itself.
 MAX_REWRITES = 10
 
+_NO_WIDE_LITERALS = "unset spark.sql.legacy.literal.pickMinimumPrecision"
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
 
@@ -69,6 +70,8 @@ def lower(
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
+    if not semantics.minimum_precision:
+        return refused(sql, "the session gives literals more digits than they have", _NO_WIDE_LITERALS)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
     conditions.lower_tree = lambda node: _lower(node, conditions)

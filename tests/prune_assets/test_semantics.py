@@ -18,6 +18,7 @@ def test_the_defaults_are_those_of_a_new_session(spark):
         ("spark.sql.caseSensitive", "true", {"case_sensitive": True}),
         ("spark.sql.session.timeZone", "Europe/Berlin", {"time_zone": "Europe/Berlin"}),
         ("spark.sql.parser.escapedStringLiterals", "true", {"legacy_literals": True}),
+        ("spark.sql.legacy.literal.pickMinimumPrecision", "false", {"minimum_precision": False}),
     ],
 )
 def test_the_settings_of_a_session_are_read(spark, key, value, changed):

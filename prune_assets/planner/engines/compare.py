@@ -11,6 +11,7 @@ from prune_assets.planner.engines.spark_profile import spark_profile
 from prune_assets.planner.extents import kept_by
 from prune_assets.report.skip_report import Engine
 from prune_assets.spark_filters import Filter, Rel, all_of, any_of
+from prune_assets.sql.as_spark_filters import filters_of
 
 if TYPE_CHECKING:
     from prune_assets.planner.engines.spark_profile import Profile
@@ -27,7 +28,8 @@ def engines_of(plan: Plan) -> tuple[Engine, ...]:
     alone = spark_profile(tree, index, plan.columns, pages=pages)
     survivors = np.zeros(len(index.files), np.bool_)
     survivors[index.file[plan.evaluation.access.verdict != Verdict.SKIP]] = True
-    handed = tree if plan.implied is None else all_of([tree, implied_filters(plan.implied)])
+    beside = [filters_of(part) for part in plan.handed_over]
+    handed = all_of([tree, *beside, *([] if plan.implied is None else [implied_filters(plan.implied)])])
     with_plan = spark_profile(handed, index, plan.columns, files=survivors, pages=pages)
     return (
         _engine(ALONE, alone, plan),
