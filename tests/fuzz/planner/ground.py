@@ -12,6 +12,7 @@ import numpy as np
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import interpret
 
+from .interpreted import interpreted
 from .peers import DataFusion, ParquetJava
 from .planned import Planner
 from .tables import arrow_rows
@@ -28,16 +29,21 @@ class Ground:
     def __init__(self, table, directory, spark):
         write(table, directory, spark)
         self.table, self.directory, self.spark = table, directory, spark
-        self.planner = Planner(directory, SparkSemantics.of(spark))
+        semantics = SparkSemantics(time_zone=table.zone) if spark is None else SparkSemantics.of(spark)
+        self.planner = Planner(directory, semantics)
         self.columns = {column.path: column for column in table.columns}
         self._rows = None
 
     def truth(self, predicates):
-        """Return Spark's answers to each of these."""
+        """Return the answers to each of these: Spark's, or without it those of an interpreter."""
+        if self.spark is None:
+            self._rows = self._rows or self._in_order()
+            return [interpreted(self.planner, predicate, self._rows) for predicate in predicates]
         return Truth(self.spark, self.directory, predicates, self.planner).of
 
     def peers(self):
-        return ParquetJava(self.spark, self.directory, self.planner), DataFusion(self.planner)
+        others = (DataFusion(self.planner),)
+        return others if self.spark is None else (ParquetJava(self.spark, self.directory, self.planner), *others)
 
     def could_be(self, predicate, rows, changed, most=40):
         """Tell whether the predicate would select one of these rows, at least, had it other values by column."""
@@ -105,7 +111,8 @@ def laid_out(table, spark):
     """Write a table into a directory of its own, and remove it afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:
-        with settings(spark, {"spark.sql.session.timeZone": table.zone}):
+        zone = {"spark.sql.session.timeZone": table.zone}
+        with contextlib.nullcontext() if spark is None else settings(spark, zone):
             yield Ground(table, directory / "t", spark)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
