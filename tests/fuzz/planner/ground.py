@@ -9,6 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import leaves
+from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import interpret
 
@@ -19,6 +22,7 @@ from .tables import arrow_rows
 from .truth import Truth, settings
 from .writing import write
 
+_OUTCOMES = {True: Outcomes.TRUE, False: Outcomes.FALSE, None: Outcomes.NULL}
 # Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
 OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
 
@@ -45,19 +49,25 @@ class Ground:
         others = (DataFusion(self.planner),)
         return others if self.spark is None else (ParquetJava(self.spark, self.directory, self.planner), *others)
 
-    def could_be(self, predicate, rows, changed, most=40):
-        """Tell whether the predicate would select one of these rows, at least, had it other values by column."""
-        for row in np.flatnonzero(rows)[:most].tolist():
-            values = self._values(row)
-            for path, value in changed.items():
-                place = values
-                for name in path[:-1]:
-                    place[name] = dict(place.get(name) or {})
-                    place = place[name]
-                place[path[-1]] = value
-            if interpret(predicate, values) is True:
-                return True
-        return False
+    def could_be(self, predicate, rows, changed):
+        """Tell whether other values, by column, are what would let the predicate select one of these rows.
+
+        Evidence is of one column each: a value of one row may meet one of another.
+        """
+        places = np.flatnonzero(rows).tolist()
+        actual = self._possible(predicate, [self._values(row) for row in places])
+        other = self._possible(predicate, [_with(self._values(row), changed) for row in places])
+        if other & Outcomes.TRUE and not actual & Outcomes.TRUE:
+            return True
+        return any(interpret(predicate, _with(self._values(row), changed)) is True for row in places)
+
+    def _possible(self, predicate, rows):
+        """Return the outcomes of a predicate that is told only those of each of its leaves."""
+        answers = []
+        for leaf in leaves(predicate):
+            found = {interpret(leaf, row) for row in rows}
+            answers.append(np.array([sum(int(_OUTCOMES[each]) for each in found)], np.uint8))
+        return int(fold(predicate, answers)[0])
 
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
@@ -116,3 +126,15 @@ def laid_out(table, spark):
             yield Ground(table, directory / "t", spark)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _with(values, changed):
+    """Return a row with other values in some columns, those of structs included."""
+    values = dict(values)
+    for path, value in changed.items():
+        place = values
+        for name in path[:-1]:
+            place[name] = dict(place.get(name) or {})
+            place = place[name]
+        place[path[-1]] = value
+    return values
