@@ -64,8 +64,11 @@ def metadata(
 @click.option("--seed", default=1, show_default=True, help="Another one makes other tables and predicates.")
 @click.option("--first", default=0, show_default=True, help="Number of the first table: with --count 1, one again.")
 @click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written, made small.")
+@click.option("--spark/--no-spark", default=True, help="Without it answers are interpreted, ten times as fast.")
 @click.pass_context
-def planner(context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path) -> bool:
+def planner(
+    context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path, spark: bool
+) -> bool:
     """Hold plans against Spark's answers and against what parquet-java and DataFusion skip."""
     # Each half starts without what only the other one needs.
     from planner.machine import run as run_planner
@@ -73,9 +76,9 @@ def planner(context: click.Context, *, count: int, seconds: float, seed: int, fi
     from planner.summary import show, told
 
     progress = Console(stderr=True)
-    with own_session() as spark:
+    with own_session(spark=spark) as session:
         result = run_planner(
-            spark,
+            session,
             seed=seed,
             count=count,
             seconds=seconds,

@@ -46,6 +46,14 @@ def test_plans_hold_against_spark_and_its_peers(spark):
     assert result.tally.levels["rows skipped"] > 0
 
 
+def test_plans_hold_against_the_predicate_row_by_row():
+    result = machine.run(None, seed=5, count=500, seconds=120)
+    assert [(number, *finding) for number, finding, _ in result.findings] == []
+    assert result.unreadable == 0
+    assert result.tally.cases - result.tally.counts["without an answer"] > 200
+    assert result.tally.counts["compared with DataFusion"] > 100
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(spark, path):
@@ -135,7 +143,7 @@ def test_every_form_and_spelling_is_drawn():
     with patch("planner.forms.FORMS", [noting(form) for form in FORMS]):
         for _ in range(60):
             scope = Scope(random_table(chance).columns)
-            paired |= {random_pair(chance, scope).name for _ in range(20)}
+            paired |= {random_pair(chance, scope).name for _ in range(60)}
             for _ in range(40):
                 random_predicate(chance, scope)
     assert drawn == {form.make.__name__ for form in FORMS}

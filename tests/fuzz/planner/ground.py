@@ -9,15 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import leaves
+from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import interpret
 
+from .interpreted import interpreted
 from .peers import DataFusion, ParquetJava
 from .planned import Planner
 from .tables import arrow_rows
 from .truth import Truth, settings
 from .writing import write
 
+_OUTCOMES = {True: Outcomes.TRUE, False: Outcomes.FALSE, None: Outcomes.NULL}
 # Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
 OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
 
@@ -28,30 +33,41 @@ class Ground:
     def __init__(self, table, directory, spark):
         write(table, directory, spark)
         self.table, self.directory, self.spark = table, directory, spark
-        self.planner = Planner(directory, SparkSemantics.of(spark))
+        semantics = SparkSemantics(time_zone=table.zone) if spark is None else SparkSemantics.of(spark)
+        self.planner = Planner(directory, semantics)
         self.columns = {column.path: column for column in table.columns}
         self._rows = None
 
     def truth(self, predicates):
-        """Return Spark's answers to each of these."""
+        """Return the answers to each of these: Spark's, or without it those of an interpreter."""
+        if self.spark is None:
+            self._rows = self._rows or self._in_order()
+            return [interpreted(self.planner, predicate, self._rows) for predicate in predicates]
         return Truth(self.spark, self.directory, predicates, self.planner).of
 
     def peers(self):
-        return ParquetJava(self.spark, self.directory, self.planner), DataFusion(self.planner)
+        others = (DataFusion(self.planner),)
+        return others if self.spark is None else (ParquetJava(self.spark, self.directory, self.planner), *others)
 
-    def could_be(self, predicate, rows, changed, most=40):
-        """Tell whether the predicate would select one of these rows, at least, had it other values by column."""
-        for row in np.flatnonzero(rows)[:most].tolist():
-            values = self._values(row)
-            for path, value in changed.items():
-                place = values
-                for name in path[:-1]:
-                    place[name] = dict(place.get(name) or {})
-                    place = place[name]
-                place[path[-1]] = value
-            if interpret(predicate, values) is True:
-                return True
-        return False
+    def could_be(self, predicate, rows, changed):
+        """Tell whether other values, by column, are what would let the predicate select one of these rows.
+
+        Evidence is of one column each: a value of one row may meet one of another.
+        """
+        places = np.flatnonzero(rows).tolist()
+        actual = self._possible(predicate, [self._values(row) for row in places])
+        other = self._possible(predicate, [_with(self._values(row), changed) for row in places])
+        if other & Outcomes.TRUE and not actual & Outcomes.TRUE:
+            return True
+        return any(interpret(predicate, _with(self._values(row), changed)) is True for row in places)
+
+    def _possible(self, predicate, rows):
+        """Return the outcomes of a predicate that is told only those of each of its leaves."""
+        answers = []
+        for leaf in leaves(predicate):
+            found = {interpret(leaf, row) for row in rows}
+            answers.append(np.array([sum(int(_OUTCOMES[each]) for each in found)], np.uint8))
+        return int(fold(predicate, answers)[0])
 
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
@@ -105,7 +121,20 @@ def laid_out(table, spark):
     """Write a table into a directory of its own, and remove it afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:
-        with settings(spark, {"spark.sql.session.timeZone": table.zone}):
+        zone = {"spark.sql.session.timeZone": table.zone}
+        with contextlib.nullcontext() if spark is None else settings(spark, zone):
             yield Ground(table, directory / "t", spark)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _with(values, changed):
+    """Return a row with other values in some columns, those of structs included."""
+    values = dict(values)
+    for path, value in changed.items():
+        place = values
+        for name in path[:-1]:
+            place[name] = dict(place.get(name) or {})
+            place = place[name]
+        place[path[-1]] = value
+    return values

@@ -40,10 +40,10 @@ class Result:
     seconds: float = 0.0
 
 
-def draw(seed, number):
+def draw(seed, number, *, by_spark=True):
     """Return a table, its predicates and its pairs of spellings."""
     chance = random.Random(f"{seed} {number}")
-    table = random_table(chance)
+    table = random_table(chance, by_spark=by_spark)
     names = {part.split("=")[0] for file in table.files for part in file.directory.split("/") if part}
     scope = Scope(table.columns, tuple(sorted(names)))
     pairs = [random_pair(chance, scope) for _ in range(PAIRS)]
@@ -52,7 +52,10 @@ def draw(seed, number):
 
 
 def run(spark, *, seed, count, seconds=float("inf"), first=0, keep=None, peers=True, progress=None):
-    """Judge at least `count` cases from table `first` on; with `keep` what fails is shrunk and written there."""
+    """Judge at least `count` cases from table `first` on; with `keep` what fails is shrunk and written there.
+
+    `spark` None: no table is written by Spark, and no answer is its own.
+    """
     result, start = Result(), time.monotonic()
     number, told = first, start
     while result.tally.cases < count and time.monotonic() - start < seconds and len(result.findings) < MOST_FINDINGS:
@@ -67,7 +70,7 @@ def run(spark, *, seed, count, seconds=float("inf"), first=0, keep=None, peers=T
 
 
 def _judge_table(spark, seed, number, result, *, peers, keep):
-    table, predicates, pairs = draw(seed, number)
+    table, predicates, pairs = draw(seed, number, by_spark=spark is not None)
     seen = set()
     with contextlib.ExitStack() as stack:
         try:

@@ -11,16 +11,20 @@ from unittest.mock import patch
 
 
 @contextlib.contextmanager
-def own_session():
-    """Start Spark in a directory of its own, and stop it; nothing that an earlier run kept is found."""
+def own_session(*, spark=True):
+    """Start Spark in a directory of its own, and stop it; nothing that an earlier run kept is found.
+
+    Without Spark there is the directory alone, and the session is None.
+    """
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         settings = {"PRUNE_CACHE_DIR": f"{scratch}/cache", "TMPDIR": scratch}
         with patch.dict(os.environ, settings), patch.object(tempfile, "tempdir", scratch), _quietly():
-            session = _started(scratch)
+            session = _started(scratch) if spark else None
             try:
                 yield session
             finally:
-                session.stop()
+                if session is not None:
+                    session.stop()
 
 
 def _started(scratch):

@@ -70,7 +70,7 @@ class Table:
         return len(self.columns[0].values)
 
 
-def random_table(draw):
+def random_table(draw, *, by_spark=True):
     rows = draw.choice([40, 200, 200, 400])
     names = draw.sample(sorted(KINDS), draw.randint(4, 9))
     columns = [Column((name,), name, _values(draw, KINDS[name], rows)) for name in names]
@@ -85,7 +85,7 @@ def random_table(draw):
     # Two of a kind, to compare one with the other.
     twin = draw.choice(columns)
     columns.append(Column(("odd name",), twin.kind, _values(draw, twin.of, rows)))
-    return Table(tuple(columns), holes, tuple(_files(draw, rows, columns)), draw.choice(ZONES))
+    return Table(tuple(columns), holes, tuple(_files(draw, rows, columns, by_spark)), draw.choice(ZONES))
 
 
 def _values(draw, kind, rows):
@@ -122,13 +122,14 @@ def _with_nulls(draw, values):
     return values
 
 
-def _files(draw, rows, columns):
+def _files(draw, rows, columns, by_spark):
+    writers = {name: share for name, share in WRITERS.items() if by_spark or name != "spark"}
     count = draw.choice([1, 1, 2, 3])
     cuts = [0, *sorted(draw.sample(range(1, rows), count - 1)), rows]
-    alike = draw.choices(list(WRITERS), list(WRITERS.values()))[0] if draw.random() < 0.7 else None
+    alike = draw.choices(list(writers), list(writers.values()))[0] if draw.random() < 0.7 else None
     names = draw.sample(sorted(PARTITIONS), draw.choice([1, 2])) if draw.random() < 0.2 else []
     for i in range(count):
-        writer = alike or draw.choices(list(WRITERS), list(WRITERS.values()))[0]
+        writer = alike or draw.choices(list(writers), list(writers.values()))[0]
         values = {name: draw.choice([*PARTITIONS[name], "__HIVE_DEFAULT_PARTITION__"]) for name in names}
         if i == 0 and "mix" in values:
             values["mix"] = "x"  # of numbers alone Spark would make a number, which its literals are not all
