@@ -50,10 +50,6 @@ def test_case_44_what_is_encrypted_is_unknown(parquet_testing):
         plan(parquet_testing / "data/encrypt_columns_and_footer.parquet.encrypted", where="double_field = 1")
     made = plan(parquet_testing / "data/encrypt_columns_plaintext_footer.parquet.encrypted", where="double_field = -5D")
     assert made.report.kept.rows == made.report.total.rows > 0
-    made = plan(
-        parquet_testing / "data/encrypt_columns_plaintext_footer.parquet.encrypted", where="double_field IS NULL"
-    )
-    assert made.report.kept.rows == made.report.total.rows
 
 
 def test_case_47_spark_takes_the_hull_of_more_than_ten_values(spark, tmp_path):
