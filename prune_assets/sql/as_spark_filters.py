@@ -17,12 +17,28 @@ from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    Contains,
+    EndsWith,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Unsupported,
+)
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.domain import domain_of, scalar
+from prune_assets.sql.like import DEFAULT_ESCAPE
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.scope import Scope
@@ -40,6 +56,7 @@ _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
 # NULL where an operand is: what Spark calls null intolerant.
 _STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
 _STRICT_FUNCTIONS = frozenset({"abs", "upper", "lower"})
+_PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 _TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
 
@@ -131,6 +148,13 @@ def _is_plain(node: exp.Expr) -> bool:
             return True
         case exp.Between():
             operands = [node.this, node.args["low"], node.args["high"]]
+        case exp.Like():
+            # With an escape in the pattern Spark leaves LIKE as it is.
+            if not _is_simplified(node):
+                return False
+            operands = [node.this]
+        case exp.Anonymous(name="startswith" | "endswith" | "contains"):
+            operands = node.expressions
         case exp.In():
             if node.args.get("query") is not None:
                 return False
@@ -142,6 +166,14 @@ def _is_plain(node: exp.Expr) -> bool:
         case _:
             return False
     return all(isinstance(fold_constants(operand), (ColumnName, SparkLiteral)) for operand in operands)
+
+
+def _is_simplified(like: exp.Like) -> bool:
+    """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
+    pattern = like.expression
+    if not isinstance(pattern, SparkLiteral):
+        return False
+    return like.meta.get("escape", DEFAULT_ESCAPE) not in str(pattern.spark_value.value)
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
@@ -170,6 +202,10 @@ def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
             return _signed(Filter(column, Rel.IN, tuple(values)), negated=negated)
         case IsNull(column):
             return _signed(Filter(column, Rel.IS_NULL), negated=negated)
+        case StartsWith(column, text) | EndsWith(column, text) | Contains(column, text) if pa.types.is_string(
+            text.type
+        ):
+            return _signed(Filter(column, _PATTERNS[type(leaf)], (text,), strict=True), negated=negated)
         case Constant(outcomes):
             return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
         case _:
