@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ class SparkSemantics:
     `time_zone` None: unknown, what depends on it is refused. `legacy_literals`: string literals mean
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
-    `binary_as_string`: bytes that no annotation describes are read as strings.
+    `binary_as_string`: bytes that no annotation describes are read as strings. `timestamp_ntz`: TIMESTAMP means
+    TIMESTAMP_NTZ (`spark.sql.timestampType`). `infer_timestamp_ntz`: timestamps without a zone are read as such.
+    `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
+    machine; None where it is not known.
     """
 
     time_zone: str | None = None
@@ -25,6 +28,9 @@ class SparkSemantics:
     legacy_literals: bool = False
     infer_partition_types: bool = True
     binary_as_string: bool = False
+    timestamp_ntz: bool = False
+    infer_timestamp_ntz: bool = True
+    zone_span: tuple[int, int] | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
@@ -37,11 +43,13 @@ class SparkSemantics:
             or is_true(session, "spark.sql.legacy.consecutiveStringLiterals.enabled", "false"),
             infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
             binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
+            timestamp_ntz=session.conf.get("spark.sql.timestampType") != "TIMESTAMP_LTZ",
+            infer_timestamp_ntz=is_true(session, "spark.sql.parquet.inferTimestampNTZ.enabled"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:
-        """Tell whether a predicate without times means the same under both."""
-        return replace(self, time_zone=None) == replace(other, time_zone=None)
+        """Tell whether a predicate means the same under both: a plan without a zone depends on none."""
+        return self == replace(other, time_zone=self.time_zone) and self.time_zone in {None, other.time_zone}
 
 
 def is_true(session: SparkSession, key: str, *default: str) -> bool:

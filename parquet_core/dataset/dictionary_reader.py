@@ -114,6 +114,6 @@ def _values(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes) 
     written = read_dictionary(data, page.chunk, page.leaf, place=place)
     if isinstance(written, str):
         return written
-    values = bound_values(column, written)
+    values = bound_values(page.leaf, written)
     # What the type cannot hold may still be read as some value, which must not be denied.
     return values if flags_of(values).all() else "the dictionary holds values that its type cannot"

@@ -18,6 +18,7 @@ from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import LoweredPredicate, lower
+from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import os
@@ -144,4 +145,8 @@ def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
 def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
     if session is None:
         return SparkSemantics()
-    return session if isinstance(session, SparkSemantics) else SparkSemantics.of(session)
+    if not isinstance(session, SparkSemantics):
+        return SparkSemantics.of(session)
+    if session.time_zone is not None:
+        check_zone_name(session.time_zone)
+    return session

@@ -127,6 +127,10 @@ def _literal(value: pa.Scalar) -> Column:
     if pa.types.is_uint64(value.type):
         # Spark reads it as decimal(20,0), and Java's long does not reach its upper half.
         return fn.lit(Decimal(value.as_py())).cast("decimal(20,0)")
+    if pa.types.is_timestamp(value.type):
+        if value.type.tz:
+            return fn.timestamp_micros(fn.lit(value.value))
+        return fn.lit(str(value.cast(pa.string()))).cast("timestamp_ntz")
     literal = fn.lit(value.as_py())
     if pa.types.is_decimal(value.type):
         # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.

@@ -10,9 +10,12 @@ from sqlglot import exp
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
-from prune_assets.sql.comparisons import NULL, Refusal, compare, is_in
+from prune_assets.sql.comparisons import NULL, compare, is_in
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.times import Clocks, compare_times, in_order, is_about_times, is_in_times
+from prune_assets.sql.scope import CLOCK_FUNCTIONS, NOW_IS_LATER, Scope
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.sql.scope import Scope
     from prune_assets.sql.values import SparkValue
 
 _OPS: dict[type[exp.Expr], Op] = {
@@ -49,6 +51,7 @@ class Conditions:
         self._scope = scope
         self._text = text
         self._ansi = semantics.ansi
+        self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
 
     def lower(self, node: exp.Expr) -> Predicate:
@@ -125,14 +128,19 @@ class Conditions:
         value = self._value(right)
         if value.kind is Kind.NULL and not isinstance(left, exp.Tuple):
             return NULL
-        return compare(self._column(left), op, value, ansi=self._ansi)
+        return self._compare_column(self._column(left), op, value)
+
+    def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
+        if is_about_times(column, [value]):
+            return compare_times(column, op, value, self._clocks)
+        return compare(column, op, value, ansi=self._ansi)
 
     def _between(self, node: exp.Between) -> Predicate:
         low = self._compare(node.this, Op.GE, node.args["low"])
         high = self._compare(node.this, Op.LE, node.args["high"])
         match low, high:
             case Compare(column, Op.GE, least), Compare(other, Op.LE, most) if (
-                column == other and least.as_py() <= most.as_py()
+                column == other and in_order(least, most)
             ):
                 return Interval(column, least, most)
             case _:
@@ -145,7 +153,10 @@ class Conditions:
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
         if len(literals) < len(folded):
             raise Refusal("the list of IN holds more than literals", "write literals")
-        return is_in(self._column(node.this), [self._value(literal) for literal in literals], ansi=self._ansi)
+        column, values = self._column(node.this), [self._value(literal) for literal in literals]
+        if is_about_times(column, values):
+            return is_in_times(column, values, self._clocks)
+        return is_in(column, values, ansi=self._ansi)
 
     def _is(self, node: exp.Is) -> Predicate:
         if node.expression.name != "NULL":
@@ -165,7 +176,7 @@ class Conditions:
         column, value = self._column(left), self._value(right)
         if value.kind is Kind.NULL:
             return IsNull(column.path)
-        return IsTruth(compare(column, Op.EQ, value, ansi=self._ansi), Outcomes.TRUE)
+        return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
 
     def _is_nan(self, node: exp.Expr) -> Predicate:
         column = self._column(node)
@@ -190,7 +201,7 @@ class Conditions:
             raise _why_not(node)
         bound = self._scope.resolve(node.parts_of_name)
         if bound.column is None:
-            raise Refusal(bound.reason)
+            raise Refusal(bound.reason, bound.remedy)
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
@@ -234,6 +245,8 @@ def _why_not(*nodes: exp.Expr) -> Refusal:
         remedy = node.args.get("remedy")
         return Refusal(node.this, "" if remedy is None else remedy)
     if isinstance(node, exp.Anonymous):
+        if node.this in CLOCK_FUNCTIONS:
+            return Refusal(*NOW_IS_LATER)
         return Refusal(f"{node.this}() is not turned into a range yet", "compare the plain column")
     if isinstance(node, _ARITHMETIC):
         return Refusal("arithmetic is not turned into a range yet", "move the arithmetic to the literal's side")

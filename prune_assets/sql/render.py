@@ -161,6 +161,8 @@ def _name(path: Path) -> str:
 
 
 def _literal(value: pa.Scalar) -> str:
+    if pa.types.is_timestamp(value.type) and value.is_valid:
+        return _timestamp(value)
     plain = value.as_py()
     match plain:
         case None:
@@ -178,6 +180,14 @@ def _literal(value: pa.Scalar) -> str:
         case _:
             text = format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
     return text
+
+
+def _timestamp(value: pa.Scalar) -> str:
+    """Write a timestamp so that it means the same in every session."""
+    name, zone = ("TIMESTAMP", "Z") if value.type.tz else ("TIMESTAMP_NTZ", "")
+    whole, _, fraction = str(value.cast(pa.timestamp("us")).cast(pa.string())).partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{name} '{whole}{'.' if fraction else ''}{fraction}{zone}'"
 
 
 def _float(value: pa.Scalar) -> str:

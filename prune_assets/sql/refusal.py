@@ -1,0 +1,12 @@
+"""Why a part of a predicate is not lowered."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """Says why a comparison cannot be lowered, and what to write instead."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy

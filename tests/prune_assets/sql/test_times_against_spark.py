@@ -1,0 +1,129 @@
+"""What timestamps, their literals and their intervals mean to Spark, zone by zone."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from fixture_lines import fixture_lines
+from interpreter import interpret
+from table_columns import FIXTURE_COLUMNS
+
+from parquet_core.errors import PredicateTypeError
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.lowering import lower
+from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.timestamps import Moment, read_moment
+from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import UncertainTime, zone_named
+
+pytestmark = pytest.mark.spark
+
+EPOCH = datetime(1970, 1, 1)
+ZONES = [
+    *("UTC", "+05:45", "-18:00", "GMT+1", "America/Los_Angeles", "America/Sao_Paulo", "America/Havana", "Africa/Cairo"),
+    *("Asia/Beirut", "Pacific/Apia", "Atlantic/Azores", "Antarctica/Troll", "America/St_Johns", "Australia/Lord_Howe"),
+    *("Europe/Paris", "Asia/Kathmandu", "Pacific/Kwajalein", "America/Scoresbysund"),
+]
+# Clocks change here in one of the zones, some at midnight, once by a whole day.
+CHANGES = [
+    *("2017-10-15", "2018-02-18", "2012-04-01", "2023-04-28", "2023-10-27", "2024-03-31", "2024-10-27", "2011-12-30"),
+    *("2011-12-29", "2011-12-31", "2024-03-10", "2024-11-03", "2006-10-29", "2011-11-06", "1993-08-21", "1999-11-07"),
+    *("1987-04-05", "2000-01-01", "2024-02-29", "1986-01-01", "1982-12-31", "9999-12-01", "2100-07-01", "2023-10-29"),
+]
+TIMES = ["00:00:00", "00:00:59.999999", "00:30:00", "01:00:00.000001", "01:30:00", "02:00:00", "02:29:59", "3:15:00"]
+TIMES += ["12:00:00", "23:30:00", "23:59:59.999999"]
+ODD_TEXTS = [
+    *("2024-01-01", "2024-1-1", "2024-01-01 1:2:3", "2024-01-01T01:02:03", "2024-01-01 01:02:03.1", " 2024-01-01 "),
+    *("2024-01-01 01:02:03Z", "2024-01-01 01:02:03 Z", "2024-01-01 01:02:03+01:00", "2024-01-01 01:02:03 +1:00"),
+    *("2024-01-01 01:02:03 Europe/Paris", "2024-01-01 01:02:03Europe/Paris", "2024-01-01T01:02:03.123456UTC"),
+    *("2024-01-01 01:02:03 UTC+1", "2024-01-01 01:02:03 GMT-01:30", "2024-01-01 01:02:03UT+18:00", "0001-01-05 00:00:00"),
+    *("2024-01-01 01:02:03-18:30", "2024-01-01 01:02:03+1", "2024-01-01 01:02:03+01", "2024-02-30 00:00:00", "2024"),
+    *("2024-01-01 24:00:00", "2024-01-01 01:60:00", "2024-01-01 01:02:60", "2024-01-01 01:02:03.", "2024-01"),
+    *("2024-01-01 01:02", "2024-01-01 01:02:03.1234567", "2024-01-01  01:02:03", "2024-01-01 01:02:03 PST", "now"),
+    *("2024-01-01 01:02:03 EST", "2024-01-01 01:02:03 CET", "2024-01-01 01:02:03 Japan", "24-01-01 01:02:03", ""),
+    *("2024-01-01 01:02:03 europe/paris", "2024-01-01 01:02:03 UTC+01", "2024-01-01 01:02:03 +01:00:00", "0000-01-01"),
+    *("2024-01-01 01:02:03 GMT+01:0", "2024-13-01 00:00:00", "2024-01-01t01:02:03", "2024-01-01 01:02:03 z", "9999-12-29"),
+    *("2024-01-01 01:02:03 Etc/GMT-14", "2024-01-01 01:02:03 US/Pacific", "2024-01-01 01:02:03 +14:00", "2024-01-01 "),
+    *("2024-01-01 01:02:03.5 Asia/Kathmandu", "2024-01-01 01:02:03.5  UTC", "2024-01-01 01:02:03.000000 ", "2024-01-01T"),
+]
+
+
+@contextmanager
+def session(spark, zone, *, ansi=True):
+    old = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    try:
+        yield SparkSemantics.of(spark)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.set("spark.sql.ansi.enabled", old)
+
+
+def micros_of(spark, expressions):
+    """Ask Spark for timestamps as microseconds; None where there is none."""
+    query = ", ".join(f"unix_micros({text}) AS c{i}" for i, text in enumerate(expressions))
+    return list(spark.sql(f"SELECT {query}").collect()[0])
+
+
+def ours(moment, zone):
+    try:
+        return None if moment is None else moment.instant(zone_named(zone))
+    except UncertainTime:
+        return None
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_texts_mean_the_same_instants(spark, zone):
+    texts = [*ODD_TEXTS, *(f"{day} {time}" for day in CHANGES for time in TIMES)]
+    with session(spark, zone):
+        answers = micros_of(spark, [f"try_cast('{text}' AS TIMESTAMP)" for text in texts])
+    found = {text: ours(read_moment(text), zone) for text in texts}
+    wrong = [(text, found[text], answer) for text, answer in zip(texts, answers, strict=True)]
+    assert [line for line in wrong if line[1] is not None and line[1] != line[2]] == []
+    assert sum(value is not None for value in found.values()) > len(texts) * 0.8
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_days_begin_at_the_same_instants(spark, zone):
+    days = [date.fromisoformat(day) + timedelta(step) for day in CHANGES for step in (-1, 0, 1)]
+    with session(spark, zone):
+        answers = micros_of(spark, [f"CAST(DATE '{day}' AS TIMESTAMP)" for day in days])
+    rules = zone_named(zone)
+    assert [rules.start_of_day((day - EPOCH.date()).days) for day in days] == answers
+
+
+INTERVALS = ["1 day", "1 month", "24 hours", "36 hours", "1 second", "90 minutes", "2 weeks", "1 year", "13 months"]
+INTERVALS += ["1 day 2 hours", "1 hour 1 day", "1 year 2 months", "3 milliseconds 7 microseconds", "'25' hour", "-36 hours"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_sums_of_timestamps_and_intervals_are_the_same(spark, zone):
+    draw = random.Random(zone)
+    texts = []
+    for _ in range(250):
+        start = draw.choice(["TIMESTAMP", "TIMESTAMP", "TIMESTAMP_LTZ"])
+        moment = f"{start} '{draw.choice(CHANGES)} {draw.choice(TIMES)}{draw.choice(['', '', '', ' UTC', '+01:00'])}'"
+        if draw.random() < 0.2:
+            moment = f"DATE '{draw.choice(CHANGES)}' + INTERVAL {draw.choice(['24 hours', '1 minute', '1 day 1 hour'])}"
+        texts.append(moment + "".join(f" {draw.choice('+-')} INTERVAL {draw.choice(INTERVALS)}" for _ in range(2)))
+    with session(spark, zone):
+        answers = micros_of(spark, texts)
+    wrong, known = [], 0
+    for text, answer in zip(texts, answers, strict=True):
+        folded = fold_constants(SparkPredicates().parse(text)[0])
+        assert isinstance(folded, SparkLiteral), text
+        assert folded.spark_value.kind is Kind.TIMESTAMP
+        assert isinstance(folded.spark_value.value, Moment), text
+        found = ours(folded.spark_value.value, zone)
+        known += found is not None
+        if found not in {None, answer}:
+            wrong.append((text, found, answer))
+    assert wrong == []
+    assert known > 200
