@@ -34,9 +34,13 @@ class SparkSemantics:
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
-        """Read the settings of a running session."""
+        """Read the settings of a running session, and once what it knows of its time zone."""
+        from prune_assets.spark.zone_rules import agreed_span
+
+        time_zone = session.conf.get("spark.sql.session.timeZone")
         return cls(
-            time_zone=session.conf.get("spark.sql.session.timeZone"),
+            time_zone=time_zone,
+            zone_span=None if time_zone is None else agreed_span(session, time_zone),
             ansi=is_true(session, "spark.sql.ansi.enabled"),
             case_sensitive=is_true(session, "spark.sql.caseSensitive"),
             legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
