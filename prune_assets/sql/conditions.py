@@ -10,20 +10,26 @@ from sqlglot import exp
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
+from prune_assets.sql.binding import Asked, bind, is_condition, why_not
+from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.comparisons import NULL, compare, is_in
-from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.domain import domain_of
+from prune_assets.sql.floats import named_float
+from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.times import Clocks, compare_times, in_order, is_about_times, is_in_times
-from prune_assets.sql.scope import CLOCK_FUNCTIONS, NOW_IS_LATER, Scope
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.scope import Scope
+    from prune_assets.sql.terms import Term
     from prune_assets.sql.values import SparkValue
 
 _OPS: dict[type[exp.Expr], Op] = {
@@ -37,11 +43,12 @@ _OPS: dict[type[exp.Expr], Op] = {
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
-_NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
-    exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
-    exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
-}
+_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
+_MAX_DEPTH = 20
+_NOT_ANSI = Refusal(
+    "with spark.sql.ansi.enabled off, what overflows is not an error but another number",
+    "set spark.sql.ansi.enabled or compare the plain column",
+)
 
 
 class Conditions:
@@ -53,14 +60,34 @@ class Conditions:
         self._ansi = semantics.ansi
         self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
+        self._asked = Asked(self._column, self._value, self._nested, self._equal_terms, self._is_null_term)
+        self._depth = 0
+        self._leaves = 0
+        self._raising: list[Predicate] = []
+        self._sql = ""
+        self.lower_tree: Callable[[exp.Expr], Predicate] = self.lower
 
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
         self._check_names(node)
+        self._leaves += 1
+        outer, self._sql = self._sql, self._text(node)
         try:
             return self._leaf(node)
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+        finally:
+            self._sql = outer
+
+    def take_guards(self) -> tuple[Predicate, ...]:
+        """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.
+
+        Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
+        """
+        guards = tuple(dict.fromkeys(self._raising)) if self._leaves > 1 else ()
+        self._leaves = 0
+        self._raising.clear()
+        return guards
 
     def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
         """Return the opposite of a lowered condition, `node` being the negation as written."""
@@ -110,23 +137,63 @@ class Conditions:
     def _single(self, node: exp.Expr) -> Predicate:
         """Lower what is a condition by itself, with no operator."""
         match node:
-            case exp.Anonymous() if node.name == "isnan" and len(node.expressions) == 1:
-                return self._is_nan(node.expressions[0])
+            case exp.Anonymous() if len(node.expressions) == 1 and node.name in _CALLS:
+                return self._call(node.name, node.expressions[0])
+            case exp.Anonymous(name="raise_error"):
+                return Constant(Outcomes.UNKNOWN)
             case ColumnName() if self._is_boolean(node):
                 return Compare(self._column(node).path, Op.EQ, pa.scalar(value=True))
             case SparkLiteral():
                 return self._constant(node)
+            case exp.Case() | CastTo() | exp.Anonymous():
+                return self._terms().truth(self._bind(node))
             case _:
                 raise self._no_condition(node)
 
+    def _call(self, name: str, operand: exp.Expr) -> Predicate:
+        if name == "isnan":
+            return self._is_nan(operand)
+        is_null = self._is_null(operand)
+        return is_null if name == "isnull" else self.negate(operand, is_null)
+
+    # -- terms
+
+    def _bind(self, node: exp.Expr) -> Term:
+        if not self._ansi:
+            raise _NOT_ANSI
+        return bind(node, self._asked)
+
+    def _terms(self) -> TermComparisons:
+        return TermComparisons(self._sql, self._raising)
+
+    def _nested(self, node: exp.Expr) -> Predicate:
+        """Lower a condition inside an operand."""
+        if self._depth >= _MAX_DEPTH:
+            raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not looked into")
+        self._depth += 1
+        try:
+            return self.lower_tree(node)
+        finally:
+            self._depth -= 1
+
+    def _equal_terms(self, left: Term, right: Term) -> Predicate:
+        return self._terms().compare(left, Op.EQ, right)
+
+    def _is_null_term(self, term: Term) -> Predicate:
+        return self._terms().is_null(term)
+
+    # -- comparisons
+
     def _compare(self, left: exp.Expr, op: Op, right: exp.Expr) -> Predicate:
         left, right = fold_constants(left), fold_constants(right)
+        if is_condition(left) or is_condition(right):
+            return self._compare_conditions(left, op, right)
         if isinstance(left, SparkLiteral):
             left, op, right = right, _MIRRORED.get(op, op), left
-        if not isinstance(right, SparkLiteral):
-            raise _why_not(left, right)
+        if not self._is_plain(left, [right]):
+            return self._terms().compare(self._bind(left), op, self._bind(right))
         value = self._value(right)
-        if value.kind is Kind.NULL and not isinstance(left, exp.Tuple):
+        if value.kind is Kind.NULL:
             return NULL
         return self._compare_column(self._column(left), op, value)
 
@@ -135,44 +202,92 @@ class Conditions:
             return compare_times(column, op, value, self._clocks)
         return compare(column, op, value, ansi=self._ansi)
 
+    def _is_plain(self, operand: exp.Expr, others: Sequence[exp.Expr]) -> bool:
+        """Tell whether a plain column meets literals that are not cast, nor make Spark cast the column."""
+        if not all(isinstance(other, SparkLiteral) for other in others) or isinstance(operand, (SparkLiteral, CastTo)):
+            return False
+        if isinstance(operand, exp.Tuple):
+            raise Refusal("rows are not compared", "compare their parts")
+        if not isinstance(operand, ColumnName):
+            return all(self._kind(other) is Kind.NULL for other in others)
+        column = self._scope.resolve(operand.parts_of_name).column
+        if column is None or column.type is None or not self._ansi:
+            return True
+        kinds = {self._kind(other) for other in others}
+        if domain_of(column.type) is not None:
+            return not kinds & {Kind.DOUBLE, Kind.STRING}
+        named = all(self._kind(other) is not Kind.STRING or _is_named(other) for other in others)
+        return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
+
+    def _kind(self, node: exp.Expr) -> Kind:
+        assert isinstance(node, SparkLiteral)
+        return self._value(node).kind
+
+    def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
+        """Compare two conditions; without an operator by `<=>`."""
+        one, other = self._nested(left), self._nested(right)
+        for part in (one, other):
+            if isinstance(part, Unsupported):
+                raise Refusal(part.reason, part.remedy)
+        return same_or_both_null(one, other) if op is None else compare_conditions(one, op, other)
+
     def _between(self, node: exp.Between) -> Predicate:
-        low = self._compare(node.this, Op.GE, node.args["low"])
-        high = self._compare(node.this, Op.LE, node.args["high"])
+        value, least, most = (fold_constants(node.args[name]) for name in ("this", "low", "high"))
+        if not any(map(is_condition, (value, least, most))) and isinstance(value, exp.Expr):
+            ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
+            if ends and not self._is_plain(value, [least, most]):
+                return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
+        low, high = self._compare(value, Op.GE, least), self._compare(value, Op.LE, most)
         match low, high:
-            case Compare(column, Op.GE, least), Compare(other, Op.LE, most) if (
-                column == other and in_order(least, most)
+            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if (
+                column == other and in_order(low_end, high_end)
             ):
-                return Interval(column, least, most)
+                return Interval(column, low_end, high_end)
             case _:
                 return And((low, high))
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:
             raise Refusal("a subquery is not run while planning", "write the values as a list")
+        operand = fold_constants(node.this)
         folded = [fold_constants(value) for value in node.expressions]
+        if is_condition(operand) or any(map(is_condition, folded)):
+            raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
-        if len(literals) < len(folded):
-            raise Refusal("the list of IN holds more than literals", "write literals")
-        column, values = self._column(node.this), [self._value(literal) for literal in literals]
-        if is_about_times(column, values):
-            return is_in_times(column, values, self._clocks)
-        return is_in(column, values, ansi=self._ansi)
+        if isinstance(operand, ColumnName) and self._is_plain(operand, folded):
+            column, values = self._column(operand), [self._value(literal) for literal in literals]
+            if is_about_times(column, values):
+                return is_in_times(column, values, self._clocks)
+            return is_in(column, values, ansi=self._ansi)
+        return self._terms().is_in(self._bind(operand), [self._bind(value) for value in folded])
 
     def _is(self, node: exp.Is) -> Predicate:
         if node.expression.name != "NULL":
             raise Refusal(f"IS {node.expression.name} of what is no condition is a cast", "write a comparison")
-        operand = fold_constants(node.this)
+        return self._is_null(node.this)
+
+    def _is_null(self, node: exp.Expr) -> Predicate:
+        operand = fold_constants(node)
         if isinstance(operand, SparkLiteral):
             is_null = self._value(operand).kind is Kind.NULL
             return Constant(Outcomes.TRUE if is_null else Outcomes.FALSE)
-        return IsNull(self._column(operand).path)
+        if is_condition(operand):
+            inner = self._nested(operand)
+            if isinstance(inner, Unsupported):
+                raise Refusal(inner.reason, inner.remedy)
+            return IsTruth(inner, Outcomes.NULL)
+        if isinstance(operand, ColumnName):
+            return IsNull(self._column(operand).path)
+        return self._terms().is_null(self._bind(operand))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
         left, right = fold_constants(left), fold_constants(right)
+        if is_condition(left) or is_condition(right):
+            return self._compare_conditions(left, None, right)
         if isinstance(left, SparkLiteral):
             left, right = right, left
-        if not isinstance(right, SparkLiteral):
-            raise _why_not(left, right)
+        if not isinstance(left, ColumnName) or not self._is_plain(left, [right]):
+            return self._terms().null_safe(self._bind(left), self._bind(right))
         column, value = self._column(left), self._value(right)
         if value.kind is Kind.NULL:
             return IsNull(column.path)
@@ -198,7 +313,7 @@ class Conditions:
 
     def _column(self, node: exp.Expr) -> LeafColumn:
         if not isinstance(node, ColumnName):
-            raise _why_not(node)
+            raise why_not(node)
         bound = self._scope.resolve(node.parts_of_name)
         if bound.column is None:
             raise Refusal(bound.reason, bound.remedy)
@@ -229,25 +344,10 @@ class Conditions:
             return Refusal("Spark casts a string to a condition here", "write a comparison")
         if isinstance(node, (SparkLiteral, exp.Tuple, *_ARITHMETIC)):
             return problem
-        return _why_not(node)
+        return why_not(node)
 
 
-def _why_not(*nodes: exp.Expr) -> Refusal:
-    """Return the reason why none of the operands is a plain column beside a literal."""
-    asked = [node for node in nodes if not isinstance(node, (SparkLiteral, ColumnName))]
-    if not asked:
-        several = any(isinstance(node, ColumnName) for node in nodes)
-        return Refusal("two columns are not compared yet" if several else "no column is asked about")
-    node = asked[0]
-    if type(node) in _NOT_LOWERED:
-        return Refusal(*_NOT_LOWERED[type(node)])
-    if isinstance(node, Opaque):
-        remedy = node.args.get("remedy")
-        return Refusal(node.this, "" if remedy is None else remedy)
-    if isinstance(node, exp.Anonymous):
-        if node.this in CLOCK_FUNCTIONS:
-            return Refusal(*NOW_IS_LATER)
-        return Refusal(f"{node.this}() is not turned into a range yet", "compare the plain column")
-    if isinstance(node, _ARITHMETIC):
-        return Refusal("arithmetic is not turned into a range yet", "move the arithmetic to the literal's side")
-    return Refusal("this is not a plain column", "compare a plain column with a literal")
+def _is_named(node: exp.Expr) -> bool:
+    """Tell whether a string is what NaN or an infinity is called."""
+    assert isinstance(node, SparkLiteral)
+    return named_float(str(node.spark_value.value)) is not None

@@ -14,10 +14,11 @@ from sqlglot import TokenType, exp
 
 from parquet_core.errors import PredicateSyntaxError
 from prune_assets.sql.cursor import Cursor
-from prune_assets.sql.nodes import Opaque
+from prune_assets.sql.nodes import CastTo, Opaque
 from prune_assets.sql.operands import QUERY_STARTS, read_numeral, read_operand
 from prune_assets.sql.operators import BINARY, PATTERNS, Binding
 from prune_assets.sql.suffixes import read_suffixes
+from prune_assets.sql.type_names import read_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,16 @@ _OWN_SYNTAX = frozenset(
 _PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
+_CASTS = frozenset({"CAST", "TRY_CAST"})
+# Which part of CASE may follow which; "" is what stands right after CASE.
+_CASE_PARTS = {
+    "": frozenset({"WHEN"}),
+    "WHEN": frozenset({"THEN"}),
+    "THEN": frozenset({"WHEN", "ELSE", "END"}),
+    "ELSE": frozenset({"END"}),
+}
+_ENDS = frozenset({"WHEN", "THEN", "ELSE", "END", "AS"})
+_OPEN_CASE = "CASE without END; write a column of that name as `case`"
 
 
 @dataclass(slots=True)
@@ -43,6 +54,7 @@ class _Pending:
     node: type[exp.Expr] | None = None
     negated: bool = False
     name: str = ""
+    has_value: bool = False
     arguments: list[exp.Expression] = field(default_factory=list)
 
 
@@ -70,6 +82,8 @@ class _Parser:
                     raise
         self._reduce(Binding.OR)
         self._refuse_open_between(Binding.OR)
+        if self.pending and self.pending[-1].sign == "CASE":
+            self.cursor.fail(_OPEN_CASE)
         if self.pending:
             self.cursor.fail(f"a closing bracket is missing for the one at character {self._opened_at()}")
         return self.done.pop()
@@ -92,6 +106,8 @@ class _Parser:
             self.pending.append(_Pending(sign, Binding.UNARY, first))
         elif sign == "(":
             self._open_bracket()
+        elif sign == "CASE":
+            self._open_case()
         elif (names := self._call_ahead()) is not None:
             self._open_call(names)
         else:
@@ -125,7 +141,10 @@ class _Parser:
         cursor, first = self.cursor, self.cursor.position
         name = "".join(token.text for token in cursor.tokens[first : first + names]).lower()
         cursor.position += names
-        if name.upper() in _OWN_SYNTAX or cursor.sign(1) in QUERY_STARTS:
+        if name.upper() in _CASTS:
+            cursor.take()
+            self.pending.append(_Pending("CAST", 0, first, name=name))
+        elif name.upper() in _OWN_SYNTAX or cursor.sign(1) in QUERY_STARTS:
             cursor.skip_brackets()
             self._finish(_opaque_call(name), first, is_call=True)
         elif cursor.sign(1) == ")":
@@ -135,8 +154,16 @@ class _Parser:
             cursor.take()
             self.pending.append(_Pending("CALL", 0, first, name=name))
 
+    def _open_case(self) -> None:
+        self.pending.append(_Pending("CASE", 0, self.cursor.position))
+        self.cursor.take()
+        if self.cursor.sign() == "WHEN":
+            self.pending[-1].name = "WHEN"
+            self.cursor.take()
+
     def _finish(self, node: exp.Expression, first: int, *, is_call: bool = False) -> None:
-        whole = read_suffixes(self.cursor, node, is_call=is_call)
+        node.meta.setdefault("first", first)
+        whole = read_suffixes(self.cursor, self.cursor.mark(node, first), is_call=is_call)
         self.done.append(self.cursor.mark(whole, first))
         self.wants_operand = False
         self.after_predicate = False
@@ -161,6 +188,8 @@ class _Parser:
         sign = self.cursor.sign()
         if sign in {")", ","}:
             self._close(sign)
+        elif sign in _ENDS:
+            self._end_part(sign)
         elif self.after_predicate and sign not in _CONNECTIVES | {"ESCAPE"}:
             self.cursor.fail("after a predicate only AND or OR can follow; use parentheses")
         elif sign == "ESCAPE":
@@ -265,6 +294,40 @@ class _Parser:
 
     # -- reduction
 
+    def _end_part(self, sign: str) -> None:
+        """Step over a word that ends a part of CASE or CAST."""
+        self._reduce(Binding.OR)
+        self._refuse_open_between(Binding.OR)
+        bracket = self.pending[-1] if self.pending else None
+        if bracket is not None and bracket.sign == "CAST" and sign == "AS" and not bracket.arguments:
+            self._end_cast(self.pending.pop())
+        elif bracket is not None and bracket.sign == "CASE" and sign in _CASE_PARTS[bracket.name]:
+            bracket.arguments.append(self.done.pop())
+            self._continue_case(bracket, sign)
+        else:
+            self.cursor.fail("an operator is expected here")
+
+    def _end_cast(self, bracket: _Pending) -> None:
+        self.cursor.take()
+        operand = self.done.pop()
+        to = read_type(self.cursor)
+        self.cursor.expect(")")
+        self._finish(CastTo(this=operand, to=to, is_try=bracket.name == "try_cast"), bracket.first)
+
+    def _continue_case(self, bracket: _Pending, sign: str) -> None:
+        self.cursor.take()
+        if sign != "END":
+            bracket.has_value |= not bracket.name
+            bracket.name = sign
+            self.wants_operand, self.after_predicate = True, False
+            return
+        self.pending.pop()
+        parts = bracket.arguments
+        value = parts.pop(0) if bracket.has_value else None
+        default = parts.pop() if bracket.name == "ELSE" else None
+        cases = [exp.If(this=when, true=then) for when, then in zip(parts[::2], parts[1::2], strict=True)]
+        self._finish(exp.Case(this=value, ifs=cases, default=default), bracket.first)
+
     def _close(self, sign: str) -> None:
         self._reduce(Binding.OR)
         cursor = self.cursor
@@ -272,6 +335,10 @@ class _Parser:
             cursor.fail("there is no opening bracket for this" if sign == ")" else "a comma has no place here")
         self._refuse_open_between(Binding.OR)
         bracket = self.pending[-1]
+        if bracket.sign == "CASE":
+            cursor.fail(_OPEN_CASE)
+        if bracket.sign == "CAST":
+            cursor.fail("a cast is written CAST(value AS type)")
         bracket.arguments.append(self.done.pop())
         cursor.take()
         if sign == ",":
@@ -317,7 +384,7 @@ def _operands_held(pending: _Pending) -> int:
     """How many finished operands an open operator or bracket has on the stack."""
     if pending.sign == "BETWEEN":
         return 2
-    return 0 if pending.sign in {"(", "CALL"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
+    return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
 
 
 def _opaque_call(name: str) -> Opaque:

@@ -59,8 +59,9 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
         return _refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
+    conditions.lower_tree = lambda node: _lower(node, conditions)
     operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
-    lowered = [_lower(operand, conditions) for operand in operands]
+    lowered = [_guarded(operand, conditions) for operand in operands]
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate))
@@ -69,6 +70,13 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
 def _refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
     whole = Unsupported(sql.strip(), reason, remedy)
     return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
+
+
+def _guarded(root: exp.Expr, conditions: Conditions) -> Predicate:
+    """Lower a conjunct so that it is not certainly TRUE for a row on which a part of it raises."""
+    lowered = _lower(root, conditions)
+    guards = conditions.take_guards()
+    return And((lowered, *guards)) if guards else lowered
 
 
 def _lower(root: exp.Expr, conditions: Conditions) -> Predicate:

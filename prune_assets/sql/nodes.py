@@ -26,6 +26,12 @@ class Opaque(exp.Expression, exp.Condition):
     arg_types = {"this": True, "remedy": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
+class CastTo(exp.Expression, exp.Condition):
+    """A cast of `this` to the SparkType `to`, None for one that is not looked into; `is_try`: errors become NULL."""
+
+    arg_types = {"this": True, "to": False, "is_try": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+
 class ColumnName(exp.Expression, exp.Condition):
     """A name as written, `this` its parts: a column, a field inside a struct, or a qualified column."""
 

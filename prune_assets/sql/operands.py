@@ -1,7 +1,6 @@
 """Operands that hold no further expression to look into: literals, columns, and what stays opaque.
 
-Rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which brackets
-and CASE .. END make certain.
+Rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which brackets make certain.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _TYPED = _TIMESTAMPS | {"TIME"}
 
 
 def read_operand(cursor: Cursor) -> exp.Expression:
-    """Read a literal, a column, CASE .. END or a parameter marker."""
+    """Read a literal, a column or a parameter marker."""
     sign = cursor.sign()
     if cursor.kind() == TokenType.STRING:
         return SparkLiteral(this=_strings(cursor))
@@ -45,8 +44,6 @@ def read_operand(cursor: Cursor) -> exp.Expression:
     if sign in _CONSTANTS:
         cursor.take()
         return SparkLiteral(this=_CONSTANTS[sign])
-    if sign == "CASE":
-        return _skip_case(cursor)
     if sign == "?" or (sign == ":" and cursor.is_name(1)):
         cursor.position += 1 if sign == "?" else 2
         return Opaque(this="a parameter marker has no value here", remedy="write the value")
@@ -134,21 +131,6 @@ def _count_and_unit(cursor: Cursor) -> SparkValue:
     signed_twice = sign in {"+", "-"} and not count.strip(" ").isdigit()
     unit = cursor.take().text
     return SparkValue(Kind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
-
-
-def _skip_case(cursor: Cursor) -> exp.Expression:
-    start, depth = cursor.position, 0
-    while depth or cursor.position == start:
-        sign = "" if cursor.position and cursor.sign(-1) == "." else cursor.sign()
-        if cursor.at_end or sign in {")", "]"}:
-            cursor.position = start
-            cursor.fail("CASE without END; write a column of that name as `case`")
-        if sign in {"(", "["}:
-            cursor.skip_brackets()
-        else:
-            cursor.position += 1
-            depth += {"CASE": 1, "END": -1}.get(sign, 0)
-    return Opaque(this="CASE is not looked into", remedy="write the cases with AND and OR")
 
 
 def _column(cursor: Cursor, sign: str) -> exp.Expression:

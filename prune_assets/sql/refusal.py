@@ -1,10 +1,10 @@
-"""Why a part of a predicate is not lowered."""
+"""What cannot be lowered, said in words."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """Says why a comparison cannot be lowered, and what to write instead."""
+    """Says why a part of a predicate cannot be lowered, and what to write instead."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)

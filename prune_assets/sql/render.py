@@ -125,7 +125,7 @@ def _grouped(child: Predicate, text: str) -> str:
 def _leaf(node: Predicate) -> str:
     match node:
         case Constant(outcomes):
-            text = _CONSTANTS.get(outcomes, "UNKNOWN")
+            text = _CONSTANTS.get(outcomes, "raise_error('out of range')")
         case Compare(column, op, value):
             text = f"{_name(column)} {op} {_literal(value)}"
         case Interval(column, low, high):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 
 from parquet_core.outcomes import Outcomes
@@ -20,33 +21,46 @@ from parquet_core.predicate import (
     Or,
     Path,
     Predicate,
+    Unsupported,
 )
 
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 CONSTANTS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
+OPPOSITES = {True: False, False: True, None: None}
+RANKS = {False: 0, None: 1, True: 2}
+
+
+def outcomes_of(predicate: Predicate, row: dict[str, object]) -> set[bool | None]:
+    """Return what the predicate may come to for a row of Python values by column: one outcome unless it may raise."""
+    match predicate:
+        case Constant(outcomes):
+            return {value for outcome, value in CONSTANTS.items() if outcome in outcomes}
+        case Unsupported():
+            return set(CONSTANTS.values())
+        case IsTruth(child, truth):
+            return {answer is CONSTANTS[truth] for answer in outcomes_of(child, row)}
+        case Not(child):
+            return {OPPOSITES[answer] for answer in outcomes_of(child, row)}
+        case And(children):
+            return {
+                min(answers, key=RANKS.get) for answers in product(*(outcomes_of(child, row) for child in children))
+            }
+        case Or(children):
+            return {
+                max(answers, key=RANKS.get) for answers in product(*(outcomes_of(child, row) for child in children))
+            }
+        case _:
+            return {interpret(predicate, row)}
 
 
 def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
-    """Return TRUE, FALSE or NULL (None) for a row of Python values by column."""
+    """Return TRUE, FALSE or NULL (None) that a leaf comes to for a row."""
     match predicate:
-        case Constant(outcomes):
-            return CONSTANTS[outcomes]
         case IsNull(column):
             return value_of(column, row) is None
         case IsNaN(column):
             value = value_of(column, row)
             return isinstance(value, float) and math.isnan(value)
-        case IsTruth(child, truth):
-            return interpret(child, row) is CONSTANTS[truth]
-        case Not(child):
-            answer = interpret(child, row)
-            return None if answer is None else not answer
-        case And(children):
-            answers = [interpret(child, row) for child in children]
-            return False if False in answers else None if None in answers else True
-        case Or(children):
-            answers = [interpret(child, row) for child in children]
-            return True if True in answers else None if None in answers else False
         case Compare(column, op, literal):
             value = value_of(column, row)
             return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))

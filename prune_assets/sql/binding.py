@@ -1,0 +1,281 @@
+"""From the tree of an operand to a term: constants and chains of functions with Spark's types and casts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
+from prune_assets.sql.arithmetic import Sign, arithmetic
+from prune_assets.sql.boolean_operators import opposite
+from prune_assets.sql.coercion import apply, common_type, to_type
+from prune_assets.sql.functions.calls import call, minus, unknown_call
+from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.operators import PATTERNS
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.terms import (
+    MAX_BRANCHES,
+    Branch,
+    Chain,
+    Fixed,
+    Term,
+    always,
+    both,
+    each,
+    fixed,
+    pairs,
+    without_literals,
+)
+from prune_assets.sql.types import BOOLEAN, STRING, VOID, type_of_column, type_of_value
+from prune_assets.sql.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
+    from prune_assets.sql.terms import Value
+    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.values import SparkValue
+
+MAX_DEPTH = 40
+_SIGNS: dict[type[exp.Expr], Sign] = {
+    exp.Add: Sign.PLUS,
+    exp.Sub: Sign.MINUS,
+    exp.Mul: Sign.TIMES,
+    exp.Div: Sign.OVER,
+    exp.IntDiv: Sign.DIV,
+}
+_CONDITIONS = (
+    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Between, exp.In, exp.Is, *PATTERNS.values()),
+)
+_CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
+
+
+class Asked(NamedTuple):
+    """What binding asks of the conditions around it."""
+
+    column: Callable[[ColumnName], LeafColumn]
+    value: Callable[[SparkLiteral], SparkValue]
+    condition: Callable[[exp.Expr], Predicate]
+    equal: Callable[[Term, Term], Predicate]
+    is_null: Callable[[Term], Predicate]
+
+
+def is_condition(node: exp.Expr) -> bool:
+    """Tell whether a part is a condition by its form."""
+    return isinstance(node, _CONDITIONS) or (
+        isinstance(node, exp.Anonymous) and node.name in _CONDITION_CALLS and len(node.expressions) == 1
+    )
+
+
+def bind(node: exp.Expr, asked: Asked) -> Term:
+    """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
+    if _is_deep(node):
+        raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
+    return _Binder(asked).bind(node)
+
+
+def _is_deep(node: exp.Expr) -> bool:
+    level: list[exp.Expr] = [node]
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in parent.iter_expressions()]
+        if not level:
+            return False
+    return True
+
+
+class _Binder:
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+
+    def bind(self, node: exp.Expr) -> Term:
+        node = fold_constants(node)
+        match node:
+            case SparkLiteral():
+                return always(self._literal(node))
+            case ColumnName():
+                column = self.asked.column(node)
+                return always(Chain(column, _type(column)))
+            case exp.Neg():
+                return each(self.bind(node.this), lambda value: minus([value]))
+            case CastTo():
+                return self._cast(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Anonymous():
+                return self._call(node)
+            case _ if type(node) in _SIGNS:
+                return self._arithmetic(_SIGNS[type(node)], node)
+            case _ if is_condition(node):
+                return self._truth(node)
+            case _:
+                raise why_not(node)
+
+    def _literal(self, node: SparkLiteral) -> Fixed:
+        value = self.asked.value(node)
+        return fixed(value, type_of_value(value))
+
+    def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
+        met = pairs(self.bind(node.this), self.bind(node.expression))
+        return _one_type([Branch(guard, arithmetic(sign, left, right)) for guard, left, right in met])
+
+    def _cast(self, node: CastTo) -> Term:
+        to = node.args.get("to")
+        if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
+            raise Refusal("a cast to this type is not turned into a range", "compare the plain column")
+        term = self.bind(node.this)
+        if to == STRING and term.type != STRING:
+            text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
+            raise Refusal("the order of texts is not that of their values", text)
+        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else to_type(value, to))
+
+    def _call(self, node: exp.Anonymous) -> Term:
+        name, arguments = node.name, node.expressions
+        choice = _CHOICES.get((name, len(arguments)))
+        if name == "coalesce" and arguments:
+            return self._first_not_null(arguments)
+        if choice is not None:
+            return choice(self, *arguments)
+        if is_condition(node):
+            return self._truth(node)
+        terms = [self.bind(argument) for argument in arguments]
+        branches = [Branch(None, call(name, []))] if not terms else []
+        if len(terms) == 1:
+            return each(terms[0], lambda value: call(name, [value]))
+        if len(terms) == 2:
+            branches = [Branch(guard, call(name, [left, right])) for guard, left, right in pairs(*terms)]
+        if not branches:
+            raise unknown_call(name)
+        return _one_type(branches)
+
+    def _truth(self, node: exp.Expr) -> Term:
+        """Return a condition as a term of TRUE, FALSE and NULL."""
+        condition = self.asked.condition(node)
+        outcomes = {Outcomes.TRUE: 1, Outcomes.FALSE: 0, Outcomes.NULL: None}
+        return Term(
+            tuple(Branch(IsTruth(condition, truth), Fixed(BOOLEAN, value)) for truth, value in outcomes.items())
+        )
+
+    # -- choices
+
+    def _case(self, node: exp.Case) -> Term:
+        parts = node.args["ifs"]
+        if node.this is None:
+            tests = [self.asked.condition(part.this) for part in parts]
+        else:
+            value = self.bind(node.this)
+            tests = [self.asked.equal(value, self.bind(part.this)) for part in parts]
+        results = [self.bind(part.args["true"]) for part in parts]
+        default = node.args.get("default")
+        results.append(always(Fixed(VOID, None)) if default is None else self.bind(default))
+        return _choice(tests, results)
+
+    def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+        return _choice([self.asked.condition(test)], [self.bind(yes), self.bind(no)])
+
+    def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
+        terms = [self.bind(argument) for argument in arguments]
+        return _choice([opposite(self.asked.is_null(term)) for term in terms[:-1]], terms)
+
+    def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
+        return self._first_not_null([value, other])
+
+    def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+        return _choice([opposite(self.asked.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
+
+    def _nullif(self, value: exp.Expr, other: exp.Expr) -> Term:
+        term = self.bind(value)
+        return _choice([self.asked.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
+
+
+_CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
+    ("if", 3): _Binder._if,  # noqa: SLF001  (its own methods)
+    ("iff", 3): _Binder._if,  # noqa: SLF001
+    ("ifnull", 2): _Binder._ifnull,  # noqa: SLF001
+    ("nvl", 2): _Binder._ifnull,  # noqa: SLF001
+    ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001
+    ("nullif", 2): _Binder._nullif,  # noqa: SLF001
+}
+
+
+def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
+    """Return the result of the first test that is TRUE, or else the last."""
+    found: list[Branch] = []
+    earlier: Predicate | None = None
+    for test, result in zip((*tests, None), results, strict=True):
+        guard = None if test is None else _is_true(test)
+        missed = None if guard is None else opposite(guard)
+        here = both(earlier, guard)
+        found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
+        earlier = both(earlier, missed)
+    if len(found) > MAX_BRANCHES:
+        raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+    return _one_type(found)
+
+
+def _is_true(test: Predicate) -> Predicate:
+    never_null = test.child if isinstance(test, Not) else test
+    return test if isinstance(never_null, (IsTruth, IsNull, IsNaN)) else IsTruth(test, Outcomes.TRUE)
+
+
+def _one_type(branches: Sequence[Branch]) -> Term:
+    """Return the branches cast to one type; what they hold is no literal then."""
+    if len(branches) == 1:
+        return Term(tuple(branches))
+    values = without_literals([branch.value for branch in branches])
+    kinds = {value.type.kind for value in values} - {Kind.NULL}
+    if Kind.STRING in kinds and len(kinds) > 1:
+        raise Refusal("Spark casts between these and strings here", "write values of one type")
+    common = common_type(values)
+    return Term(
+        tuple(Branch(branch.guard, to_type(value, common)) for branch, value in zip(branches, values, strict=True))
+    )
+
+
+def _try_cast(value: Value, to: SparkType) -> Value:
+    if isinstance(value, Fixed):
+        raise Refusal("TRY_CAST of a constant is not looked into", "write the constant")
+    if value.type == to:
+        return value
+    function = cast(value.type, to, is_try=True)
+    if function is None:
+        raise Refusal(f"a cast from {value.type} to {to} is not turned into a range yet")
+    return apply(function, value)
+
+
+def _type(column: LeafColumn) -> SparkType:
+    found = None if column.type is None else type_of_column(column.type)
+    if found is None:
+        raise Refusal(f"columns of type {column.type} are not pruned on yet")
+    return found
+
+
+_NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
+    exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
+    exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
+    exp.Mod: ("a remainder comes back again and again, so it has no range", "add a range of the column itself"),
+    exp.BitwiseNot: ("bits are not turned into a range", ""),
+    exp.BitwiseAnd: ("bits are not turned into a range", ""),
+    exp.BitwiseOr: ("bits are not turned into a range", ""),
+    exp.BitwiseXor: ("bits are not turned into a range", ""),
+    exp.DPipe: ("texts put together are not turned into a range", "compare the plain column"),
+}
+
+
+def why_not(node: exp.Expr) -> Refusal:
+    """Return the reason why a part is not looked into."""
+    if type(node) in _NOT_LOWERED:
+        return Refusal(*_NOT_LOWERED[type(node)])
+    if isinstance(node, Opaque):
+        remedy = node.args.get("remedy")
+        return Refusal(node.this, "" if remedy is None else remedy)
+    if isinstance(node, exp.Anonymous):
+        return unknown_call(node.name)
+    return Refusal("this is not a plain column", "compare a plain column with a literal")

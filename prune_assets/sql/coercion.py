@@ -1,0 +1,129 @@
+"""The types that Spark's analyzer casts operands to, with ansi.enabled."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.date_literals import date_of_string
+from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.terms import Chain, Fixed
+from prune_assets.sql.types import BIGINT, DOUBLE, SparkType, decimal_type, digits_of, is_decimal, ordinal_of_float
+from prune_assets.sql.values import MAX_DIGITS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.sql.functions.function import Function
+    from prune_assets.sql.terms import Value
+
+_INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
+_NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
+
+
+def wider(left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0) -> SparkType:
+    """Return the type that two operands meet in; raises Refusal when there is none or it is not known.
+
+    `left_digits`, `right_digits`: of integers that are literals, when that counts.
+    """
+    if left == right or right.kind is Kind.NULL:
+        return left
+    if left.kind is Kind.NULL:
+        return right
+    if left.kind is Kind.STRING and right.kind is not Kind.STRING:
+        return _beside_string(right)
+    if right.kind is Kind.STRING:
+        return _beside_string(left)
+    if not (left.is_number and right.is_number):
+        raise Refusal(f"{left} and {right} are not compared here")
+    if Kind.DOUBLE in {left.kind, right.kind}:
+        return DOUBLE
+    if left.kind is right.kind is Kind.INTEGER:
+        return max(left, right, key=lambda type_: type_.bits)
+    return _wider_decimal(as_decimal(left, left_digits), as_decimal(right, right_digits))
+
+
+def as_decimal(type_: SparkType, digits: int = 0) -> SparkType:
+    """Return the decimal that Spark makes of an exact number, of a literal integer with no more digits than it has."""
+    if type_.kind is Kind.DECIMAL:
+        return type_
+    # A tinyint counts with all its digits even as a literal.
+    return decimal_type(digits if digits and type_.bits > 8 else digits_of(type_), 0)
+
+
+def to_type(value: Value, type_: SparkType) -> Value:
+    """Return a value cast to a type, as it stands when it has it; raises Refusal."""
+    if value.type == type_:
+        return value
+    if isinstance(value, Fixed) and value.is_null:
+        return Fixed(type_, None)
+    if isinstance(value, Fixed) and value.type.kind is Kind.STRING:
+        return _parsed(value, type_)
+    function = cast(value.type, type_)
+    if function is None:
+        raise Refusal(f"a cast from {value.type} to {type_} is not turned into a range yet")
+    return apply(function, value)
+
+
+def apply(function: Function, value: Value) -> Value:
+    """Return what a function makes of a value; raises Refusal where it makes an error of a constant."""
+    if isinstance(value, Chain):
+        return Chain(value.column, function.result, (*value.functions, function))
+    if value.ordinal is None:
+        return Fixed(function.result, None)
+    if value.ordinal in function.nulls:
+        return Fixed(function.result, None)
+    if not any(piece.first <= value.ordinal <= piece.last for piece in function.pieces):
+        raise Refusal(f"Spark raises an error for {function.name} of this constant, or its result is not known")
+    result = function.value(value.ordinal)
+    if function.result.least <= result <= function.result.greatest:
+        return Fixed(function.result, result)
+    if function.overflows_to_null:
+        return Fixed(function.result, None)
+    raise Refusal(f"{function.name} of this constant overflows {function.result}")
+
+
+def common_type(values: Sequence[Value]) -> SparkType:
+    """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
+    found = values[0].type
+    for value in values[1:]:
+        found = wider(found, value.type)
+    return found
+
+
+def _beside_string(type_: SparkType) -> SparkType:
+    match type_.kind:
+        case Kind.INTEGER:
+            return BIGINT
+        case Kind.DECIMAL | Kind.DOUBLE:
+            return DOUBLE
+        case Kind.DATE | Kind.BOOLEAN | Kind.TIMESTAMP:
+            return type_
+        case kind:
+            raise Refusal(f"Spark casts between {kind} and string here")
+
+
+def _wider_decimal(left: SparkType, right: SparkType) -> SparkType:
+    scale = max(left.scale, right.scale)
+    digits = max(left.digits - left.scale, right.digits - right.scale) + scale
+    if not is_decimal(digits, scale):
+        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits and may round", "write fewer digits")
+    return decimal_type(digits, scale)
+
+
+def _parsed(value: Fixed, type_: SparkType) -> Value:
+    """Return the number that Spark casts a string to; only plain texts, what else it may be is left to Spark."""
+    assert value.plain is not None
+    text = str(value.plain.value)
+    if type_.kind is Kind.INTEGER and _INTEGER_TEXT.fullmatch(text):
+        number = int(text)
+        if type_.least <= number <= type_.greatest:
+            return Fixed(type_, number)
+        raise Refusal(f"the string does not fit {type_}", "write a number")
+    if type_ == DOUBLE and _NUMBER_TEXT.fullmatch(text) and abs(Decimal(text)) < Decimal("1e300"):
+        return Fixed(type_, ordinal_of_float(float(text)))
+    if type_.kind is Kind.DATE and (day := date_of_string(text)) is not None:
+        return Fixed(type_, day)
+    raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

@@ -1,0 +1,1 @@
+"""Functions of one value, as Spark computes them: one a file, inverted by evaluating them forwards."""

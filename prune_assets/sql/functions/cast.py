@@ -1,0 +1,93 @@
+"""CAST between numbers and booleans, with ansi.enabled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.functions.rounding import half_up, ordinal_of_ratio, towards_zero
+from prune_assets.sql.ranges import NOTHING, Ranges, span, union
+from prune_assets.sql.types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.values import Kind
+
+if TYPE_CHECKING:
+    from prune_assets.sql.types import SparkType
+
+_EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN})
+_LONG = 1 << 63
+
+
+def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Function | None:
+    """Return CAST(x AS result), with `is_try` TRY_CAST; None where it is not modelled."""
+    function = _cast(argument, result)
+    if function is None or not is_try:
+        return function
+    nulls = union(function.nulls, function.raises)
+    return replace(function, raises=NOTHING, nulls=nulls, overflows_to_null=True)
+
+
+def _cast(argument: SparkType, result: SparkType) -> Function | None:
+    if argument == result:
+        return _monotone(argument, result, int) if argument.is_ordinal else None
+    source, target = argument.kind, result.kind
+    if source in _EXACT and target in {Kind.INTEGER, Kind.DECIMAL}:
+        return _exact(argument, result)
+    if source in _EXACT and target is Kind.DOUBLE:
+        unit = int(10**argument.scale)
+        return _monotone(argument, result, lambda ordinal: ordinal_of_ratio(ordinal, unit, result.bits))
+    if source in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE} and target is Kind.BOOLEAN:
+        pieces = (Piece(argument.least, 0, rises=False), Piece(1, argument.greatest))
+        return Function("cast", result, lambda ordinal: int(ordinal != 0), pieces)
+    if source is Kind.DOUBLE and target is Kind.DOUBLE:
+        return _float_to_float(argument, result)
+    return _float_to_integer(argument, result) if source is Kind.DOUBLE and target is Kind.INTEGER else None
+
+
+def _monotone(argument: SparkType, result: SparkType, value: object) -> Function:
+    assert callable(value)
+    return Function("cast", result, value, (Piece(argument.least, argument.greatest),))
+
+
+def _exact(argument: SparkType, result: SparkType) -> Function:
+    if result.kind is Kind.INTEGER:
+        unit = int(10**argument.scale)
+        return _monotone(argument, result, lambda ordinal: towards_zero(ordinal, unit))
+    if result.scale >= argument.scale:
+        factor = int(10 ** (result.scale - argument.scale))
+        return _monotone(argument, result, lambda ordinal: ordinal * factor)
+    divisor = int(10 ** (argument.scale - result.scale))
+    return _monotone(argument, result, lambda ordinal: half_up(ordinal, divisor))
+
+
+def _float_to_float(argument: SparkType, result: SparkType) -> Function:
+    def value(ordinal: int) -> int:
+        if ordinal == argument.nan:
+            return result.nan
+        number = float_of_ordinal(ordinal, argument.bits)
+        if math.isinf(number):
+            return result.infinity if number > 0 else -result.infinity
+        return ordinal_of_ratio(*number.as_integer_ratio(), result.bits)
+
+    return _monotone(argument, result, value)
+
+
+def _float_to_integer(argument: SparkType, result: SparkType) -> Function:
+    """Cut off the fraction; infinities and NaN raise."""
+    highest = ordinal_of_float(float(_LONG), argument.bits)
+
+    def value(ordinal: int) -> int:
+        # Spark compares with the largest bigint as double, which is one more, and Java then takes the largest.
+        if ordinal == highest and result.bits == 64:
+            return _LONG - 1
+        return int(float_of_ordinal(ordinal, argument.bits))
+
+    infinities = Ranges(((-argument.infinity, -argument.infinity),))
+    return Function(
+        "cast",
+        result,
+        value,
+        (Piece(-argument.infinity + 1, argument.infinity - 1),),
+        raises=union(infinities, span(argument.infinity, argument.nan)),
+    )

@@ -1,0 +1,86 @@
+"""Sets of ordinals as sorted, disjoint ranges that do not touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Pairs (first, last), both included, in rising order with a gap between each and the next."""
+
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    def __contains__(self, ordinal: int) -> bool:
+        return any(first <= ordinal <= last for first, last in self.pairs)
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+
+NOTHING = Ranges()
+
+
+def span(first: int, last: int) -> Ranges:
+    """Return the ordinals from first to last, none when they are out of order."""
+    return Ranges(((first, last),)) if first <= last else NOTHING
+
+
+def union(*sets: Ranges) -> Ranges:
+    """Return what is in any of the sets.
+
+    >>> union(span(1, 2), span(3, 4), span(9, 9)).pairs
+    ((1, 4), (9, 9))
+    """
+    return joined(pair for one in sets for pair in one.pairs)
+
+
+def joined(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """Return the set of all that is in any of the pairs, which come in any order."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(pairs):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return Ranges(tuple(found))
+
+
+def intersection(left: Ranges, right: Ranges) -> Ranges:
+    """Return what is in both sets.
+
+    >>> intersection(Ranges(((1, 5), (8, 9))), span(4, 8)).pairs
+    ((4, 5), (8, 8))
+    """
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left.pairs) and j < len(right.pairs):
+        (start, stop), (other_start, other_stop) = left.pairs[i], right.pairs[j]
+        if max(start, other_start) <= min(stop, other_stop):
+            found.append((max(start, other_start), min(stop, other_stop)))
+        if stop < other_stop:
+            i += 1
+        else:
+            j += 1
+    return Ranges(tuple(found))
+
+
+def complement(ranges: Ranges, first: int, last: int) -> Ranges:
+    """Return what lies between first and last and not in the set.
+
+    >>> complement(span(3, 4), 1, 9).pairs
+    ((1, 2), (5, 9))
+    """
+    found: list[tuple[int, int]] = []
+    start = first
+    for low, high in intersection(ranges, span(first, last)).pairs:
+        if start < low:
+            found.append((start, low - 1))
+        start = high + 1
+    if start <= last:
+        found.append((start, last))
+    return Ranges(tuple(found))
