@@ -60,7 +60,7 @@ class Conditions:
         self._ansi = semantics.ansi
         self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
-        self._asked = Asked(self._column, self._value, self._nested, self._equal_terms, self._is_null_term)
+        self._asked = Asked(self._clocks, self._column, self._value, self._nested, self._equal_terms, self._is_null_term)
         self._depth = 0
         self._leaves = 0
         self._raising: list[Predicate] = []

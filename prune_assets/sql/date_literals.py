@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING
 
+from prune_assets.sql.functions.calendar import date_of, day_of
+from prune_assets.sql.functions.calendar import months_later as months_on
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DAY = 86_400_000_000  # microseconds
-_DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+_DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
@@ -45,13 +46,12 @@ class InvalidDate(ValueError):
 def read_date(text: str) -> SparkValue:
     """Return DATE 'text'; its value is not known when it is not written year-month-day. Raises InvalidDate."""
     found = _DATE.fullmatch(text)
-    if found is None or found.group(1) == "0000":
+    if found is None:
         return SparkValue(Kind.DATE)
-    try:
-        day = date(*map(int, found.groups()))
-    except ValueError as error:
-        raise InvalidDate(f"there is no day {text}") from error
-    return SparkValue(Kind.DATE, day.toordinal() - EPOCH)
+    year, month, day = map(int, found.groups())
+    if not 1 <= month <= 12 or not 1 <= day or date_of(day_of(year, month, day)).day != day:
+        raise InvalidDate(f"there is no day {text}")
+    return SparkValue(Kind.DATE, day_of(year, month, day))
 
 
 def date_of_string(text: str) -> int | None:
@@ -89,9 +89,5 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
 
 def months_later(day: int, months: int) -> int | None:
     """Return the same day of another month, or its last day when it is shorter; None beyond the calendar."""
-    start = date.fromordinal(day + EPOCH)
-    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
-    if not date.min.year <= year <= date.max.year:
-        return None
-    last = monthrange(year, month + 1)[1]
-    return date(year, month + 1, min(start.day, last)).toordinal() - EPOCH
+    later = months_on(day, months)
+    return later if MIN_DAY <= later <= MAX_DAY else None

@@ -15,7 +15,7 @@ from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.timestamps import TIMES, Moment, ZoneNeeded, read_moment
+from prune_assets.sql.timestamps import TIMES, UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded, read_moment
 from prune_assets.sql.values import Kind
 from prune_assets.sql.zones import DAY, UncertainTime, zone_named
 
@@ -31,15 +31,8 @@ if TYPE_CHECKING:
 INSTANT = pa.timestamp("us", "UTC")
 LOCAL = pa.timestamp("us")
 _COMPARABLE = TIMES | {Kind.DATE, Kind.STRING}
-_WRITE = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
-_ZONE_NEEDED = (
-    "the session's time zone decides which instant this is",
-    "pass session= to plan, or --time-zone",
-)
-_UNCERTAIN = (
-    "clocks change near this time, or zone databases differ about it",
-    "set the session's time zone to UTC, or write the time with Z or an offset",
-)
+NO_TIMESTAMP_NTZ = ("with inferTimestampNTZ off Spark may read another type", "unset spark.sql.parquet.inferTimestampNTZ.enabled")
+NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone", "unset spark.sql.timestampType")
 _NO_CHANGE = (
     "the clocks of the session's time zone change near this time, so later is not always more",
     "write TIMESTAMP_NTZ",
@@ -79,9 +72,9 @@ def compare_times(column: LeafColumn, op: Op, value: SparkValue, clocks: Clocks)
             return _compare_days(column.path, op, value, clocks)
         return Compare(column.path, op, pa.scalar(_stored(column, value, clocks), spark_type(column)))
     except ZoneNeeded:
-        raise Refusal(*_ZONE_NEEDED) from None
+        raise Refusal(*ZONE_NEEDED) from None
     except UncertainTime:
-        raise Refusal(*_UNCERTAIN) from None
+        raise Refusal(*UNCERTAIN_TIME) from None
 
 
 def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks) -> Predicate:
@@ -92,7 +85,7 @@ def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks
     _check(column, known, clocks)
     kinds = {value.kind for value in known}
     if Kind.STRING in kinds and (len(kinds) > 1 or not clocks.ansi):
-        raise Refusal("what the strings of such a list are cast to depends on the others", _WRITE)
+        raise Refusal("what the strings of such a list are cast to depends on the others", WRITE_TIMESTAMP)
     column_kind = {INSTANT: Kind.TIMESTAMP, LOCAL: Kind.TIMESTAMP_NTZ}.get(spark_type(column))
     if Kind.TIMESTAMP in kinds and column_kind is not Kind.TIMESTAMP:
         raise Refusal("Spark casts the column to compare it with this list", "write values of the column's type")
@@ -101,9 +94,9 @@ def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks
     try:
         found = list(dict.fromkeys(_stored(column, value, clocks) for value in known))
     except ZoneNeeded:
-        raise Refusal(*_ZONE_NEEDED) from None
+        raise Refusal(*ZONE_NEEDED) from None
     except UncertainTime:
-        raise Refusal(*_UNCERTAIN) from None
+        raise Refusal(*UNCERTAIN_TIME) from None
     kind = spark_type(column)
     one = Compare(column.path, Op.EQ, pa.scalar(found[0], kind))
     leaf = one if len(found) == 1 else In(column.path, pa.array(found, kind))
@@ -112,7 +105,7 @@ def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks
 
 def in_order(least: pa.Scalar, most: pa.Scalar) -> bool:
     """Tell whether one literal is at most the other; of timestamps too that Python's calendar does not reach."""
-    if pa.types.is_timestamp(least.type):
+    if pa.types.is_timestamp(least.type) or pa.types.is_date32(least.type):
         return bool(least.value <= most.value)
     return bool(least.as_py() <= most.as_py())
 
@@ -127,18 +120,18 @@ def spark_type(column: LeafColumn) -> pa.DataType:
 def _check(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks) -> None:
     name = "timestamp" if pa.types.is_timestamp(column.type) else "date"
     if spark_type(column) == LOCAL and not clocks.infer_timestamp_ntz:
-        raise Refusal("with spark.sql.parquet.inferTimestampNTZ.enabled=false Spark may read another type here")
+        raise Refusal(*NO_TIMESTAMP_NTZ)
     for value in values:
         if value.kind not in _COMPARABLE:
             if not clocks.ansi or value.kind in {Kind.OTHER, Kind.NULL}:
-                raise Refusal(f"Spark casts to compare a {name} with a {value.kind}", _WRITE)
+                raise Refusal(f"Spark casts to compare a {name} with a {value.kind}", WRITE_TIMESTAMP)
             raise PredicateTypeError(
                 f"column {column.name} is {name} and cannot be compared with a literal of kind {value.kind}"
             )
         if value.kind is Kind.TIMESTAMP and clocks.timestamp_ntz:
-            raise Refusal("with spark.sql.timestampType=TIMESTAMP_NTZ this literal may have no zone", "unset it")
+            raise Refusal(*NO_TIMESTAMP)
         if value.value is None:
-            raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs", _WRITE)
+            raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs", WRITE_TIMESTAMP)
 
 
 def _stored(column: LeafColumn, value: SparkValue, clocks: Clocks) -> int:
@@ -149,7 +142,7 @@ def _stored(column: LeafColumn, value: SparkValue, clocks: Clocks) -> int:
     elif value.kind is Kind.STRING:
         found = read_moment(str(value.value))
         if found is None or (local and found.zone is not None):
-            raise Refusal("only a string in the form yyyy-MM-dd HH:mm:ss surely means a timestamp", _WRITE)
+            raise Refusal("only a string in the form yyyy-MM-dd HH:mm:ss surely means a timestamp", WRITE_TIMESTAMP)
         moment = found
     else:
         assert isinstance(value.value, Moment)

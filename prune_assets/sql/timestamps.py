@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.sql.date_literals import EPOCH, months_later
+from prune_assets.sql.date_literals import months_later
+from prune_assets.sql.functions.calendar import date_of, day_of
 from prune_assets.sql.values import Kind, SparkValue
 from prune_assets.sql.zones import DAY, SECOND, UncertainTime, Zone, zone_named
 
@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TEXT = re.compile(
-    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,6}))? ?(\S*))?"
+    r"([+-]?[0-9]{4,6})-([0-9]{1,2})-([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,6}))? ?(\S*))?"
 )
 _KINDS: Mapping[str, Kind] = {
     "TIMESTAMP": Kind.TIMESTAMP,
     "TIMESTAMP_LTZ": Kind.TIMESTAMP,
     "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
 }
+ZONE_NEEDED = (
+    "the session's time zone decides which instant this is",
+    "pass session= to plan, or --time-zone",
+)
+UNCERTAIN_TIME = (
+    "clocks change near this time, or zone databases differ about it",
+    "set the session's time zone to UTC, or write the time with Z or an offset",
+)
+WRITE_TIMESTAMP = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 INTERVALS = frozenset({Kind.MONTHS, Kind.DAYS, Kind.TIME})
 _NO_ZONE = Zone("", zone_named("UTC").rules)  # type: ignore[union-attr]  # the one zone that is always known
@@ -91,11 +100,12 @@ def read_moment(text: str) -> Moment | None:
     if found is None or (found[8] and zone_named(found[8]) is None):
         return None
     year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    try:
-        moment = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - its zone is looked up later
-    except ValueError:
+    if not 1 <= month <= 12 or max(hour - 23, minute - 59, second - 59) > 0:
         return None
-    seconds = (moment.toordinal() - EPOCH) * 86_400 + hour * 3_600 + minute * 60 + second
+    number = day_of(year, month, day)
+    if day < 1 or date_of(number).day != day:
+        return None
+    seconds = number * 86_400 + hour * 3_600 + minute * 60 + second
     return Moment(seconds * SECOND + int((found[7] or "").ljust(6, "0")), found[8] or None)
 
 

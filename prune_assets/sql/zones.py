@@ -12,20 +12,30 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from difflib import get_close_matches
 from functools import cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from parquet_core.errors import WrongUse
 
+# No limit: more than 64 bits hold.
+LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# A day inside of what Python's calendar reaches, so that no offset leads out of it.
+# Gregorian years come again after 400 of them, to the day of the week, and with them what rules say for ever.
+_CYCLE = 146_097 * DAY
+# What can be asked of Python: well inside of its calendar, so that no offset leads out of it.
 _LEAST, _MOST = ((moment - _EPOCH) // _MICROSECOND for moment in (datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
 _FROM_1981 = (datetime(1981, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+_FROM_2038 = (datetime(2038, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _FROM_1997 = (datetime(1997, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+
+# 1840 to 2100, in steps between which clocks change once at most.
+_SCANNED = (-4_102_444_800 * SECOND, 4_102_444_800 * SECOND)
+_SCAN_STEP = 86_400 * 3 * SECOND
 
 _OFFSET = re.compile(r"(?:(?:UTC|GMT|UT)?([+-])([0-9]{1,2}):([0-9]{2})|(?:UTC|GMT|UT)([+-])([0-9]{1,2}))")
 _LARGEST_OFFSET = 18 * 60
@@ -44,8 +54,18 @@ class Zone:
 
     name: str
     rules: tzinfo
-    first: int = _LEAST
-    last: int = _MOST
+    first: int = LEAST_INSTANT
+    last: int = MOST_INSTANT
+
+    @property
+    def changes_for_ever(self) -> bool:
+        """Whether clocks change after 2037, when only what rules say for ever is left."""
+        return any(change.instant > _FROM_2038 for change in self.changes())
+
+    @property
+    def scanned_until(self) -> int:
+        """The instant up to which `changes` are known."""
+        return _SCANNED[1]
 
     @property
     def is_fixed(self) -> bool:
@@ -55,7 +75,9 @@ class Zone:
     def offset(self, instant: int) -> int:
         """Return how far clocks are ahead of UTC; raises UncertainTime."""
         self._check(instant)
-        return _micros((_EPOCH_UTC + timedelta(microseconds=instant)).astimezone(self.rules).utcoffset())
+        if isinstance(self.rules, timezone):
+            return _micros(self.rules.utcoffset(None))
+        return _micros((_EPOCH_UTC + timedelta(microseconds=_in_calendar(instant))).astimezone(self.rules).utcoffset())
 
     def instant(self, local: int, *, keep: int | None = None) -> int:
         """Return the instant of a local time as java.time.ZonedDateTime.ofLocal does; raises UncertainTime.
@@ -92,11 +114,16 @@ class Zone:
             return True
         return len({self.offset(instant + hours * HOUR) for hours in range(-48, 49)}) == 1
 
+    def changes(self) -> tuple[Change, ...]:
+        """Return the changes of clocks from 1840 on, before which there are none, to 2100."""
+        return _changes(self)
+
     def _offsets(self, local: int) -> tuple[int, int]:
         """Return the offsets before and after a change of clocks at this local time; else both are the same."""
-        if not _LEAST <= local <= _MOST:
-            raise UncertainTime
-        moment = (_EPOCH + timedelta(microseconds=local)).replace(tzinfo=self.rules)
+        if isinstance(self.rules, timezone):
+            fixed = _micros(self.rules.utcoffset(None))
+            return fixed, fixed
+        moment = (_EPOCH + timedelta(microseconds=_in_calendar(local))).replace(tzinfo=self.rules)
         return _micros(moment.utcoffset()), _micros(moment.replace(fold=1).utcoffset())
 
     def _check(self, instant: int) -> None:
@@ -108,9 +135,42 @@ class Zone:
         return instant
 
 
+def _in_calendar(time: int) -> int:
+    """Return a time with the same offset that Python can name: before year 1 no clock ever changed."""
+    return max(time - max(0, -(-(time - _MOST) // _CYCLE)) * _CYCLE, _LEAST)
+
+
 def _micros(offset: timedelta | None) -> int:
     assert offset is not None
     return offset // _MICROSECOND
+
+
+class Change(NamedTuple):
+    """A change of clocks: the first instant of it, and the offsets before and from then on."""
+
+    instant: int
+    before: int
+    after: int
+
+
+@cache
+def _changes(zone: Zone) -> tuple[Change, ...]:
+    if zone.is_fixed:
+        return ()
+    zone = Zone(zone.name, zone.rules)
+    found = []
+    offset = zone.offset(_SCANNED[0])
+    for instant in range(_SCANNED[0], _SCANNED[1], _SCAN_STEP):
+        late = instant + _SCAN_STEP
+        following = zone.offset(late)
+        if following != offset:
+            early, before = instant, offset
+            while late - early > SECOND:
+                middle = (early + late) // 2 // SECOND * SECOND
+                early, late = (middle, late) if zone.offset(middle) == before else (early, middle)
+            found.append(Change(late, before, zone.offset(late)))
+        offset = following
+    return tuple(found)
 
 
 @cache

@@ -82,6 +82,9 @@ def before(function: Function, fate: Fate) -> Fate:
 
 
 def _between(value: Callable[[int], int], piece: Piece, low: int, high: int) -> tuple[int, int] | None:
+    ends = value(piece.first), value(piece.last)
+    if max(ends) < low or min(ends) > high:
+        return None
     if piece.rises:
         first = _first(lambda at: value(at) >= low, piece.first, piece.last)
         stop = _first(lambda at: value(at) > high, first, piece.last)

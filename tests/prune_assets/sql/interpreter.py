@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from datetime import date, datetime, timedelta
 from itertools import product
 from operator import eq, ge, gt, le, lt, ne
+
+import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
@@ -24,6 +27,7 @@ from parquet_core.predicate import (
     Unsupported,
 )
 
+EPOCH = date(1970, 1, 1).toordinal()
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 CONSTANTS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
 OPPOSITES = {True: False, False: True, None: None}
@@ -63,15 +67,15 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
             return isinstance(value, float) and math.isnan(value)
         case Compare(column, op, literal):
             value = value_of(column, row)
-            return None if value is None else OPERATORS[op](comparable(value), comparable(literal.as_py()))
+            return None if value is None else OPERATORS[op](comparable(value), comparable(plain(literal)))
         case Interval(column, low, high):
             value = value_of(column, row)
             if value is None:
                 return None
-            return comparable(low.as_py()) <= comparable(value) <= comparable(high.as_py())
+            return comparable(plain(low)) <= comparable(value) <= comparable(plain(high))
         case In(column, values):
             value = value_of(column, row)
-            return None if value is None else comparable(value) in map(comparable, values.to_pylist())
+            return None if value is None else comparable(value) in map(comparable, map(plain, values))
         case _:
             raise AssertionError(predicate)
 
@@ -84,8 +88,17 @@ def value_of(column: Path, row: dict[str, object]) -> object:
     return value
 
 
+def plain(literal: pa.Scalar) -> object:
+    """Return a literal as Python's own; a date or time as its number, because Python's calendar ends."""
+    return literal.value if pa.types.is_temporal(literal.type) else literal.as_py()
+
+
 def comparable(value: object) -> object:
     """Strings compare as their bytes in UTF-8, NaN equals itself and is larger than everything."""
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    if isinstance(value, date):
+        return value.toordinal() - EPOCH
     if isinstance(value, float):
         return (math.isnan(value), 0.0 if math.isnan(value) else value)
     return value.encode() if isinstance(value, str) else value

@@ -1,0 +1,161 @@
+"""Functions of timestamps, and casts between dates, timestamps and timestamps without a time zone.
+
+An instant is shown later on a clock than any earlier one, but for when clocks are set back; a local time is a later
+instant, but for when they leap. There a function is cut into pieces.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.calendar import months_later
+from prune_assets.sql.functions.dates import first_day
+from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.ranges import complement, joined
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.timestamps import ZONE_NEEDED
+from prune_assets.sql.types import BIGINT, DATE, TIMESTAMP_NTZ
+from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import DAY, HOUR, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.zones import Zone
+
+_UNITS: Mapping[str, int] = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": HOUR,
+    **dict.fromkeys(("day", "dd"), DAY),
+}
+_NEAR = 3 * DAY
+
+
+def cast_time(argument: SparkType, result: SparkType) -> Function | None:
+    """Return a cast between dates and timestamps, None for any other; raises Refusal without a time zone."""
+    match argument.kind, result.kind:
+        case Kind.DATE, Kind.TIMESTAMP_NTZ:
+            return _of_all(argument, result, lambda day: day * DAY)
+        case Kind.TIMESTAMP_NTZ, Kind.DATE:
+            return _of_all(argument, result, lambda local: local // DAY)
+        case Kind.DATE, Kind.TIMESTAMP:
+            return _midnight(result, zone_of(result))
+        case Kind.TIMESTAMP, Kind.DATE:
+            return _day(argument, zone_of(argument))
+        case Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ:
+            return _local(argument, zone_of(argument))
+        case Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP:
+            return _instant(result, zone_of(result))
+        case _:
+            return None
+
+
+def zone_of(timestamp: SparkType) -> Zone:
+    """Return the session's time zone; raises Refusal where it is not known."""
+    if timestamp.zone is None:
+        raise Refusal(*ZONE_NEEDED)
+    return timestamp.zone
+
+
+def truncated(unit: str, timestamp: SparkType) -> Function | None:
+    """Return date_trunc(unit, x), None for a unit that gives NULL."""
+    name, first, size = "date_trunc", first_day(unit), _UNITS.get(unit.lower(), 0)
+    if first is None and not size:
+        return None
+    if first is None and size <= SECOND:
+        return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
+    zone = zone_of(timestamp)
+
+    def value(instant: int) -> int:
+        offset = zone.offset(instant)
+        if first is not None:
+            return zone.start_of_day(first((instant + offset) // DAY))
+        return zone.instant((instant + offset) // size * size, keep=offset)
+
+    return _of_pieces(name, timestamp, timestamp, value, _cut(timestamp, zone, _set_back_over_midnight(zone)))
+
+
+def in_units(name: str, timestamp: SparkType, size: int) -> Function:
+    """Return unix_micros(x), or in units of so many microseconds what has passed of them."""
+    return _of_all(timestamp, BIGINT, lambda instant: instant // size, name)
+
+
+def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Function:
+    """Return timestamp_micros(x), or of numbers of so many microseconds."""
+    return _of_all(number, result, lambda count: count * size, name)
+
+
+def moved(timestamp: SparkType, months: int, micros: int) -> Function:
+    """Return x + interval; raises Refusal where days on a clock are not all of one length."""
+    days = abs(micros) // DAY
+    if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
+        raise Refusal(
+            "where clocks change, days are not all of one length", "move the interval to the literal's side"
+        )
+    offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0
+
+    def value(time: int) -> int:
+        day, rest = divmod(time + offset, DAY)
+        return (months_later(day, months) if months else day) * DAY + rest + micros - offset
+
+    return _of_all(timestamp, timestamp, value, "+")
+
+
+def _day(argument: SparkType, zone: Zone) -> Function:
+    cuts = _set_back_over_midnight(zone)
+    return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, _cut(argument, zone, cuts))
+
+
+def _local(argument: SparkType, zone: Zone) -> Function:
+    cuts = [change.instant for change in zone.changes() if change.after < change.before]
+    pieces = _cut(argument, zone, cuts, beyond=not zone.changes_for_ever)
+    return _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
+
+
+def _instant(result: SparkType, zone: Zone) -> Function:
+    # A time that clocks leap over is an instant after the leap, later than that of times just behind it.
+    cuts = [change.instant + change.after for change in zone.changes() if change.after > change.before]
+    pieces = _cut(TIMESTAMP_NTZ, zone, cuts, beyond=not zone.changes_for_ever)
+    return _of_pieces("cast", TIMESTAMP_NTZ, result, zone.instant, pieces)
+
+
+def _midnight(result: SparkType, zone: Zone) -> Function:
+    known = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
+    return _of_pieces("cast", DATE, result, zone.start_of_day, known)
+
+
+def _set_back_over_midnight(zone: Zone) -> list[int]:
+    """Return the instants at which a clock shows an earlier date than just before."""
+    return [
+        change.instant
+        for change in zone.changes()
+        if (change.instant - 1 + change.before) // DAY > (change.instant + change.after) // DAY
+    ]
+
+
+def _cut(
+    argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True
+) -> list[tuple[int, int]]:
+    """Return what is known of a zone, cut before each of the ordinals; `beyond`: what comes after 2100 too."""
+    # Near the ends of what is known of the zone, what is computed might lead out of it.
+    first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
+    first, last = max(first, argument.least), min(last, argument.greatest)
+    edges = [first, *sorted(cut for cut in cuts if first < cut <= last), last + 1]
+    return [(start, stop - 1) for start, stop in zip(edges, edges[1:], strict=False) if start < stop]
+
+
+def _of_all(argument: SparkType, result: SparkType, value: Callable[[int], int], name: str = "cast") -> Function:
+    return Function(name, result, value, (Piece(argument.least, argument.greatest),))
+
+
+def _of_pieces(
+    name: str, argument: SparkType, result: SparkType, value: Callable[[int], int], pieces: list[tuple[int, int]]
+) -> Function:
+    known = joined(pieces)
+    rest = complement(known, argument.least, argument.greatest)
+    return Function(name, result, value, tuple(Piece(*pair) for pair in pieces), uncertain=rest)
+
