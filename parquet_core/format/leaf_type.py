@@ -129,7 +129,7 @@ def sort_order(found: pa.DataType | None, physical: Physical) -> SortOrder:
     return SortOrder.UNSIGNED if of_bytes or pa.types.is_unsigned_integer(found) else SortOrder.SIGNED
 
 
-def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:
+def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  # noqa: PLR0911 - one for each kind
     """Say why predicates on such a leaf do not prune, empty when they do."""
     scale_and_precision = _decimal_parameters(element)
     if scale_and_precision is not None:

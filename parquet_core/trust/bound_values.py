@@ -99,9 +99,7 @@ def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Arra
     return from_numpy(numbers, target, valid=valid)
 
 
-def _timestamps(
-    target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]
-) -> pa.Array:
+def _timestamps(target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]) -> pa.Array:
     """Bring stored numbers into the target's unit; what overflows Spark cannot read either."""
     most = np.iinfo(np.int64).max // step
     inside = (numbers <= most) & (numbers >= -most)

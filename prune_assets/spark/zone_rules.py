@@ -80,5 +80,5 @@ def _offsets_of_spark(session: SparkSession, seconds: Sequence[int]) -> list[int
     offset = f"timestampdiff(SECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {local}) - s"
     # A text is split faster than thousands of literals are parsed.
     given = f"transform(split('{' '.join(map(str, seconds))}', ' '), t -> CAST(t AS BIGINT))"
-    rows = session.sql(f"SELECT transform({given}, s -> {offset}) AS offsets").collect()  # noqa: S608 - numbers
+    rows = session.sql(f"SELECT transform({given}, s -> {offset}) AS offsets").collect()
     return [int(value) for value in rows[0].offsets]

@@ -107,7 +107,7 @@ class _Binder:
         self.asked = asked
         self.timestamp = SparkType(Kind.TIMESTAMP, zone=asked.clocks.zone)
 
-    def bind(self, node: exp.Expr) -> Term:
+    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911 - one for each kind of node
         node = fold_constants(node)
         match node:
             case SparkLiteral():

@@ -25,7 +25,9 @@ _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def wider(left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0) -> SparkType:
+def wider(  # noqa: PLR0911 - one for each kind of pair
+    left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0
+) -> SparkType:
     """Return the type that two operands meet in; raises Refusal when there is none or it is not known.
 
     `left_digits`, `right_digits`: of integers that are literals, when that counts.

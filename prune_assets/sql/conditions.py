@@ -60,7 +60,9 @@ class Conditions:
         self._ansi = semantics.ansi
         self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
-        self._asked = Asked(self._clocks, self._column, self._value, self._nested, self._equal_terms, self._is_null_term)
+        self._asked = Asked(
+            self._clocks, self._column, self._value, self._nested, self._equal_terms, self._is_null_term
+        )
         self._depth = 0
         self._leaves = 0
         self._raising: list[Predicate] = []
@@ -239,8 +241,8 @@ class Conditions:
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
         low, high = self._compare(value, Op.GE, least), self._compare(value, Op.LE, most)
         match low, high:
-            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if (
-                column == other and in_order(low_end, high_end)
+            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other and in_order(
+                low_end, high_end
             ):
                 return Interval(column, low_end, high_end)
             case _:

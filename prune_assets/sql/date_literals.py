@@ -49,7 +49,7 @@ def read_date(text: str) -> SparkValue:
     if found is None:
         return SparkValue(Kind.DATE)
     year, month, day = map(int, found.groups())
-    if not 1 <= month <= 12 or not 1 <= day or date_of(day_of(year, month, day)).day != day:
+    if not 1 <= month <= 12 or not day >= 1 or date_of(day_of(year, month, day)).day != day:
         raise InvalidDate(f"there is no day {text}")
     return SparkValue(Kind.DATE, day_of(year, month, day))
 

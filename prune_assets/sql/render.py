@@ -25,7 +25,6 @@ from parquet_core.predicate import (
     Unsupported,
     children_of,
 )
-
 from prune_assets.sql.functions.calendar import date_of
 from prune_assets.sql.zones import DAY, SECOND
 

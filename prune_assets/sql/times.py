@@ -15,7 +15,15 @@ from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.timestamps import TIMES, UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded, read_moment
+from prune_assets.sql.timestamps import (
+    TIMES,
+    UNCERTAIN_TIME,
+    WRITE_TIMESTAMP,
+    ZONE_NEEDED,
+    Moment,
+    ZoneNeeded,
+    read_moment,
+)
 from prune_assets.sql.values import Kind
 from prune_assets.sql.zones import DAY, UncertainTime, zone_named
 
@@ -31,7 +39,10 @@ if TYPE_CHECKING:
 INSTANT = pa.timestamp("us", "UTC")
 LOCAL = pa.timestamp("us")
 _COMPARABLE = TIMES | {Kind.DATE, Kind.STRING}
-NO_TIMESTAMP_NTZ = ("with inferTimestampNTZ off Spark may read another type", "unset spark.sql.parquet.inferTimestampNTZ.enabled")
+NO_TIMESTAMP_NTZ = (
+    "with inferTimestampNTZ off Spark may read another type",
+    "unset spark.sql.parquet.inferTimestampNTZ.enabled",
+)
 NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone", "unset spark.sql.timestampType")
 _NO_CHANGE = (
     "the clocks of the session's time zone change near this time, so later is not always more",
@@ -114,6 +125,7 @@ def spark_type(column: LeafColumn) -> pa.DataType:
     """Return the type of literals that are compared with a column: Spark counts microseconds in every timestamp."""
     if not pa.types.is_timestamp(column.type):
         return column.type
+    assert column.type is not None
     return INSTANT if column.type.tz else LOCAL
 
 

@@ -39,9 +39,9 @@ class SparkValue:
     """A literal or what literals fold to.
 
     `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, a date (as
-    days since 1970-01-01), a Moment for timestamps, a bool, bytes, or the float of a DOUBLE; None where it is not known, and for NULL. `digits`
-    and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width of an INTEGER. `name`: for a
-    string in double quotes, its text, because a setting of Spark makes that a column name.
+    days since 1970-01-01), a Moment for timestamps, a bool, bytes, or the float of a DOUBLE; None where it is not
+    known, and for NULL. `digits` and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width
+    of an INTEGER. `name`: for a string in double quotes, its text, because a setting of Spark makes that a column name.
     """
 
     kind: Kind

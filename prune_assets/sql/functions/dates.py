@@ -34,12 +34,12 @@ def first_day(unit: str) -> Callable[[int], int] | None:
 
 
 def year() -> Function:
-    """Return year(x)."""
+    """Return what gives the year of a date."""
     return of_days("year", INT, lambda day: date_of(day).year)
 
 
 def last_day() -> Function:
-    """Return last_day(x)."""
+    """Return what gives the last day of a date's month."""
     return of_days("last_day", DATE, lambda day: day_of(date_of(day).year, date_of(day).month, 31))
 
 
@@ -55,7 +55,7 @@ def days_later(days: int) -> Function:
 
 
 def add_months(months: int) -> Function:
-    """Return add_months(x, months): ends of months meet, and never pass each other."""
+    """Return the function that adds months: ends of months meet, and never pass each other."""
     return of_days("add_months", DATE, lambda day: months_later(day, months))
 
 
@@ -70,7 +70,7 @@ def days_until(end: int) -> Function:
 
 
 def unix_date() -> Function:
-    """Return unix_date(x)."""
+    """Return what counts the days since 1970-01-01."""
     return of_days("unix_date", INT, lambda day: day)
 
 

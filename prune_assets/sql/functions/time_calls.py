@@ -12,6 +12,7 @@ from prune_assets.sql.terms import Chain, Fixed
 from prune_assets.sql.timestamps import INTERVALS, TIMES
 from prune_assets.sql.types import BIGINT, DATE, INT
 from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +42,9 @@ def _of_date(function: Function, arguments: Sequence[Value], _: SparkType) -> Va
 
 
 def _date(value: Value) -> Value:
-    if value.type.kind not in _DATES | {Kind.NULL} and not (isinstance(value, Fixed) and value.type.kind is Kind.STRING):
+    if value.type.kind not in _DATES | {Kind.NULL} and not (
+        isinstance(value, Fixed) and value.type.kind is Kind.STRING
+    ):
         raise Refusal(f"Spark casts the {value.type} to a date here", "write a date")
     return to_type(value, DATE)
 
@@ -97,6 +100,13 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 def _unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = _count(arguments, 1)
     return apply(times.in_units("unix_time", timestamp, size), _time(value, timestamp))
+
+
+def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
+    """Return unix_timestamp(x), which takes local times for those of UTC."""
+    (value,) = _count(arguments, 1)
+    value = value if value.type.kind is Kind.TIMESTAMP_NTZ else _time(value, timestamp)
+    return apply(times.in_units("unix_timestamp", value.type, 1_000_000, cut_off=True), value)
 
 
 def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
@@ -157,8 +167,8 @@ TIME_CALLS: Mapping[str, Call] = {
     "unix_micros": partial(_unix, 1),
     "unix_millis": partial(_unix, 1_000),
     "unix_seconds": partial(_unix, 1_000_000),
-    "unix_timestamp": partial(_unix, 1_000_000),
-    "to_unix_timestamp": partial(_unix, 1_000_000),
+    "unix_timestamp": _unix_timestamp,
+    "to_unix_timestamp": _unix_timestamp,
     "timestamp_micros": partial(_from_unix, 1),
     "timestamp_millis": partial(_from_unix, 1_000),
     "timestamp_seconds": partial(_from_unix, 1_000_000),
@@ -203,7 +213,7 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
         return apply(dates.days_later(amount) if kind is Kind.DAYS else dates.add_months(amount), left)
     if left.type == DATE:
         left = to_type(left, timestamp)
-    months, micros = (amount, 0) if kind is Kind.MONTHS else (0, amount * (times.DAY if kind is Kind.DAYS else 1))
+    months, micros = (amount, 0) if kind is Kind.MONTHS else (0, amount * (DAY if kind is Kind.DAYS else 1))
     return apply(times.moved(left.type, months, micros), left)
 
 

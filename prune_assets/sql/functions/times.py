@@ -6,11 +6,13 @@ instant, but for when they leap. There a function is cut into pieces.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.calendar import months_later
 from prune_assets.sql.functions.dates import first_day
 from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.functions.rounding import towards_zero
 from prune_assets.sql.ranges import complement, joined
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import ZONE_NEEDED
@@ -35,7 +37,7 @@ _UNITS: Mapping[str, int] = {
 _NEAR = 3 * DAY
 
 
-def cast_time(argument: SparkType, result: SparkType) -> Function | None:
+def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
     """Return a cast between dates and timestamps, None for any other; raises Refusal without a time zone."""
     match argument.kind, result.kind:
         case Kind.DATE, Kind.TIMESTAMP_NTZ:
@@ -79,8 +81,13 @@ def truncated(unit: str, timestamp: SparkType) -> Function | None:
     return _of_pieces(name, timestamp, timestamp, value, _cut(timestamp, zone, _set_back_over_midnight(zone)))
 
 
-def in_units(name: str, timestamp: SparkType, size: int) -> Function:
-    """Return unix_micros(x), or in units of so many microseconds what has passed of them."""
+def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
+    """Return unix_micros(x), or in units of so many microseconds what has passed of them.
+
+    `cut_off`: before 1970 the fraction is cut off instead.
+    """
+    if cut_off:
+        return _of_all(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
     return _of_all(timestamp, BIGINT, lambda instant: instant // size, name)
 
 
@@ -93,9 +100,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     """Return x + interval; raises Refusal where days on a clock are not all of one length."""
     days = abs(micros) // DAY
     if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
-        raise Refusal(
-            "where clocks change, days are not all of one length", "move the interval to the literal's side"
-        )
+        raise Refusal("where clocks change, days are not all of one length", "move the interval to the literal's side")
     offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0
 
     def value(time: int) -> int:
@@ -137,15 +142,13 @@ def _set_back_over_midnight(zone: Zone) -> list[int]:
     ]
 
 
-def _cut(
-    argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True
-) -> list[tuple[int, int]]:
+def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
     """Return what is known of a zone, cut before each of the ordinals; `beyond`: what comes after 2100 too."""
     # Near the ends of what is known of the zone, what is computed might lead out of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
     first, last = max(first, argument.least), min(last, argument.greatest)
     edges = [first, *sorted(cut for cut in cuts if first < cut <= last), last + 1]
-    return [(start, stop - 1) for start, stop in zip(edges, edges[1:], strict=False) if start < stop]
+    return [(start, stop - 1) for start, stop in pairwise(edges) if start < stop]
 
 
 def _of_all(argument: SparkType, result: SparkType, value: Callable[[int], int], name: str = "cast") -> Function:
@@ -158,4 +161,3 @@ def _of_pieces(
     known = joined(pieces)
     rest = complement(known, argument.least, argument.greatest)
     return Function(name, result, value, tuple(Piece(*pair) for pair in pieces), uncertain=rest)
-

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def floor(argument: SparkType) -> Function | None:
-    """Return floor(x) of a bigint, decimal or double."""
+    """Return what rounds down a bigint, decimal or double."""
     return _whole("floor", argument, math.floor, lambda ordinal, unit: ordinal // unit)
 
 
 def ceil(argument: SparkType) -> Function | None:
-    """Return ceil(x) of a bigint, decimal or double."""
+    """Return what rounds up a bigint, decimal or double."""
     return _whole("ceil", argument, math.ceil, lambda ordinal, unit: -(-ordinal // unit))
 
 

@@ -117,4 +117,3 @@ def _moved(day: SparkValue, interval: SparkValue, sign: int) -> SparkValue | Non
     step = sign * interval.number
     moved = day.number + step if interval.kind is Kind.DAYS else months_later(day.number, step)
     return SparkValue(Kind.DATE, moved) if moved is not None and MIN_DAY <= moved <= MAX_DAY else None
-

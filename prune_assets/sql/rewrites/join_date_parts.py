@@ -54,9 +54,7 @@ def _named(operands: Sequence[exp.Expr], calls: frozenset[str]) -> dict[tuple[st
     return found
 
 
-def _joined(
-    operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Mapping[tuple[str, ...], int]
-) -> exp.Expr:
+def _joined(operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Mapping[tuple[str, ...], int]) -> exp.Expr:
     part = _field(operand.this) if isinstance(operand, (*_COMPARISONS, exp.In)) else None
     if part is None or part[0] not in _FIELDS or part[1] not in years or not 1 <= years[part[1]] <= _LAST_YEAR:
         return operand

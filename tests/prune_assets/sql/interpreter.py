@@ -96,7 +96,7 @@ def plain(literal: pa.Scalar) -> object:
 def comparable(value: object) -> object:
     """Strings compare as their bytes in UTF-8, NaN equals itself and is larger than everything."""
     if isinstance(value, datetime):
-        return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+        return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001
     if isinstance(value, date):
         return value.toordinal() - EPOCH
     if isinstance(value, float):
