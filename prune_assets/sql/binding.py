@@ -10,14 +10,14 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
 from prune_assets.sql.boolean_operators import opposite
-from prune_assets.sql.coercion import apply, common_type, to_type
+from prune_assets.sql.coercion import apply, cast_to, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
-from prune_assets.sql.operators import PATTERNS
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.size import check_size
 from prune_assets.sql.terms import (
     MAX_BRANCHES,
     Branch,
@@ -63,7 +63,7 @@ _SIGNS: dict[type[exp.Expr], Sign] = {
 }
 _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Between, exp.In, exp.Is, *PATTERNS.values()),
+    *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
 )
 _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
@@ -73,7 +73,7 @@ class Asked(NamedTuple):
 
     clocks: Clocks
     column: Callable[[ColumnName], LeafColumn]
-    value: Callable[[SparkLiteral], SparkValue]
+    value: Callable[[exp.Expr], SparkValue]
     condition: Callable[[exp.Expr], Predicate]
     equal: Callable[[Term, Term], Predicate]
     is_null: Callable[[Term], Predicate]
@@ -107,7 +107,7 @@ class _Binder:
         self.asked = asked
         self.timestamp = SparkType(Kind.TIMESTAMP, zone=asked.clocks.zone)
 
-    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911 - one for each kind of node
+    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
         node = fold_constants(node)
         match node:
             case SparkLiteral():
@@ -171,7 +171,7 @@ class _Binder:
         if to == STRING and term.type != STRING:
             text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
             raise Refusal("the order of texts is not that of their values", text)
-        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else to_type(value, to))
+        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
         name, arguments = node.name, node.expressions
@@ -234,7 +234,6 @@ class _Binder:
 
 _CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
     ("if", 3): _Binder._if,  # noqa: SLF001  (its own methods)
-    ("iff", 3): _Binder._if,  # noqa: SLF001
     ("ifnull", 2): _Binder._ifnull,  # noqa: SLF001
     ("nvl", 2): _Binder._ifnull,  # noqa: SLF001
     ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001
@@ -254,6 +253,7 @@ def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
         earlier = both(earlier, missed)
     if len(found) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+    check_size(branch.guard for branch in found if branch.guard is not None)
     return _one_type(found)
 
 
@@ -264,8 +264,6 @@ def _is_true(test: Predicate) -> Predicate:
 
 def _one_type(branches: Sequence[Branch]) -> Term:
     """Return the branches cast to one type; what they hold is no literal then."""
-    if len(branches) == 1:
-        return Term(tuple(branches))
     values = without_literals([branch.value for branch in branches])
     kinds = {value.type.kind for value in values} - {Kind.NULL}
     if Kind.STRING in kinds and len(kinds) > 1:

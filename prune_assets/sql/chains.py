@@ -51,7 +51,7 @@ def as_predicate(values: Sorted, sql: str) -> Predicate:
     if len(most.pairs) <= len(values.true.pairs):
         return _all_but(values, most, exceptions)
     # Points stay points, which bloom filters know about.
-    parts = [is_one_of(values.column, values.true)] if values.true else []
+    parts = [is_one_of(values.column, values.true)]
     parts += [And((is_one_of(values.column, part), outcome)) for part, outcome in exceptions]
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,8 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
         return left
     if left.kind is Kind.NULL:
         return right
-    if left.kind is Kind.STRING and right.kind is not Kind.STRING:
-        return _beside_string(right)
-    if right.kind is Kind.STRING:
-        return _beside_string(left)
+    if Kind.STRING in {left.kind, right.kind}:
+        return _beside_string(right if left.kind is Kind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Above a date stands a timestamp without a zone, above both one with it.
         return max(left, right, key=lambda type_: _CALENDAR.index(type_.kind))
@@ -72,6 +71,12 @@ def to_type(value: Value, type_: SparkType) -> Value:
     if function is None:
         raise Refusal(f"a cast from {value.type} to {type_} is not turned into a range yet")
     return apply(function, value)
+
+
+def cast_to(value: Value, type_: SparkType) -> Value:
+    """Return a value as CAST(value AS type) makes it, which is no literal; raises Refusal."""
+    found = to_type(value, type_)
+    return replace(found, digits=0) if isinstance(found, Fixed) else found
 
 
 def apply(function: Function, value: Value) -> Value:

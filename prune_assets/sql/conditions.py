@@ -18,6 +18,7 @@ from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.size import check_size
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.times import Clocks, compare_times, in_order, is_about_times, is_in_times
 from prune_assets.sql.values import Kind
@@ -75,9 +76,12 @@ class Conditions:
         self._leaves += 1
         outer, self._sql = self._sql, self._text(node)
         try:
-            return self._leaf(node)
+            lowered = self._leaf(node)
+            check_size([lowered])
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
+        else:
+            return lowered
         finally:
             self._sql = outer
 
@@ -86,10 +90,13 @@ class Conditions:
 
         Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
         """
-        guards = tuple(dict.fromkeys(self._raising)) if self._leaves > 1 else ()
+        guards: list[Predicate] = []
+        for guard in self._raising if self._leaves > 1 else ():
+            if guard not in guards:
+                guards.append(guard)
         self._leaves = 0
         self._raising.clear()
-        return guards
+        return tuple(guards)
 
     def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
         """Return the opposite of a lowered condition, `node` being the negation as written."""
@@ -222,12 +229,14 @@ class Conditions:
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
 
     def _kind(self, node: exp.Expr) -> Kind:
-        assert isinstance(node, SparkLiteral)
         return self._value(node).kind
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
         """Compare two conditions; without an operator by `<=>`."""
-        one, other = self._nested(left), self._nested(right)
+        try:
+            one, other = self._nested(left), self._nested(right)
+        except PredicateTypeError as error:
+            raise Refusal("Spark casts, or refuses, what is compared with a condition", "write a condition") from error
         for part in (one, other):
             if isinstance(part, Unsupported):
                 raise Refusal(part.reason, part.remedy)
@@ -296,6 +305,8 @@ class Conditions:
         return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
 
     def _is_nan(self, node: exp.Expr) -> Predicate:
+        if not isinstance(node, ColumnName):
+            return self._terms().is_nan(self._bind(node))
         column = self._column(node)
         if not pa.types.is_floating(column.type):
             raise Refusal("isnan() of what is no float is a cast")
@@ -323,7 +334,8 @@ class Conditions:
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
-    def _value(self, node: SparkLiteral) -> SparkValue:
+    def _value(self, node: exp.Expr) -> SparkValue:
+        assert isinstance(node, SparkLiteral)
         value = node.spark_value
         if value.name is not None and self._scope.has(value.name):
             raise Refusal(

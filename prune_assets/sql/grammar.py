@@ -179,7 +179,8 @@ class _Parser:
     def _make_call_opaque(self) -> bool:
         """Delimit the innermost open call instead of reading its arguments: not all of them are expressions."""
         calls = [index for index, pending in enumerate(self.pending) if pending.sign == "CALL"]
-        if not calls:
+        # What CASE and CAST hold are expressions: there an error is one.
+        if not calls or any(pending.sign in {"CASE", "CAST"} for pending in self.pending[calls[-1] :]):
             return False
         call = self.pending[calls[-1]]
         waiting = sum(_operands_held(pending) for pending in self.pending[: calls[-1]])

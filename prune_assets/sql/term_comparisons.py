@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import eq, ge, gt, le, lt, ne
+from typing import TYPE_CHECKING, Any
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Constant, IsNull, IsTruth, Op, Or
+from parquet_core.predicate import And, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.sql.chains import as_predicate, does_not_raise, intersect, is_null_predicate, sort_values, wanted_by
 from prune_assets.sql.coercion import common_type, to_type, wider
+from prune_assets.sql.comparisons import compare, is_in
 from prune_assets.sql.ranges import joined
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Chain, Fixed, pairs, without_literals
-from prune_assets.sql.values import Kind
+from prune_assets.sql.terms import Chain, Fixed, both, pairs, without_literals
+from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,14 +25,7 @@ if TYPE_CHECKING:
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _LONG = 1 << 63
-_HOLDS: dict[Op, Callable[[int, int], bool]] = {
-    Op.EQ: lambda a, b: a == b,
-    Op.NE: lambda a, b: a != b,
-    Op.LT: lambda a, b: a < b,
-    Op.LE: lambda a, b: a <= b,
-    Op.GT: lambda a, b: a > b,
-    Op.GE: lambda a, b: a >= b,
-}
+_HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
 class TermComparisons:
@@ -69,6 +64,10 @@ class TermComparisons:
         """Return `term IS NULL`, never NULL itself."""
         return any_of([(branch.guard, self._is_null(branch.value)) for branch in term.branches])
 
+    def is_nan(self, term: Term) -> Predicate:
+        """Return `isnan(term)`, FALSE for NULL; raises Refusal."""
+        return any_of([(branch.guard, self._is_nan(branch.value)) for branch in term.branches])
+
     def null_safe(self, left: Term, right: Term) -> Predicate:
         """Return `left <=> right`; raises Refusal."""
         return any_of([(guard, self._null_safe(one, other)) for guard, one, other in pairs(left, right)])
@@ -85,6 +84,8 @@ class TermComparisons:
         if not isinstance(right, Fixed):
             raise Refusal("two columns are not compared yet")
         assert isinstance(left, Chain)
+        if not left.functions and left.type == right.type and right.plain is not None:
+            return compare(left.column, op, right.plain, ansi=True)
         found = self._sort(left, op, right)
         return _NULL if found is None else self._predicate(found)
 
@@ -102,6 +103,8 @@ class TermComparisons:
         return sort_values(value, wanted_by(op, limit.ordinal, common.least, common.greatest))
 
     def _is_in(self, value: Value, constants: Sequence[Value]) -> Predicate:
+        if isinstance(value, Chain) and not value.functions and _are_plain(value, constants):
+            return is_in(value.column, [_literal(constant) for constant in constants], ansi=True)
         kinds = {constant.type.kind for constant in (value, *constants)} - {Kind.NULL}
         if Kind.STRING in kinds and len(kinds) > 2:
             raise Refusal("what the list is cast to depends on its order", "write values of one type")
@@ -125,6 +128,16 @@ class TermComparisons:
         found = sort_values(value, joined(()))
         self._note(found)
         return is_null_predicate(found, self._sql)
+
+    def _is_nan(self, value: Value) -> Predicate:
+        if value.type.kind is not Kind.DOUBLE:
+            raise Refusal("isnan() of what is no float is a cast")
+        nan = value.type.nan
+        if isinstance(value, Fixed):
+            return _TRUE if value.ordinal == nan else _FALSE
+        if not value.functions:
+            return IsNaN(value.column.path)
+        return IsTruth(self._predicate(sort_values(value, joined([(nan, nan)]))), Outcomes.TRUE)
 
     def _null_safe(self, left: Value, right: Value) -> Predicate:
         if isinstance(left, Fixed):
@@ -165,17 +178,39 @@ def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
 def _guarded(guard: Predicate | None, outcome: Predicate) -> Predicate:
     if guard is None or outcome == _TRUE:
         return outcome if guard is None else guard
-    return And((guard, outcome))
+    return both(guard, outcome)
 
 
 def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     if left.is_null or right.is_null:
         return _NULL
+    if left.plain is not None and right.plain is not None and left.type == right.type:
+        return _TRUE if _HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
     one, other = to_type(left, common), to_type(right, common)
     if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
         raise Refusal("no column is asked about")
     return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
+
+
+def _bytes(value: SparkValue) -> bytes:
+    """Return what texts and bytes are compared by."""
+    if isinstance(value.value, str):
+        return value.value.encode()
+    assert isinstance(value.value, bytes)
+    return value.value
+
+
+def _are_plain(value: Chain, constants: Sequence[Value]) -> bool:
+    """Tell whether all constants are texts or bytes, as the column is, and nothing is cast."""
+    return not value.type.is_ordinal and all(
+        isinstance(constant, Fixed) and (constant.is_null or constant.type == value.type) for constant in constants
+    )
+
+
+def _literal(constant: Value) -> SparkValue:
+    assert isinstance(constant, Fixed)
+    return SparkValue(Kind.NULL) if constant.plain is None else constant.plain
 
 
 def _refuse_constant(chain: Chain, op: Op, constant: Fixed) -> None:

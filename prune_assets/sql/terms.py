@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from parquet_core.predicate import And
 from prune_assets.sql.refusal import Refusal
@@ -97,11 +97,23 @@ def pairs(left: Term, right: Term) -> list[tuple[Predicate | None, Value, Value]
     return [(both(one.guard, other.guard), one.value, other.value) for one in left.branches for other in right.branches]
 
 
+@overload
+def both(left: Predicate, right: Predicate) -> Predicate: ...
+
+
+@overload
+def both(left: Predicate | None, right: Predicate | None) -> Predicate | None: ...
+
+
 def both(left: Predicate | None, right: Predicate | None) -> Predicate | None:
     """Return the conjunction of two guards."""
     if left is None or right is None:
         return right if left is None else left
-    return And((left, right))
+    return And((*_operands(left), *_operands(right)))
+
+
+def _operands(predicate: Predicate) -> tuple[Predicate, ...]:
+    return predicate.children if isinstance(predicate, And) else (predicate,)
 
 
 def fixed(value: SparkValue, type_: SparkType) -> Fixed:

@@ -23,6 +23,7 @@ from prune_assets.sql.types import (
     decimal_type,
     is_decimal,
 )
+from prune_assets.sql.values import MAX_DIGITS
 
 if TYPE_CHECKING:
     from prune_assets.sql.cursor import Cursor
@@ -68,7 +69,7 @@ def read_type(cursor: Cursor) -> SparkType | None:
     return None
 
 
-def _decimal(cursor: Cursor) -> SparkType | None:
+def _decimal(cursor: Cursor) -> SparkType:
     if cursor.sign() != "(":
         return decimal_type(10, 0)
     cursor.take()
@@ -78,7 +79,9 @@ def _decimal(cursor: Cursor) -> SparkType | None:
         numbers.append(_number(cursor))
     cursor.expect(")")
     digits, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    return decimal_type(digits, scale) if digits and is_decimal(digits, scale) else None
+    if not digits or not is_decimal(digits, scale):
+        cursor.fail(f"a decimal has up to {MAX_DIGITS} digits, of which the scale is a part")
+    return decimal_type(digits, scale)
 
 
 def _number(cursor: Cursor) -> int:

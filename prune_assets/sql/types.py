@@ -66,13 +66,13 @@ class SparkType:
         """The ordinal of the least value."""
         match self.kind:
             case Kind.DECIMAL:
-                return -(10**self.digits) + 1
+                return 1 - int(10**self.digits)
             case Kind.DOUBLE:
                 return -_INFINITIES[self.bits]
             case Kind.BOOLEAN:
                 return 0
             case kind:
-                return -(1 << (self.bits or _ORDINAL_BITS[kind]) - 1)
+                return -1 << ((self.bits or _ORDINAL_BITS[kind]) - 1)
 
     @property
     def greatest(self) -> int:

@@ -64,8 +64,9 @@ class SparkValue:
 
 
 def integer(value: int, bits: int) -> SparkValue:
-    """Return a literal integer; its digits count for decimals, not its width."""
-    return SparkValue(Kind.INTEGER, value, bits=bits, digits=len(str(abs(value))))
+    """Return a literal integer; its digits count for decimals, not its width, except that of a tinyint."""
+    digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
+    return SparkValue(Kind.INTEGER, value, bits=bits, digits=digits)
 
 
 def decimal(unscaled: int, digits: int, scale: int) -> SparkValue:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.arithmetic import Sign, arithmetic
-from prune_assets.sql.coercion import apply, to_type
+from prune_assets.sql.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.absolute import absolute
 from prune_assets.sql.functions.negate import negate
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
@@ -38,7 +38,7 @@ def minus(arguments: Sequence[Value]) -> Value:
 def plus(arguments: Sequence[Value]) -> Value:
     """Return +x."""
     (value,) = _arguments(arguments, 1)
-    return _number(value)
+    return cast_to(_number(value), value.type)
 
 
 def _abs(arguments: Sequence[Value]) -> Value:
@@ -69,7 +69,7 @@ def _round(arguments: Sequence[Value]) -> Value:
 
 def _cast(to: SparkType, arguments: Sequence[Value]) -> Value:
     (value,) = _arguments(arguments, 1)
-    return to_type(value, to)
+    return cast_to(value, to)
 
 
 def _operator(sign: Sign, arguments: Sequence[Value]) -> Value:
@@ -96,10 +96,8 @@ CALLS: Mapping[str, Call] = {
     "date": partial(_cast, DATE),
 }
 # Names that lead to another refusal than "unknown": Spark knows them.
-_CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "iff", "isnull", "isnotnull", "isnan")
-_UNSTABLE = frozenset(
-    {"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr", "uniform"}
-)
+_CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "isnull", "isnotnull", "isnan")
+_UNSTABLE = frozenset({"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr"})
 _CLOCKS = CLOCK_FUNCTIONS | {"unix_timestamp"}
 
 
@@ -117,6 +115,8 @@ def unknown_call(name: str) -> Refusal:
         return Refusal(f"{name}() has another value for every row")
     if name in _CLOCKS:
         return Refusal(*NOW_IS_LATER)
+    if name in {"mod", "pmod"}:
+        return Refusal("a remainder comes back again and again, so it has no range", "add a range of the column itself")
     near = get_close_matches(name, [*CALLS, *_CHOICES], n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}()?" if near and near[0] != name else "compare the plain column"
     return Refusal(f"{name}() is not turned into a range yet", hint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prune_assets.sql.ranges import NOTHING, Ranges, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from prune_assets.sql.types import SparkType
 
@@ -59,14 +59,8 @@ class Fate(NamedTuple):
 
 
 def preimage(function: Function, wanted: Ranges) -> Ranges:
-    """Return the ordinals whose value is in the set: by bisection, so one evaluation a bit and end."""
-    pairs = wanted.pairs
-    return joined(
-        found
-        for piece in function.pieces
-        for low, high in (pairs if piece.rises else reversed(pairs))
-        if (found := _between(function.value, piece, low, high)) is not None
-    )
+    """Return the ordinals whose value is in the set: by bisection, so at most one evaluation a bit and end."""
+    return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
 def before(function: Function, fate: Fate) -> Fate:
@@ -81,26 +75,43 @@ def before(function: Function, fate: Fate) -> Fate:
     )
 
 
-def _between(value: Callable[[int], int], piece: Piece, low: int, high: int) -> tuple[int, int] | None:
-    ends = value(piece.first), value(piece.last)
-    if max(ends) < low or min(ends) > high:
-        return None
-    if piece.rises:
-        first = _first(lambda at: value(at) >= low, piece.first, piece.last)
-        stop = _first(lambda at: value(at) > high, first, piece.last)
-    else:
-        first = _first(lambda at: value(at) <= high, piece.first, piece.last)
-        stop = _first(lambda at: value(at) < low, first, piece.last)
-    return (first, stop - 1) if first < stop else None
+def _inverted(value: Callable[[int], int], piece: Piece, wanted: Ranges) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a piece whose values are wanted."""
+    sign = 1 if piece.rises else -1
+
+    def rising(at: int) -> int:
+        return sign * value(at)
+
+    least, greatest = rising(piece.first), rising(piece.last)
+    for low, high in wanted.pairs:
+        bottom, top = (low, high) if piece.rises else (-high, -low)
+        if top < least or bottom > greatest:
+            continue
+        first = _first(rising, bottom, piece, least, greatest)
+        stop = _first(rising, top + 1, piece, least, greatest)
+        if first < stop:
+            yield first, stop - 1
 
 
-def _first(holds: Callable[[int], bool], first: int, last: int) -> int:
-    """Return the first ordinal from which on it holds, one past the last when it never does."""
-    stop = last + 1
-    while first < stop:
-        middle = (first + stop) // 2
-        if holds(middle):
-            stop = middle
+def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, greatest: int) -> int:
+    """Return the first ordinal with at least this value, one past the last when there is none.
+
+    The value rises over the piece from `least` to `greatest`.
+    """
+    first, last = piece.first, piece.last
+    if least >= target:
+        return first
+    if greatest < target:
+        return last + 1
+    # Most functions are straight lines of the ordinal, give or take a rounding.
+    guess = first + (target - least) * (last - first) // (greatest - least)
+    for at in (guess, guess + 1):
+        if first < at <= last and value(at) >= target > value(at - 1):
+            return at
+    while last - first > 1:
+        middle = (first + last) // 2
+        if value(middle) >= target:
+            last = middle
         else:
-            first = middle + 1
-    return first
+            first = middle
+    return last

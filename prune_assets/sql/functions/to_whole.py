@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types import SparkType
 
+_EDGE = 0x43E0000000000000  # the ordinal of 2**63, at which Spark raises already
+
 
 def floor(argument: SparkType) -> Function | None:
-    """Return what rounds down a bigint, decimal or double."""
+    """Return the floor of a bigint, decimal or double."""
     return _whole("floor", argument, math.floor, lambda ordinal, unit: ordinal // unit)
 
 
 def ceil(argument: SparkType) -> Function | None:
-    """Return what rounds up a bigint, decimal or double."""
+    """Return the ceiling of a bigint, decimal or double."""
     return _whole("ceil", argument, math.ceil, lambda ordinal, unit: -(-ordinal // unit))
 
 
@@ -54,7 +56,7 @@ def _whole(
     if argument == BIGINT:
         return Function(name, BIGINT, int, _all(argument))
     if argument.kind is Kind.DECIMAL:
-        digits, unit = argument.digits - argument.scale + 1, int(10**argument.scale)
+        digits, unit = argument.digits - argument.scale + (argument.scale > 0), int(10**argument.scale)
         if digits > MAX_DIGITS:
             return None
         return Function(name, decimal_type(digits, 0), lambda ordinal: of_decimal(ordinal, unit), _all(argument))
@@ -62,9 +64,8 @@ def _whole(
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
-    """Return the function with the zero that NaN comes to; infinities overflow."""
+    """Return the function with the zero that NaN comes to; what is beyond bigint overflows."""
     infinity, nan = argument.infinity, argument.nan
-    edge = 0x43E0000000000000  # 2**63, of which it is not modelled whether it overflows
 
     def value(ordinal: int) -> int:
         return 0 if ordinal == nan else of_float(float_of_ordinal(ordinal, argument.bits))
@@ -73,8 +74,8 @@ def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float],
         name,
         BIGINT,
         value,
-        (Piece(-edge, -1), Piece(0, edge - 1), Piece(nan, nan)),
-        uncertain=union(span(-infinity, -edge - 1), span(edge, infinity)),
+        (Piece(1 - _EDGE, _EDGE - 1), Piece(nan, nan)),
+        raises=union(span(-infinity, -_EDGE), span(_EDGE, infinity)),
     )
 
 

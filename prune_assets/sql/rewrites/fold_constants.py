@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from prune_assets.sql.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.floats import named_float
+from prune_assets.sql.functions.negate import SURE_DIGITS
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.timestamps import INTERVALS, move_time
 from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
@@ -86,7 +87,7 @@ def _value(node: exp.Expr, operands: list[SparkValue | None]) -> SparkValue | No
 
 
 def _signed(value: SparkValue, sign: int) -> SparkValue | None:
-    if not value.is_exact_number:
+    if not value.is_exact_number or (sign < 0 and value.digits > SURE_DIGITS):
         return None
     return _in_range(computed(replace(value, value=sign * value.number)))
 

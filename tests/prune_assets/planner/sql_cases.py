@@ -74,6 +74,16 @@ def leaf(chance):
         forms += [f"({name} >= {one} AND {name} < {two})", f"NOT {name} < {one} AND {name} <= {two}"] * 3
     if name in NUMBERS:
         forms += [f"abs({name}) = 3", f"{name} + 1 > 5", f"cast({name} AS int) = 2"]
+        forms += [
+            f"{name} / 4 {op} 2.5",
+            f"7 - {name} {op} 3",
+            f"cast({name} AS double) {op} 2.5D",
+            f"floor({name}) {op} 3",
+        ]
+        forms += [f"coalesce({name}, 3) {op} {one}", f"CASE WHEN {name} > 2 THEN {name} ELSE 0 END {op} {one}"]
+        forms += [f"nullif({name}, 3) {op} {one}", f"({name} > 2) {op} ({name} < 5)", f"{name} {op} '5'"]
+    if name in FLOATS:
+        forms += [f"{name} * 2 {op} 1.5", f"- {name} {op} 0.5", f"{name} + 0.1 BETWEEN 0 AND 2", f"isnan({name} * 2)"]
     if name == "word":
         forms += ["word LIKE 'p%'", "upper(word) = 'P1'"]
     return chance.choice(forms)

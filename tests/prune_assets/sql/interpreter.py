@@ -25,6 +25,7 @@ from parquet_core.predicate import (
     Path,
     Predicate,
     Unsupported,
+    children_of,
 )
 
 EPOCH = date(1970, 1, 1).toordinal()
@@ -46,15 +47,24 @@ def outcomes_of(predicate: Predicate, row: dict[str, object]) -> set[bool | None
         case Not(child):
             return {OPPOSITES[answer] for answer in outcomes_of(child, row)}
         case And(children):
-            return {
-                min(answers, key=RANKS.get) for answers in product(*(outcomes_of(child, row) for child in children))
-            }
+            return {min(answers, key=RANKS.get) for answers in product(*(outcomes_of(part, row) for part in children))}
         case Or(children):
-            return {
-                max(answers, key=RANKS.get) for answers in product(*(outcomes_of(child, row) for child in children))
-            }
+            return {max(answers, key=RANKS.get) for answers in product(*(outcomes_of(part, row) for part in children))}
         case _:
             return {interpret(predicate, row)}
+
+
+def may_raise(predicate: Predicate, row: dict[str, object]) -> bool:
+    """Tell whether a part of the predicate raises for the row, or is not looked into; Spark may not get to it."""
+    match predicate:
+        case Constant(Outcomes.UNKNOWN) | Unsupported():
+            return True
+        case And((left, Constant(Outcomes.UNKNOWN) | Unsupported())):
+            return outcomes_of(left, row) == {True} or may_raise(left, row)
+        case Or((left, Constant(Outcomes.UNKNOWN) | Unsupported())):
+            return outcomes_of(left, row) == {False} or may_raise(left, row)
+        case _:
+            return any(may_raise(child, row) for child in children_of(predicate))
 
 
 def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:

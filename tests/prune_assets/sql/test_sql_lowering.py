@@ -30,6 +30,29 @@ def test_fixture(line):
     assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
 
 
+EVERY_TIME = (-(1 << 80), 1 << 80)
+
+
+@pytest.mark.parametrize("line", fixture_lines("times.txt"), ids=lambda line: line.predicate)
+def test_fixture_of_times(line):
+    semantics = {"time_zone": "America/New_York", "zone_span": EVERY_TIME}
+    once = lowered(line.predicate, **semantics)
+    assert render(braced(once.predicate)) == line.expected, line.why
+    if not any(isinstance(part, Unsupported) for part in leaves(once.predicate)):
+        assert lowered(once.normalized, **semantics).normalized == once.normalized
+
+
+def test_without_a_zone_only_what_depends_on_it_is_refused():
+    assert lowered("ts > '2024-01-01 00:00:00Z' and ntz > '2024-01-01'").normalized == (
+        "ts > TIMESTAMP '2024-01-01 00:00:00Z' AND ntz > TIMESTAMP_NTZ '2024-01-01 00:00:00'"
+    )
+    for sql in ("ts > '2024-01-01'", "year(ts) = 2024", "ntz < timestamp '2024-01-01 00:00:00Z'"):
+        found = lowered(sql).predicate
+        assert isinstance(found, Unsupported)
+        assert "time zone" in found.reason
+        assert found.remedy == "pass session= to plan, or --time-zone"
+
+
 @pytest.mark.parametrize("line", fixture_lines("errors.txt"), ids=lambda line: line.predicate)
 def test_error(line):
     kind, message = line.expected.split(": ", 1)
@@ -195,6 +218,26 @@ class TestSize:
     def test_signs_and_calls_cost_no_stack(self):
         assert isinstance(lowered("x = " + "- " * 5_000 + "y").predicate, Unsupported)
         assert isinstance(lowered("abs(" * 3_000 + "x" + ")" * 3_000 + " = 1").predicate, Unsupported)
+
+    @pytest.mark.parametrize(
+        "nested",
+        [
+            lambda inner: f"case {inner} when 1 then 2 when 3 then y else x end",
+            lambda inner: f"coalesce({inner}, x, y)",
+            lambda inner: f"nullif({inner}, 3)",
+            lambda inner: f"if({inner} > 1, {inner}, y)",
+            lambda inner: f"cast((({inner} > 1) <=> (y > 1)) as int)",
+        ],
+    )
+    def test_cases_inside_cases_have_a_limit(self, nested):
+        sql = "x"
+        while len(sql) < 2_000:
+            sql = nested(sql)
+        started = time.perf_counter()
+        found = lowered(f"{sql} = 1").predicate
+        assert time.perf_counter() - started < 5
+        refused = [part.reason for part in leaves(found) if isinstance(part, Unsupported)]
+        assert any("cases" in reason or "deeper" in reason for reason in refused)
 
     def test_nested_connectives_have_a_limit(self):
         nested = "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(3_000)) + "y = 1" + ")" * 3_000
