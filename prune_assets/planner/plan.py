@@ -123,6 +123,18 @@ def plan(
     )
 
 
+def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
+    """Tell whether the predicate of a plan would be lowered to the same in a session, as far as it depends on zones.
+
+    What was made without a zone depends on none.
+    """
+    if not made.semantics.reads_alike(semantics):
+        return False
+    if made.semantics.time_zone is None:
+        return True
+    return lower(made.lowered.sql, _named_columns(made.index), semantics=semantics).predicate == made.lowered.predicate
+
+
 def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may name; one of both files and directories is that of directories.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
-from prune_assets.planner.plan import Plan
+from prune_assets.planner.plan import Plan, means_the_same
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
@@ -57,7 +57,7 @@ def read(
 def _check_plan(plan: Plan, table: Table, where: str, semantics: SparkSemantics) -> None:
     if plan.lowered.sql != where:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {where!r}; plan again")
-    if not plan.semantics.reads_alike(semantics):
+    if not means_the_same(plan, semantics):
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     now, planned = set(list_data_files(table)), set(plan.index.files)
     if now != planned:

@@ -97,9 +97,11 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
     raise Refusal("the days between two columns have no range", "compare one column with a constant")
 
 
-def _unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
+def _unix(size: int, arguments: Sequence[Value], _: SparkType) -> Value:
     (value,) = _count(arguments, 1)
-    return apply(times.in_units("unix_time", timestamp, size), _time(value, timestamp))
+    if value.type.kind not in TIMES:
+        raise Refusal("Spark takes nothing but a timestamp here", "write a timestamp")
+    return apply(times.in_units("unix_time", value.type, size), value)
 
 
 def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:

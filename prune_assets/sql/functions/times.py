@@ -78,7 +78,7 @@ def truncated(unit: str, timestamp: SparkType) -> Function | None:
             return zone.start_of_day(first((instant + offset) // DAY))
         return zone.instant((instant + offset) // size * size, keep=offset)
 
-    return _of_pieces(name, timestamp, timestamp, value, _cut(timestamp, zone, _set_back_over_midnight(zone)))
+    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, zone, ()), zone))
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
@@ -111,8 +111,8 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
 
 
 def _day(argument: SparkType, zone: Zone) -> Function:
-    cuts = _set_back_over_midnight(zone)
-    return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, _cut(argument, zone, cuts))
+    pieces = _without_doubtful_days(_cut(argument, zone, ()), zone)
+    return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, pieces)
 
 
 def _local(argument: SparkType, zone: Zone) -> Function:
@@ -133,13 +133,21 @@ def _midnight(result: SparkType, zone: Zone) -> Function:
     return _of_pieces("cast", DATE, result, zone.start_of_day, known)
 
 
-def _set_back_over_midnight(zone: Zone) -> list[int]:
-    """Return the instants at which a clock shows an earlier date than just before."""
-    return [
-        change.instant
-        for change in zone.changes()
-        if (change.instant - 1 + change.before) // DAY > (change.instant + change.after) // DAY
-    ]
+def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
+    """Return the pieces without the instants between the first and the second midnight of one day.
+
+    After the first one clocks were set back into the day before. Spark turns comparisons of dates into such of
+    instants, by which all of that is the later day, and asks the clocks elsewhere.
+    """
+    doubtful = []
+    for change in zone.changes():
+        midnight = (change.instant - 1 + change.before) // DAY * DAY
+        if midnight // DAY > (change.instant + change.after) // DAY:
+            doubtful.append((midnight - change.before, midnight - change.after - 1))
+    if not doubtful:
+        return pieces
+    rest = complement(joined(doubtful), pieces[0][0], pieces[-1][1])
+    return list(rest.pairs)
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:

@@ -230,6 +230,21 @@ def test_instants_of_the_old_calendar(spark, tmp_path, mode, form):
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+def test_a_plan_for_another_time_zone_is_not_read(spark, tmp_path):
+    table = pa.table({"ts": pa.array([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
+    pq.write_table(table, tmp_path / "a.parquet")
+    where = "ts = '2024-01-01 01:00:00'"
+    in_paris = plan(tmp_path, where=where, session=pr.SparkSemantics(time_zone="Europe/Paris"))
+    with pytest.raises(pr.PruneError, match="pass session= to plan"):
+        pr.read(spark, tmp_path, where=where, plan=in_paris)
+    assert pr.read(spark, tmp_path, where=where, plan=plan(tmp_path, where=where)).count() == 0
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Paris")
+    try:
+        assert pr.read(spark, tmp_path, where=where, plan=in_paris).count() == 1
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 def test_nanoseconds_are_not_pruned_on(tmp_path):
     pq.write_table(pa.table({"ts": pa.array([1, 2], pa.timestamp("ns", "UTC"))}), tmp_path / "a.parquet")
     found = plan(tmp_path, where="ts = TIMESTAMP '2024-01-01 00:00:00Z'").lowered.predicate
