@@ -65,7 +65,21 @@ class Clocks:
         zone = None if semantics.time_zone is None else zone_named(semantics.time_zone)
         if zone is not None and semantics.zone_span is not None:
             zone = replace(zone, first=semantics.zone_span[0], last=semantics.zone_span[1])
-        return cls(zone, semantics.ansi, semantics.timestamp_ntz, semantics.infer_timestamp_ntz)
+        return cls(
+            None if zone is None else _after_skipped_days(zone),
+            semantics.ansi,
+            semantics.timestamp_ntz,
+            semantics.infer_timestamp_ntz,
+        )
+
+
+def _after_skipped_days(zone: Zone) -> Zone:
+    """Return a zone that is certain only after the last day its calendar skipped or had twice.
+
+    Of such a day Spark says one thing where it computes and another where it rewrites the comparison.
+    """
+    skipped = [change.instant for change in zone.changes() if abs(change.after - change.before) > DAY // 2]
+    return replace(zone, first=max(zone.first, skipped[-1] + 4 * DAY)) if skipped else zone
 
 
 def is_about_times(column: LeafColumn, values: Sequence[SparkValue]) -> bool:
