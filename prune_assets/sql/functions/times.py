@@ -6,6 +6,7 @@ instant, but for when they leap. There a function is cut into pieces.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import ZONE_NEEDED
 from prune_assets.sql.types import BIGINT, DATE, TIMESTAMP_NTZ
 from prune_assets.sql.values import Kind
-from prune_assets.sql.zones import DAY, HOUR, SECOND
+from prune_assets.sql.zones import DAY, HOUR, LEAST_INSTANT, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ _UNITS: Mapping[str, int] = {
     "hour": HOUR,
     **dict.fromkeys(("day", "dd"), DAY),
 }
-_NEAR = 3 * DAY
+_NEAR, _YEAR = 3 * DAY, 366 * DAY
 
 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
@@ -71,6 +72,8 @@ def truncated(unit: str, timestamp: SparkType) -> Function | None:
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
+    # What is truncated lies up to a year earlier, where the zone has to be known too.
+    known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
 
     def value(instant: int) -> int:
         offset = zone.offset(instant)
@@ -78,7 +81,7 @@ def truncated(unit: str, timestamp: SparkType) -> Function | None:
             return zone.start_of_day(first((instant + offset) // DAY))
         return zone.instant((instant + offset) // size * size, keep=offset)
 
-    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, zone, ()), zone))
+    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, known, ()), zone))
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
