@@ -21,7 +21,9 @@ from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.size import check_size
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.times import Clocks, compare_times, in_order, is_about_times, is_in_times
+from prune_assets.sql.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,6 +80,8 @@ class Conditions:
         try:
             lowered = self._leaf(node)
             check_size([lowered])
+        except UncertainTime:
+            return Unsupported(self._text(node), *UNCERTAIN_TIME)
         except Refusal as refusal:
             return Unsupported(self._text(node), refusal.reason, refusal.remedy)
         else:

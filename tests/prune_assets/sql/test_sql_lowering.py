@@ -42,6 +42,13 @@ def test_fixture_of_times(line):
         assert lowered(once.normalized, **semantics).normalized == once.normalized
 
 
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour", "minute"])
+def test_a_zone_that_is_certain_from_some_day_on_is_not_asked_before_it(unit):
+    found = lowered(f"date_trunc('{unit}', ts) > '1990-01-01'", time_zone="Europe/Paris").predicate
+    (part,) = [leaf for leaf in leaves(found) if isinstance(leaf, Unsupported)]
+    assert part.reason == "for some values it is not known what Spark computes"
+
+
 def test_without_a_zone_only_what_depends_on_it_is_refused():
     assert lowered("ts > '2024-01-01 00:00:00Z' and ntz > '2024-01-01'").normalized == (
         "ts > TIMESTAMP '2024-01-01 00:00:00Z' AND ntz > TIMESTAMP_NTZ '2024-01-01 00:00:00'"
