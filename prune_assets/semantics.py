@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ class SparkSemantics:
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
     `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
-    `binary_as_string`: bytes that no annotation describes are read as strings.
+    `binary_as_string`: bytes that no annotation describes are read as strings. `timestamp_ntz`: TIMESTAMP means
+    TIMESTAMP_NTZ (`spark.sql.timestampType`). `infer_timestamp_ntz`: timestamps without a zone are read as such.
+    `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
+    machine; None where it is not known.
     """
 
     time_zone: str | None = None
@@ -27,12 +30,19 @@ class SparkSemantics:
     infer_partition_types: bool = True
     binary_as_string: bool = False
     minimum_precision: bool = True
+    timestamp_ntz: bool = False
+    infer_timestamp_ntz: bool = True
+    zone_span: tuple[int, int] | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
-        """Read the settings of a running session."""
+        """Read the settings of a running session, and once what it knows of its time zone."""
+        from prune_assets.spark.zone_rules import agreed_span
+
+        time_zone = session.conf.get("spark.sql.session.timeZone")
         return cls(
-            time_zone=session.conf.get("spark.sql.session.timeZone"),
+            time_zone=time_zone,
+            zone_span=None if time_zone is None else agreed_span(session, time_zone),
             ansi=is_true(session, "spark.sql.ansi.enabled"),
             case_sensitive=is_true(session, "spark.sql.caseSensitive"),
             legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")
@@ -40,11 +50,13 @@ class SparkSemantics:
             infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
             binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
             minimum_precision=is_true(session, "spark.sql.legacy.literal.pickMinimumPrecision", "true"),
+            timestamp_ntz=session.conf.get("spark.sql.timestampType") != "TIMESTAMP_LTZ",
+            infer_timestamp_ntz=is_true(session, "spark.sql.parquet.inferTimestampNTZ.enabled"),
         )
 
     def reads_alike(self, other: SparkSemantics) -> bool:
         """Tell whether a predicate without times means the same under both."""
-        return replace(self, time_zone=None) == replace(other, time_zone=None)
+        return self == replace(other, time_zone=self.time_zone)
 
 
 def is_true(session: SparkSession, key: str, *default: str) -> bool:

@@ -13,7 +13,7 @@ from parquet_core.format.dictionary import dictionary_range, is_complete, page_b
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
 from parquet_core.storage import read_range
-from parquet_core.trust.bound_values import bound_values, flags_of
+from parquet_core.trust.bound_values import bound_values, flags_of, timestamp_step
 from parquet_core.trust.statistics import is_rebased, leaf_in_file
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
         traffic=index.traffic,
     )
     written = iter([_written(index, column, page, data) for page, data in zip(found, pieces, strict=True)])
-    return _values(column, [page if isinstance(page, str) else next(written) for page in pages])
+    steps = [1 if isinstance(page, str) else timestamp_step(page.leaf) for page in pages]
+    return _values(column, [page if isinstance(page, str) else next(written) for page in pages], steps)
 
 
 def _chunk(index: MetadataIndex, column: LeafColumn, position: int) -> _Chunk | str:
@@ -159,13 +160,17 @@ def _written(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes)
     return read_dictionary(data, page.chunk, page.leaf, place=place)
 
 
-def _values(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode the values of all dictionaries at once; the arrays are slices of one."""
+def _values(column: LeafColumn, written: list[PlainValues | str], steps: list[int]) -> list[pa.Array | str]:
+    """Decode the values of all dictionaries at once; the arrays are slices of one. `steps`: of the timestamps in each."""
     parts = [part for part in written if not isinstance(part, str)]
+    step = np.repeat(
+        [each for each, part in zip(steps, written, strict=True) if not isinstance(part, str)],
+        [len(part) for part in parts],
+    )
     if not parts:
         return [part for part in written if isinstance(part, str)]
     first = firsts(np.array([len(part) for part in parts], np.int64))
-    values = bound_values(column, join_values(parts))
+    values = bound_values(column, join_values(parts), step=step)
     # What the type cannot hold may still be read as some value, which must not be denied.
     whole = ~rows_with(~flags_of(values), first)
     slices = iter(

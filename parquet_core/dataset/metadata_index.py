@@ -387,7 +387,8 @@ class MetadataIndex:
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
     """Say why filters of such files must not be probed for values of the column, empty when they may be."""
-    if leaf_in_file(column, kind) is None:
+    leaf = leaf_in_file(column, kind)
+    if leaf is None or leaf.type != column.type:
         # A filter holds hashes of values as the file stores them: of another type each one is another hash.
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:

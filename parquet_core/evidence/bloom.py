@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import scalar_of
+from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
-from parquet_core.trust.bounds import GREGORIAN_START
+from parquet_core.trust.bound_values import timestamp_step
+from parquet_core.trust.bounds import common_calendar_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
         return answers
+    values = _as_stored(column, values)
     found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, values))
     absent = present[~found.any(axis=1)]
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
@@ -56,7 +58,16 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
 
 
 def _depends_on_calendar(values: pa.Array) -> bool:
-    """Tell whether a date is so old that a session may store it as another day than it means."""
-    if not pa.types.is_date32(values.type):
+    """Tell whether a date or time is so old that a session may store it as another one than it means."""
+    if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return False
-    return bool(pc.any(pc.less(values.cast(pa.int32()), scalar_of(GREGORIAN_START, pa.int32()))).as_py())
+    return bool(pc.any(pc.less(values, common_calendar_start(values.type))).as_py())
+
+
+def _as_stored(column: LeafColumn, values: pa.Array) -> pa.Array:
+    """Return the values that the column can hold, in the unit of the file: its filters know no others."""
+    step = timestamp_step(column)
+    if step == 1:
+        return values
+    numbers = numbers_from(values)
+    return from_numpy(numbers[numbers % step == 0] // step, column.type)

@@ -55,7 +55,7 @@ _WITHOUT_ANNOTATION = {
     Physical.BOOLEAN: pa.bool_(),
     Physical.INT32: pa.int32(),
     Physical.INT64: pa.int64(),
-    Physical.INT96: pa.timestamp("ns"),
+    Physical.INT96: pa.timestamp("ns", "UTC"),
     Physical.FLOAT: pa.float32(),
     Physical.DOUBLE: pa.float64(),
     Physical.BYTE_ARRAY: pa.binary(),
@@ -129,12 +129,14 @@ def sort_order(found: pa.DataType | None, physical: Physical) -> SortOrder:
     return SortOrder.UNSIGNED if of_bytes or pa.types.is_unsigned_integer(found) else SortOrder.SIGNED
 
 
-def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:
+def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  # noqa: PLR0911 - one for each kind
     """Say why predicates on such a leaf do not prune, empty when they do."""
     scale_and_precision = _decimal_parameters(element)
     if scale_and_precision is not None:
         return _decimal(*scale_and_precision, physical, element)[1]
     found = arrow_type(element, physical)
+    if found is not None and pa.types.is_timestamp(found):
+        return _against_timestamps(found, physical)
     if found is not None and any(known(found) for known in _PRUNED_ON):
         return ""
     if found == pa.binary() and element.logical is None and element.converted is None:
@@ -145,6 +147,12 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:
     if element.converted is not None:
         return f"converted type {element.converted} is not pruned on yet"
     return f"type {physical.name} is not pruned on yet"
+
+
+def _against_timestamps(found: pa.DataType, physical: Physical) -> str:
+    if found.unit != "ns" or physical is Physical.INT96:
+        return ""
+    return "Spark reads timestamps of nanoseconds as numbers or not at all; write them as TIMESTAMP(MICROS)"
 
 
 def _from_logical(logical: tuple[int, list[Any]], physical: Physical, element: SchemaElement) -> pa.DataType | None:

@@ -74,7 +74,8 @@ def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
 def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
     # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
     names = sum(leaf.name == column.name for leaf in kind.columns)
-    return names == 1 and leaf_in_file(column, kind) is not None
+    leaf = leaf_in_file(column, kind)
+    return names == 1 and leaf is not None and bool(leaf.type == column.type)
 
 
 def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers

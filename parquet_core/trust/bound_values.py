@@ -32,12 +32,13 @@ _STORED: dict[Physical, np.dtype[Any]] = {
 _DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
-def bound_values(column: LeafColumn, written: PlainValues) -> pa.Array:
+def bound_values(column: LeafColumn, written: PlainValues, *, step: int | NDArray[np.int64] | None = None) -> pa.Array:
     """Decode single values into an array of `bounds_type(column)`.
 
     Null becomes what is not there or what the type cannot hold: a wrong width, an integer beyond its
     declared bits, a decimal beyond its precision, a time beyond a day. NaN is kept. A type without an order
-    gives nulls alone.
+    gives nulls alone. `step`: the microseconds that a stored timestamp counts in, by value where files differ; by
+    default those of the column.
     """
     target = bounds_type(column)
     if column.order is SortOrder.UNDEFINED:
@@ -46,7 +47,16 @@ def bound_values(column: LeafColumn, written: PlainValues) -> pa.Array:
         return _bytes(column, written)
     if pa.types.is_decimal128(target):
         return _decimal(column, written, target)
-    return _number(target, *written.numbers(_STORED[column.physical]))
+    numbers, valid = written.numbers(_STORED[column.physical])
+    if pa.types.is_timestamp(target):
+        return _timestamps(target, numbers, valid, timestamp_step(column) if step is None else step)
+    return _number(target, numbers, valid)
+
+
+def timestamp_step(column: LeafColumn) -> int:
+    """Return how many units of `bounds_type(column)` a stored timestamp counts in; 1 for all other types."""
+    kind = column.type
+    return 1_000 if kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
 
 
 def with_validity(values: pa.Array, valid: Flags) -> pa.Array:
@@ -87,6 +97,13 @@ def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Arra
     if pa.types.is_time(target):
         valid = valid & (numbers >= 0) & (numbers < _DAY[target.unit])
     return from_numpy(numbers, target, valid=valid)
+
+
+def _timestamps(target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]) -> pa.Array:
+    """Bring stored numbers into the target's unit; what overflows Spark cannot read either."""
+    most = np.iinfo(np.int64).max // step
+    inside = (numbers <= most) & (numbers >= -most)
+    return from_numpy(np.where(inside, numbers, 0) * step, target, valid=valid & inside)
 
 
 def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> pa.Array:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, scalar_of
+from parquet_core.format.schema import Physical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 # 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
 GREGORIAN_START = -141427
-# 1900-01-01 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone.
-COMMON_TIME_START = -2208988800
+# 1900-01-03 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone. What is stored
+# before 1900-01-01 can be read as another instant, up to 1 hour 22 minutes later.
+COMMON_TIME_START = -2208988800 + 2 * 86_400
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -83,6 +85,9 @@ def bounds_type(column: LeafColumn) -> pa.DataType:
     kind = column.type
     if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
         return pa.binary()
+    if pa.types.is_timestamp(kind) and (kind.unit != "ns" or column.physical is Physical.INT96):
+        # Spark counts microseconds whatever the file does, and files of one table may differ.
+        return pa.timestamp("us", kind.tz)
     # Arrow compares no half floats; a float holds every one of them.
     return pa.float32() if pa.types.is_float16(kind) else kind
 

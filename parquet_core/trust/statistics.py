@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
+from parquet_core.trust.bound_values import timestamp_step
+from parquet_core.trust.bounds import bounds_type
 from parquet_core.trust.writer import mixes_up_bytes, mixes_up_nan
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ class Trust:
     `counts`: null and NaN counts. `bounds`: min_value and max_value. `deprecated`: min and max. `required`: the
     column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
-    not believed, empty when they are.
+    not believed, empty when they are. `step`: the microseconds that its stored timestamps count in.
     """
 
     counts: bool
@@ -99,6 +101,7 @@ class Trust:
     rebased: bool
     column_order: int | None
     reason: str
+    step: int = 1
 
 
 def trust(column: LeafColumn, provenance: Provenance) -> Trust:
@@ -118,6 +121,7 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
         rebased=may_be_rebased(leaf, provenance),
         column_order=order,
         reason=reason,
+        step=timestamp_step(leaf),
     )
 
 
@@ -166,7 +170,10 @@ def _deprecated(leaf: LeafColumn, created_by: str) -> Deprecated:
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file; None when the file lacks it or stores it as another type."""
+    """Find the table's column in one file; None when the file lacks it or stores it as another type.
+
+    Timestamps of milliseconds and of microseconds are alike: what is stored counts in `timestamp_step`.
+    """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
         return _if_alike(provenance.columns[index], column)
@@ -174,13 +181,18 @@ def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
-    alike = (leaf.physical, leaf.type, leaf.type_length, leaf.max_repetition_level) == (
+    alike = (leaf.physical, _comparable(leaf), leaf.type_length, leaf.max_repetition_level) == (
         column.physical,
-        column.type,
+        _comparable(column),
         column.type_length,
         column.max_repetition_level,
     )
     return leaf if alike else None
+
+
+def _comparable(leaf: LeafColumn) -> pa.DataType | None:
+    is_time = leaf.type is not None and pa.types.is_timestamp(leaf.type)
+    return bounds_type(leaf) if is_time else leaf.type
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:

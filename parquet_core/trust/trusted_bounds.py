@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
     Counts = NDArray[np.int64]
+    Step = int | NDArray[np.int64]
 
 
 class _Pair(NamedTuple):
@@ -60,12 +61,15 @@ def trusted_bounds(
     liars = _contradicts_nulls(column, written, nulls)
     usable = credible if written.all_null is None else credible & ~written.all_null
     new = usable & where(lambda trust: trust.bounds)
-    pair = _pair(column, written.min_value.only(new), written.max_value.only(new))
+    steps = np.array([trust.step for trust in trusts], np.int64)
+    step = 1 if np.all(steps == 1) else steps[kind]
+    pair = _pair(column, written.min_value.only(new), written.max_value.only(new), step)
     old = usable & ~written.min_value.valid & ~written.max_value.valid
     pair = _with_deprecated(
         column,
         written,
         pair,
+        step,
         always=old & where(lambda trust: trust.deprecated is Deprecated.ALWAYS),
         when_equal=old & where(lambda trust: trust.deprecated is Deprecated.WHEN_EQUAL),
     )
@@ -154,9 +158,9 @@ def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, p
     return nothing_else & (flags_of(pair.low) | flags_of(pair.high)) & ~pair.bad
 
 
-def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues) -> _Pair:
+def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
     """Decode both sides; bad is what the type cannot hold, and what a NaN spoiled."""
-    low, high = bound_values(column, lower), bound_values(column, upper)
+    low, high = bound_values(column, lower, step=step), bound_values(column, upper, step=step)
     bad = (lower.valid & ~flags_of(low)) | (upper.valid & ~flags_of(high))
     if _is_floating(column):
         # Both were computed beside the same NaN: where one had to go, the other is not right either.
@@ -165,13 +169,13 @@ def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues) -> _Pair:
 
 
 def _with_deprecated(
-    column: LeafColumn, written: WrittenStatistics, pair: _Pair, *, always: Flags, when_equal: Flags
+    column: LeafColumn, written: WrittenStatistics, pair: _Pair, step: Step, *, always: Flags, when_equal: Flags
 ) -> _Pair:
     """Put the deprecated pair in where it is believed."""
     asked = always | when_equal
     if written.deprecated_min is None or written.deprecated_max is None or not asked.any():
         return pair
-    old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked))
+    old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked), step)
     # Values that were cut to the same beginning are not one value.
     constant = certain(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
     bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)

@@ -48,14 +48,13 @@ def show(value: pa.Scalar) -> str:
     """
     if not value.is_valid:
         return "unknown"
-    # A date beyond year 9999 has no Python value, only a text; neither has a timestamp in nanoseconds.
-    plain = (value.cast(pa.string()) if _is_moment(value.type) else value).as_py()
+    if pa.types.is_timestamp(value.type):
+        # Cast with its zone it would be looked up in the machine's database.
+        return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
+    # A date beyond year 9999 has no Python value, only a text.
+    plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
     text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
-
-
-def _is_moment(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 MAX_RANGES = 10
 # 0001-01-01 and 9999-12-31 in days since 1970-01-01.
 MIN_DAY, MAX_DAY = -719162, 2932896
+DAY = 86_400_000_000  # microseconds, which bounds of timestamps are in
 # Of a wide table, so many columns are tried beside those of the predicate.
 MAX_CANDIDATES = 64
 
@@ -45,7 +46,7 @@ MAX_CANDIDATES = 64
 class ImpliedPredicate:
     """`column` lies in one of the closed `ranges`, or is null where `nulls`.
 
-    `ranges` are (low, high) scalars of the column's type, ascending, disjoint, at most 10.
+    `ranges` are (low, high) scalars of the column's type (timestamps in microseconds), ascending, disjoint, at most 10.
     """
 
     column: LeafColumn
@@ -225,6 +226,8 @@ def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
 
     That is a cut string that is no UTF-8 any more, and a date that Python's calendar does not reach.
     """
+    if pa.types.is_timestamp(bound.type):
+        return bound if MIN_DAY * DAY <= bound.value < (MAX_DAY + 1) * DAY else None
     if pa.types.is_date32(bound.type) and not MIN_DAY <= bound.cast(pa.int32()).as_py() <= MAX_DAY:
         return None
     try:

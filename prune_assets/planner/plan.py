@@ -23,6 +23,7 @@ from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lowering import LoweredPredicate, lower
+from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import os
@@ -207,6 +208,18 @@ def lower_predicate(
     return lower_column(where, _named_columns(index), frame=frame, semantics=semantics)
 
 
+def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
+    """Tell whether the predicate of a plan would be lowered to the same in a session, as far as it depends on zones.
+
+    What was made without a zone depends on none.
+    """
+    if not made.semantics.reads_alike(semantics):
+        return False
+    if made.semantics.time_zone is None:
+        return True
+    return lower(made.lowered.sql, _named_columns(made.index), semantics=semantics).predicate == made.lowered.predicate
+
+
 def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may name; one of both files and directories is that of directories.
 
@@ -229,4 +242,8 @@ def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
 def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
     if session is None:
         return SparkSemantics()
-    return session if isinstance(session, SparkSemantics) else SparkSemantics.of(session)
+    if not isinstance(session, SparkSemantics):
+        return SparkSemantics.of(session)
+    if session.time_zone is not None:
+        check_zone_name(session.time_zone)
+    return session

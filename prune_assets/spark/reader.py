@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
-from prune_assets.planner.plan import Plan, lower_predicate
+from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
@@ -58,11 +58,15 @@ def read(
 
 
 def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Column) -> None:
-    asked = where if isinstance(where, str) else lower_predicate(where, table, plan.index, session=spark).sql
+    semantics = SparkSemantics.of(spark)
+    if isinstance(where, str):
+        asked, same = where, plan.lowered.sql == where and means_the_same(plan, semantics)
+    else:
+        lowered = lower_predicate(where, table, plan.index, session=spark)
+        asked, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
     if plan.lowered.sql != asked:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
-    semantics = SparkSemantics.of(spark)
-    if not plan.semantics.reads_alike(semantics):
+    if not same:
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     now, planned = set(list_data_files(table)), set(plan.index.files)
     if now != planned:
@@ -129,6 +133,10 @@ def _literal(value: pa.Scalar) -> Column:
     if pa.types.is_uint64(value.type):
         # Spark reads it as decimal(20,0), and Java's long does not reach its upper half.
         return fn.lit(Decimal(value.as_py())).cast("decimal(20,0)")
+    if pa.types.is_timestamp(value.type):
+        if value.type.tz:
+            return fn.timestamp_micros(fn.lit(value.value))
+        return fn.lit(str(value.cast(pa.string()))).cast("timestamp_ntz")
     literal = fn.lit(value.as_py())
     if pa.types.is_decimal(value.type):
         # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.

@@ -13,6 +13,7 @@ from prune_assets.sql.boolean_operators import opposite
 from prune_assets.sql.coercion import apply, cast_to, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
 from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -30,7 +31,17 @@ from prune_assets.sql.terms import (
     pairs,
     without_literals,
 )
-from prune_assets.sql.types import BOOLEAN, STRING, VOID, type_of_column, type_of_value
+from prune_assets.sql.times import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
+from prune_assets.sql.types import (
+    BOOLEAN,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    SparkType,
+    type_of_column,
+    type_of_value,
+)
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -39,7 +50,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.sql.terms import Value
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.times import Clocks
     from prune_assets.sql.values import SparkValue
 
 MAX_DEPTH = 40
@@ -60,6 +71,7 @@ _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 class Asked(NamedTuple):
     """What binding asks of the conditions around it."""
 
+    clocks: Clocks
     column: Callable[[ColumnName], LeafColumn]
     value: Callable[[exp.Expr], SparkValue]
     condition: Callable[[exp.Expr], Predicate]
@@ -93,6 +105,7 @@ def _is_deep(node: exp.Expr) -> bool:
 class _Binder:
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
+        self.timestamp = SparkType(Kind.TIMESTAMP, zone=asked.clocks.zone)
 
     def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
         node = fold_constants(node)
@@ -101,7 +114,7 @@ class _Binder:
                 return always(self._literal(node))
             case ColumnName():
                 column = self.asked.column(node)
-                return always(Chain(column, _type(column)))
+                return always(Chain(column, self._type(column)))
             case exp.Neg():
                 return each(self.bind(node.this), lambda value: minus([value]))
             case CastTo():
@@ -119,16 +132,41 @@ class _Binder:
 
     def _literal(self, node: SparkLiteral) -> Fixed:
         value = self.asked.value(node)
-        return fixed(value, type_of_value(value))
+        if value.kind is not Kind.TIMESTAMP:
+            return fixed(value, type_of_value(value))
+        if self.asked.clocks.timestamp_ntz:
+            raise Refusal(*NO_TIMESTAMP)
+        return fixed(value, self.timestamp)
+
+    def _type(self, column: LeafColumn) -> SparkType:
+        found = None if column.type is None else type_of_column(column.type)
+        if found is None:
+            raise Refusal(f"columns of type {column.type} are not pruned on yet")
+        if found == TIMESTAMP_NTZ and not self.asked.clocks.infer_timestamp_ntz:
+            raise Refusal(*NO_TIMESTAMP_NTZ)
+        return self.timestamp if found == TIMESTAMP else found
 
     def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
         met = pairs(self.bind(node.this), self.bind(node.expression))
-        return _one_type([Branch(guard, arithmetic(sign, left, right)) for guard, left, right in met])
+        return _one_type([Branch(guard, self._computed(sign, left, right)) for guard, left, right in met])
+
+    def _computed(self, sign: Sign, left: Value, right: Value) -> Value:
+        if sign in {Sign.PLUS, Sign.MINUS} and is_time_sum(left, right):
+            return time_sum(left, right, 1 if sign is Sign.PLUS else -1, self.timestamp)
+        return arithmetic(sign, left, right)
+
+    def _called(self, name: str, arguments: Sequence[Value]) -> Value:
+        found = time_call(name, arguments, self.timestamp)
+        return call(name, arguments) if found is None else found
 
     def _cast(self, node: CastTo) -> Term:
         to = node.args.get("to")
         if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
             raise Refusal("a cast to this type is not turned into a range", "compare the plain column")
+        if to == TIMESTAMP:
+            if self.asked.clocks.timestamp_ntz:
+                raise Refusal(*NO_TIMESTAMP)
+            to = self.timestamp
         term = self.bind(node.this)
         if to == STRING and term.type != STRING:
             text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
@@ -147,9 +185,9 @@ class _Binder:
         terms = [self.bind(argument) for argument in arguments]
         branches = [Branch(None, call(name, []))] if not terms else []
         if len(terms) == 1:
-            return each(terms[0], lambda value: call(name, [value]))
+            return each(terms[0], lambda value: self._called(name, [value]))
         if len(terms) == 2:
-            branches = [Branch(guard, call(name, [left, right])) for guard, left, right in pairs(*terms)]
+            branches = [Branch(guard, self._called(name, [left, right])) for guard, left, right in pairs(*terms)]
         if not branches:
             raise unknown_call(name)
         return _one_type(branches)
@@ -245,13 +283,6 @@ def _try_cast(value: Value, to: SparkType) -> Value:
     if function is None:
         raise Refusal(f"a cast from {value.type} to {to} is not turned into a range yet")
     return apply(function, value)
-
-
-def _type(column: LeafColumn) -> SparkType:
-    found = None if column.type is None else type_of_column(column.type)
-    if found is None:
-        raise Refusal(f"columns of type {column.type} are not pruned on yet")
-    return found
 
 
 _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Chain, Fixed
+from prune_assets.sql.terms import Chain, Fixed, fixed_time
+from prune_assets.sql.timestamps import TIMES, read_moment
 from prune_assets.sql.types import BIGINT, DOUBLE, SparkType, decimal_type, digits_of, is_decimal, ordinal_of_float
 from prune_assets.sql.values import MAX_DIGITS, Kind
 
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.terms import Value
 
+_CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def wider(left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0) -> SparkType:
+def wider(  # noqa: PLR0911 - one for each kind of pair
+    left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0
+) -> SparkType:
     """Return the type that two operands meet in; raises Refusal when there is none or it is not known.
 
     `left_digits`, `right_digits`: of integers that are literals, when that counts.
@@ -35,6 +39,9 @@ def wider(left: SparkType, right: SparkType, *, left_digits: int = 0, right_digi
         return right
     if Kind.STRING in {left.kind, right.kind}:
         return _beside_string(right if left.kind is Kind.STRING else left)
+    if left.kind in _CALENDAR and right.kind in _CALENDAR:
+        # Above a date stands a timestamp without a zone, above both one with it.
+        return max(left, right, key=lambda type_: _CALENDAR.index(type_.kind))
     if not (left.is_number and right.is_number):
         raise Refusal(f"{left} and {right} are not compared here")
     if Kind.DOUBLE in {left.kind, right.kind}:
@@ -104,7 +111,7 @@ def _beside_string(type_: SparkType) -> SparkType:
             return BIGINT
         case Kind.DECIMAL | Kind.DOUBLE:
             return DOUBLE
-        case Kind.DATE | Kind.BOOLEAN | Kind.TIMESTAMP:
+        case Kind.DATE | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
             return type_
         case kind:
             raise Refusal(f"Spark casts between {kind} and string here")
@@ -129,6 +136,8 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         raise Refusal(f"the string does not fit {type_}", "write a number")
     if type_ == DOUBLE and _NUMBER_TEXT.fullmatch(text) and abs(Decimal(text)) < Decimal("1e300"):
         return Fixed(type_, ordinal_of_float(float(text)))
+    if type_.kind in TIMES:
+        return fixed_time(Kind.STRING, read_moment(text), type_)
     if type_.kind is Kind.DATE and (day := date_of_string(text)) is not None:
         return Fixed(type_, day)
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

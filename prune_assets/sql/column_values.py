@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,10 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
-from prune_assets.sql.date_literals import EPOCH, MAX_DAY, MIN_DAY
 from prune_assets.sql.ranges import Ranges, complement
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.times import spark_type
+from prune_assets.sql.timestamps import TIMES
 from prune_assets.sql.types import SparkType, float_of_ordinal, type_of_column
 from prune_assets.sql.values import Kind
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.
 _FEW = 10
+_CALENDAR = TIMES | {Kind.DATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,15 @@ def values_of(column: LeafColumn) -> ColumnValues:
     found = type_of_column(column.type)
     if found is None or not found.is_ordinal:
         raise Refusal(f"columns of type {column.type} are not pruned on yet")
+    if pa.types.is_timestamp(column.type):
+        return ColumnValues(column.path, spark_type(column), found, found.least, found.greatest)
     if pa.types.is_unsigned_integer(column.type):
         return ColumnValues(column.path, column.type, found, 0, (1 << column.type.bit_width) - 1)
     return ColumnValues(column.path, column.type, found, found.least, found.greatest)
 
 
 def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
-    """Return the membership of the column in a set, NULL for null; raises Refusal for days beyond the calendar."""
+    """Return the membership of the column in a set, NULL for null."""
     rest = complement(chosen, values.least, values.greatest)
     if not rest:
         return _everything(values)
@@ -92,13 +95,13 @@ def _range(values: ColumnValues, first: int, last: int) -> Predicate:
 
 
 def _everything(values: ColumnValues) -> Predicate:
-    if values.type.kind is Kind.DATE:
+    if values.type.kind in _CALENDAR:
         return Or((Not(IsNull(values.path)), Constant(Outcomes.NULL)))
     return Compare(values.path, Op.GE, _scalar(values, values.least))
 
 
 def _nothing(values: ColumnValues) -> Predicate:
-    if values.type.kind is Kind.DATE:
+    if values.type.kind in _CALENDAR:
         return And((IsNull(values.path), Constant(Outcomes.NULL)))
     return Compare(values.path, Op.LT, _scalar(values, values.least))
 
@@ -114,10 +117,6 @@ def _plain(values: ColumnValues, ordinal: int) -> Any:
             return float_of_ordinal(ordinal, values.type.bits)
         case Kind.BOOLEAN:
             return bool(ordinal)
-        case Kind.DATE if not MIN_DAY <= ordinal <= MAX_DAY:
-            raise Refusal("the limit is a day beyond the years 1 to 9999")
-        case Kind.DATE:
-            return date.fromordinal(ordinal + EPOCH)
         case Kind.DECIMAL if pa.types.is_decimal(values.arrow):
             return Decimal((ordinal < 0, tuple(map(int, str(abs(ordinal)))), -values.type.scale))
         case _:

@@ -14,6 +14,7 @@ from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.timestamps import INTERVALS, TIMES
 from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _NUMBERS = _EXACT | {Kind.DOUBLE}
 _FLOAT_INTEGERS = 1 << 24  # up to which a float holds every integer
 _EXAMPLES = {"boolean": "TRUE or FALSE", "binary": "X'1C07'"}
-_INTERVALS = frozenset({Kind.INTERVAL, Kind.MONTHS, Kind.DAYS})
+_INTERVALS = INTERVALS | {Kind.INTERVAL}
 # What Spark refuses to compare with ansi.enabled, by the family of the column.
 _CLASHES = {
-    "number": frozenset({Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP}) | _INTERVALS,
+    "number": TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
     "date": _NUMBERS | {Kind.BOOLEAN} | _INTERVALS,
     "string": frozenset[Kind](),
-    "float": frozenset({Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP}) | _INTERVALS,
-    "boolean": _NUMBERS | {Kind.DATE, Kind.TIMESTAMP} | _INTERVALS,
-    "binary": _NUMBERS | {Kind.DATE, Kind.BOOLEAN, Kind.TIMESTAMP} | _INTERVALS,
+    "float": TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
+    "boolean": _NUMBERS | TIMES | _INTERVALS | {Kind.DATE},
+    "binary": _NUMBERS | TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
 }
 
 

@@ -26,7 +26,10 @@ from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.term_comparisons import TermComparisons
+from prune_assets.sql.times import Clocks, compare_times, is_about_times, is_in_times
+from prune_assets.sql.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,8 +67,11 @@ class Conditions:
         self._scope = scope
         self._text = text
         self._ansi = semantics.ansi
+        self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
-        self._asked = Asked(self._column, self._value, self._nested, self._equal_terms, self._is_null_term)
+        self._asked = Asked(
+            self._clocks, self._column, self._value, self._nested, self._equal_terms, self._is_null_term
+        )
         self._depth = 0
         self._leaves = 0
         self._raising: list[Predicate] = []
@@ -81,6 +87,8 @@ class Conditions:
             pattern = lower_pattern(node, Names(self._column, self._value, self._text))
             lowered = self._leaf(node) if pattern is None else pattern
             check_size([lowered])
+        except UncertainTime:
+            return Unsupported(self._text(node), *UNCERTAIN_TIME)
         except Refusal as refusal:
             rewrite = rewrite_of(node, self._text(node), self._rewritable)
             return Unsupported(self._text(node), refusal.reason, refusal.remedy, *(rewrite or ()))
@@ -211,7 +219,12 @@ class Conditions:
         value = self._value(right)
         if value.kind is Kind.NULL:
             return NULL
-        return compare(self._column(left), op, value, ansi=self._ansi)
+        return self._compare_column(self._column(left), op, value)
+
+    def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
+        if is_about_times(column, [value]):
+            return compare_times(column, op, value, self._clocks)
+        return compare(column, op, value, ansi=self._ansi)
 
     def _is_plain(self, operand: exp.Expr, others: Sequence[exp.Expr]) -> bool:
         """Tell whether a plain column meets literals that are not cast, nor make Spark cast the column."""
@@ -275,7 +288,10 @@ class Conditions:
             raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
         if isinstance(operand, ColumnName) and self._is_plain(operand, folded):
-            return is_in(self._column(operand), [self._value(literal) for literal in literals], ansi=self._ansi)
+            column, values = self._column(operand), [self._value(literal) for literal in literals]
+            if is_about_times(column, values):
+                return is_in_times(column, values, self._clocks)
+            return is_in(column, values, ansi=self._ansi)
         return self._terms().is_in(self._bind(operand), [self._bind(value) for value in folded])
 
     def _is(self, node: exp.Is) -> Predicate:
@@ -310,7 +326,7 @@ class Conditions:
         column, value = self._column(left), self._value(right)
         if value.kind is Kind.NULL:
             return IsNull(column.path)
-        return IsTruth(compare(column, Op.EQ, value, ansi=self._ansi), Outcomes.TRUE)
+        return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
 
     def _is_nan(self, node: exp.Expr) -> Predicate:
         if not isinstance(node, ColumnName):
@@ -337,7 +353,7 @@ class Conditions:
             raise why_not(node)
         bound = self._scope.resolve(node.parts_of_name)
         if bound.column is None:
-            raise Refusal(bound.reason)
+            raise Refusal(bound.reason, bound.remedy)
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column

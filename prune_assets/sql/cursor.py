@@ -82,6 +82,16 @@ class Cursor:
         self.position = start
         self.fail("this bracket is not closed")
 
+    def commas_ahead(self) -> int:
+        """Return how many commas the pair of brackets that comes has between its own parts."""
+        start, depth, commas = self.position, 0, 0
+        for sign in self._signs[start:]:
+            depth += (sign in _CLOSING) - (sign in {")", "]"})
+            commas += sign == "," and depth == 1
+            if depth == 0:
+                break
+        return commas
+
     def fail(self, problem: str) -> NoReturn:
         """Raise PredicateSyntaxError for the token that comes."""
         refuse(self.sql, len(self.sql) if self.at_end else self.tokens[self.position].start, problem)

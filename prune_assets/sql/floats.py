@@ -42,7 +42,7 @@ def named_float(text: str) -> float | None:
 def as_double(value: SparkValue) -> float | None:
     """Return an exact number or float as the double that Spark makes of it; None where that is not known."""
     if value.kind is Kind.DOUBLE:
-        return None if value.value is None else float(value.value)
+        return float(value.value) if isinstance(value.value, float) else None
     if value.kind is Kind.STRING:
         return named_float(str(value.value))
     # Python divides whole numbers with one rounding, to the nearest, as Java does.

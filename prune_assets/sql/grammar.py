@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 # Calls whose arguments are not plain expressions: units are written like columns.
-_OWN_SYNTAX = frozenset(
-    {"TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF", "EXISTS"}
-)
+_OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
+# Calls of which that is so when there are three arguments.
+_WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
 _PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
@@ -145,7 +145,11 @@ class _Parser:
         if name.upper() in _CASTS:
             cursor.take()
             self.pending.append(_Pending("CAST", 0, first, name=name))
-        elif name.upper() in _OWN_SYNTAX or cursor.sign(1) in QUERY_STARTS:
+        elif name == "extract" and cursor.sign(2) == "FROM" and cursor.is_name(1):
+            field = cursor.tokens[cursor.position + 1].text
+            cursor.position += 3
+            self.pending.append(_Pending("CALL", 0, first, name=f"extract {field.lower()}"))
+        elif self._has_own_syntax(name.upper()) or cursor.sign(1) in QUERY_STARTS:
             cursor.skip_brackets()
             self._finish(_opaque_call(name), first, is_call=True)
         elif cursor.sign(1) == ")":
@@ -154,6 +158,10 @@ class _Parser:
         else:
             cursor.take()
             self.pending.append(_Pending("CALL", 0, first, name=name))
+
+    def _has_own_syntax(self, name: str) -> bool:
+        """Tell whether a call, whose brackets come, has arguments that are no expressions."""
+        return name in _OWN_SYNTAX or (name in _WITH_UNIT and self.cursor.commas_ahead() > 1)
 
     def _open_case(self) -> None:
         self.pending.append(_Pending("CASE", 0, self.cursor.position))
@@ -179,7 +187,7 @@ class _Parser:
         waiting = sum(_operands_held(pending) for pending in self.pending[: calls[-1]])
         del self.pending[calls[-1] :]
         del self.done[waiting:]
-        self.cursor.position = call.first + 2 * call.name.count(".") + 1
+        self.cursor.position = call.first + 2 * call.name.partition(" ")[0].count(".") + 1
         self.cursor.skip_brackets()
         self._finish(_opaque_call(call.name), call.first, is_call=True)
         return True

@@ -15,6 +15,7 @@ from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.lexer import refuse
 from prune_assets.sql.render import render
+from prune_assets.sql.rewrites.join_date_parts import join_date_parts
 from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.scope import Scope
@@ -75,7 +76,7 @@ def lower(
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
     conditions.lower_tree = lambda node: _lower(node, conditions)
-    operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
+    operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]
     predicate = _and(lowered)
     texts = [text_of(operand, sql, tokens) for operand in operands]
@@ -160,7 +161,7 @@ def _children(node: exp.Expr, conditions: Conditions) -> list[exp.Expr]:
     if isinstance(node, exp.Not):
         return [_without_double_negation(node)]
     if isinstance(node, exp.And):
-        return _operands(node, exp.And)
+        return join_date_parts(_operands(node, exp.And))
     if isinstance(node, exp.Is) and conditions.asks_truth(node):
         return [node.this]
     return _operands(node, exp.Or) if isinstance(node, exp.Or) else []

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
 
-from prune_assets.sql.date_literals import UNITS, InvalidDate, read_date, read_interval
+from prune_assets.sql.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.number_literals import NumberOutOfRange, read_number
 from prune_assets.sql.string_literals import read_string, read_strings
+from prune_assets.sql.timestamps import read_timestamp
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
@@ -29,12 +30,8 @@ _CONSTANTS = {
     "FALSE": SparkValue(Kind.BOOLEAN, value=False),
 }
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
-_TYPED = {
-    "TIMESTAMP": Kind.TIMESTAMP,
-    "TIMESTAMP_LTZ": Kind.TIMESTAMP,
-    "TIMESTAMP_NTZ": Kind.TIMESTAMP,
-    "TIME": Kind.OTHER,
-}
+_TIMESTAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
+_TYPED = _TIMESTAMPS | {"TIME"}
 
 
 def read_operand(cursor: Cursor) -> exp.Expression:
@@ -82,8 +79,9 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
         return _date(cursor)
     if sign == "X":
         return _bytes(cursor)
+    text = read_string(cursor.tokens[cursor.position + 1].text)
     cursor.position += 2
-    return SparkLiteral(this=SparkValue(_TYPED[sign]))
+    return SparkLiteral(this=read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 
 
 def _date(cursor: Cursor) -> exp.Expression:
@@ -117,7 +115,7 @@ def _interval(cursor: Cursor) -> exp.Expression | None:
     if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
         cursor.position += 2
         return SparkLiteral(this=SparkValue(Kind.INTERVAL))
-    return SparkLiteral(this=values[0] if len(values) == 1 else SparkValue(Kind.INTERVAL))
+    return SparkLiteral(this=join_intervals(values))
 
 
 def _counts_unit(cursor: Cursor, ahead: int) -> bool:

@@ -32,6 +32,8 @@ from parquet_core.predicate import (
     Wildcard,
     children_of,
 )
+from prune_assets.sql.functions.calendar import date_of
+from prune_assets.sql.zones import DAY, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,6 +211,10 @@ def _name(path: Path) -> str:
 
 
 def _literal(value: pa.Scalar) -> str:
+    if value.is_valid and pa.types.is_timestamp(value.type):
+        return _timestamp(value)
+    if value.is_valid and pa.types.is_date32(value.type):
+        return f"DATE '{_day(value.value)}'"
     plain = value.as_py()
     match plain:
         case None:
@@ -221,11 +227,25 @@ def _literal(value: pa.Scalar) -> str:
             text = "'" + "".join(_ESCAPES.get(letter, letter) for letter in plain) + "'"
         case bytes():
             text = f"X'{plain.hex().upper()}'"
-        case _ if pa.types.is_date(value.type):
-            text = f"DATE '{plain}'"
         case _:
             text = format(plain, "f") if pa.types.is_decimal(value.type) else str(plain)
     return text
+
+
+def _timestamp(value: pa.Scalar) -> str:
+    """Write a timestamp so that it means the same in every session."""
+    name, zone = ("TIMESTAMP", "Z") if value.type.tz else ("TIMESTAMP_NTZ", "")
+    day, micros = divmod(value.value, DAY)
+    seconds, fraction = divmod(micros, SECOND)
+    minutes, second = divmod(seconds, 60)
+    end = f".{fraction:06}".rstrip("0") if fraction else ""
+    return f"{name} '{_day(day)} {minutes // 60:02}:{minutes % 60:02}:{second:02}{end}{zone}'"
+
+
+def _day(number: int) -> str:
+    """Write a date; years that have not four digits take a sign."""
+    year, month, day = date_of(number)
+    return f"{year:04}-{month:02}-{day:02}" if 0 <= year <= 9999 else f"{year:+05}-{month:02}-{day:02}"
 
 
 def _float(value: pa.Scalar) -> str:

@@ -21,6 +21,11 @@ SHOWN_COLUMNS = 10
 _FUNCTIONS_WITHOUT_BRACKETS = frozenset(
     {"current_date", "current_time", "current_timestamp", "current_user", "session_user", "user", "grouping__id"}
 )
+CLOCK_FUNCTIONS = frozenset({"current_date", "current_time", "current_timestamp", "curdate", "localtimestamp", "now"})
+NOW_IS_LATER = (
+    "what time it is will be known when Spark runs",
+    "write the value, e.g. DATE '2024-03-01' or TIMESTAMP '2024-03-01 12:00:00'",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,7 @@ class Bound:
 
     column: LeafColumn | None
     reason: str = ""
+    remedy: str = ""
 
 
 class Scope:
@@ -50,6 +56,8 @@ class Scope:
         found = self._by_top.get(self._key(parts[0]))
         if found is None:
             if len(parts) == 1 and parts[0].lower() in _FUNCTIONS_WITHOUT_BRACKETS:
+                if parts[0].lower() in CLOCK_FUNCTIONS:
+                    return Bound(None, *NOW_IS_LATER)
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
             self._unknown(parts)
         spellings = list(dict.fromkeys(column.path[0] for column in found))

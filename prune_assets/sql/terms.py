@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 from parquet_core.predicate import And
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded
 from prune_assets.sql.values import Kind, SparkValue
+from prune_assets.sql.zones import UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,11 +120,26 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
     """Return a literal as a constant; raises Refusal when its value is not known."""
     if value.kind is Kind.NULL:
         return Fixed(type_, None)
+    if isinstance(value.value, Moment):
+        return fixed_time(value.kind, value.value, type_)
     if value.value is None:
         raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs")
     if not type_.is_ordinal:
         return Fixed(type_, None, plain=value)
     return Fixed(type_, _ordinal(value, type_), digits=value.digits if value.kind is Kind.INTEGER else 0)
+
+
+def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
+    """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal."""
+    if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
+        raise Refusal(f"this {kind} has no value that is certain before Spark runs", WRITE_TIMESTAMP)
+    try:
+        local = type_.kind is Kind.TIMESTAMP_NTZ
+        return Fixed(type_, moment.on_the_wall() if local else moment.instant(type_.zone))
+    except ZoneNeeded:
+        raise Refusal(*ZONE_NEEDED) from None
+    except UncertainTime:
+        raise Refusal(*UNCERTAIN_TIME) from None
 
 
 def _ordinal(value: SparkValue, type_: SparkType) -> int:

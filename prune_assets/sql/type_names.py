@@ -16,6 +16,8 @@ from prune_assets.sql.types import (
     INT,
     SMALLINT,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
     VOID,
     decimal_type,
@@ -36,6 +38,9 @@ _KNOWN = {
     **dict.fromkeys(("FLOAT", "REAL"), FLOAT),
     "DOUBLE": DOUBLE,
     "DATE": DATE,
+    "TIMESTAMP_NTZ": TIMESTAMP_NTZ,
+    "TIMESTAMP_LTZ": TIMESTAMP,
+    "TIMESTAMP": TIMESTAMP,
     "STRING": STRING,
     "BINARY": BINARY,
     "VOID": VOID,
@@ -54,7 +59,7 @@ def read_type(cursor: Cursor) -> SparkType | None:
     if word in _DECIMALS:
         cursor.take()
         return _decimal(cursor)
-    if word in _KNOWN:
+    if word in _KNOWN and not (word == "TIMESTAMP" and cursor.sign(1) in _TAILS):
         cursor.take()
         return _without_collation(cursor, _KNOWN[word])
     if word not in _SIZED | _NESTED | _OTHERS:

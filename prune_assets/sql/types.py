@@ -9,26 +9,34 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
 
+if TYPE_CHECKING:
+    from prune_assets.sql.zones import Zone
+
 _INTEGER_NAMES = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
 _UNSIGNED_WIDTH = {8: 16, 16: 32, 32: 64}
 _INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
 _FORMATS = {32: ("<f", "<i"), 64: ("<d", "<q")}
-_ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64}
+_ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64, Kind.TIMESTAMP_NTZ: 64}
 
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """A type; `bits` of integers and floats, `digits` and `scale` of decimals."""
+    """A type; `bits` of integers and floats, `digits` and `scale` of decimals.
+
+    `zone`: of a timestamp the session's, None where it is not known.
+    """
 
     kind: Kind
     bits: int = 0
     digits: int = 0
     scale: int = 0
+    zone: Zone | None = None
 
     def __str__(self) -> str:
         match self.kind:
@@ -94,6 +102,7 @@ BOOLEAN = SparkType(Kind.BOOLEAN)
 TINYINT, SMALLINT, INT, BIGINT = (SparkType(Kind.INTEGER, bits=bits) for bits in (8, 16, 32, 64))
 FLOAT, DOUBLE = SparkType(Kind.DOUBLE, bits=32), SparkType(Kind.DOUBLE, bits=64)
 DATE, TIMESTAMP, STRING, BINARY = (SparkType(kind) for kind in (Kind.DATE, Kind.TIMESTAMP, Kind.STRING, Kind.BINARY))
+TIMESTAMP_NTZ = SparkType(Kind.TIMESTAMP_NTZ)
 VOID = SparkType(Kind.NULL)
 
 
@@ -131,6 +140,8 @@ def type_of_column(arrow: pa.DataType) -> SparkType | None:
 
 
 _OTHERS = (
+    (lambda arrow: pa.types.is_timestamp(arrow) and arrow.tz is None, TIMESTAMP_NTZ),
+    (pa.types.is_timestamp, TIMESTAMP),
     (pa.types.is_boolean, BOOLEAN),
     (pa.types.is_date32, DATE),
     (pa.types.is_string, STRING),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prune_assets.sql.timestamps import Moment
 
 MAX_DIGITS = 38
 # The decimal digits that Spark gives an integer of so many bits (DecimalType.forType).
@@ -23,8 +27,10 @@ class Kind(StrEnum):
     NULL = "null"
     MONTHS = "interval of months"
     DAYS = "interval of days"
+    TIME = "interval of time"
     INTERVAL = "interval"
     TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp without time zone"
     OTHER = "literal"
 
 
@@ -32,14 +38,14 @@ class Kind(StrEnum):
 class SparkValue:
     """A literal or what literals fold to.
 
-    `value`: an int for INTEGER, MONTHS and DAYS, the unscaled int for DECIMAL, a str, a date (as days
-    since 1970-01-01), a bool, bytes, or the float of a DOUBLE; None where it is not known, and for NULL. `digits`
-    and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width of an INTEGER. `name`: for a
-    string in double quotes, its text, because a setting of Spark makes that a column name.
+    `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, a date (as
+    days since 1970-01-01), a Moment for timestamps, a bool, bytes, or the float of a DOUBLE; None where it is not
+    known, and for NULL. `digits` and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width
+    of an INTEGER. `name`: for a string in double quotes, its text, because a setting of Spark makes that a column name.
     """
 
     kind: Kind
-    value: int | str | bool | float | bytes | None = None
+    value: int | str | bool | float | bytes | Moment | None = None
     bits: int = 0
     digits: int = 0
     scale: int = 0

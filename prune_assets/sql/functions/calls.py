@@ -12,6 +12,7 @@ from prune_assets.sql.functions.absolute import absolute
 from prune_assets.sql.functions.negate import negate
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.scope import CLOCK_FUNCTIONS, NOW_IS_LATER
 from prune_assets.sql.terms import Fixed
 from prune_assets.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, decimal_type
 from prune_assets.sql.values import Kind
@@ -97,9 +98,7 @@ CALLS: Mapping[str, Call] = {
 # Names that lead to another refusal than "unknown": Spark knows them.
 _CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "isnull", "isnotnull", "isnan")
 _UNSTABLE = frozenset({"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr"})
-_CLOCKS = frozenset(
-    {"now", "current_date", "curdate", "current_timestamp", "localtimestamp", "unix_timestamp", "current_time"}
-)
+_CLOCKS = CLOCK_FUNCTIONS | {"unix_timestamp"}
 
 
 def call(name: str, arguments: Sequence[Value]) -> Value:
@@ -115,7 +114,7 @@ def unknown_call(name: str) -> Refusal:
     if name in _UNSTABLE:
         return Refusal(f"{name}() has another value for every row")
     if name in _CLOCKS:
-        return Refusal(f"{name}() is not evaluated while planning", "write the value")
+        return Refusal(*NOW_IS_LATER)
     if name in {"mod", "pmod"}:
         return Refusal("a remainder comes back again and again, so it has no range", "add a range of the column itself")
     near = get_close_matches(name, [*CALLS, *_CHOICES], n=1, cutoff=0.8)

@@ -1,4 +1,4 @@
-"""CAST between numbers and booleans, with ansi.enabled."""
+"""CAST between numbers, booleans, dates and timestamps, with ansi.enabled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.functions.rounding import half_up, ordinal_of_ratio, towards_zero
+from prune_assets.sql.functions.times import cast_time
 from prune_assets.sql.ranges import NOTHING, Ranges, span, union
 from prune_assets.sql.types import float_of_ordinal, ordinal_of_float
 from prune_assets.sql.values import Kind
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.types import SparkType
 
 _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN})
+_TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _LONG = 1 << 63
 
 
@@ -28,10 +30,12 @@ def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Fun
     return replace(function, raises=NOTHING, nulls=nulls, overflows_to_null=True)
 
 
-def _cast(argument: SparkType, result: SparkType) -> Function | None:
+def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each kind of pair
     if argument == result:
         return _monotone(argument, result, int) if argument.is_ordinal else None
     source, target = argument.kind, result.kind
+    if source in _TIMES and target in _TIMES:
+        return cast_time(argument, result)
     if source in _EXACT and target in {Kind.INTEGER, Kind.DECIMAL}:
         return _exact(argument, result)
     if source in _EXACT and target is Kind.DOUBLE:

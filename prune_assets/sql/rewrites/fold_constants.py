@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from prune_assets.sql.date_literals import EPOCH, MAX_DAY, MIN_DAY
+from prune_assets.sql.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.functions.negate import SURE_DIGITS
 from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.timestamps import INTERVALS, move_time
 from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FLOAT_CASTS = {"float": 32, "double": 64}
-_INTERVALS = {Kind.MONTHS, Kind.DAYS}
 
 
 def fold_constants(node: exp.Expr) -> exp.Expr:
     """Return the literal that sums, differences and signs of literals come to, or else the node itself.
 
-    Exact numbers, and dates with whole years, months, weeks or days added or taken away. What
+    Exact numbers, and dates and timestamps with intervals added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
     if isinstance(node, exp.Anonymous) and node.name in _FLOAT_CASTS:
@@ -81,9 +79,11 @@ def _value(node: exp.Expr, operands: list[SparkValue | None]) -> SparkValue | No
     left, right = known
     if left.is_exact_number and right.is_exact_number:
         return _sum(left, right, sign)
-    if left.kind in _INTERVALS and sign == 1:
+    if left.kind in INTERVALS and sign == 1:
         left, right = right, left
-    return _moved(left, right, sign) if left.kind is Kind.DATE and right.kind in _INTERVALS else None
+    if left.kind is Kind.DATE and right.kind in {Kind.MONTHS, Kind.DAYS}:
+        return _moved(left, right, sign)
+    return move_time(left, right, sign)
 
 
 def _signed(value: SparkValue, sign: int) -> SparkValue | None:
@@ -116,15 +116,5 @@ def _in_range(value: SparkValue) -> SparkValue | None:
 
 def _moved(day: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
     step = sign * interval.number
-    moved = day.number + step if interval.kind is Kind.DAYS else _months_later(day.number, step)
+    moved = day.number + step if interval.kind is Kind.DAYS else months_later(day.number, step)
     return SparkValue(Kind.DATE, moved) if moved is not None and MIN_DAY <= moved <= MAX_DAY else None
-
-
-def _months_later(day: int, months: int) -> int | None:
-    """Return the same day of another month, or its last day when it is shorter."""
-    start = date.fromordinal(day + EPOCH)
-    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
-    if not date.min.year <= year <= date.max.year:
-        return None
-    last = monthrange(year, month + 1)[1]
-    return date(year, month + 1, min(start.day, last)).toordinal() - EPOCH

@@ -94,6 +94,8 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 def _place(value: pa.Scalar) -> tuple[bool, Any]:
     """Return what orders values as predicates do: NaN above all else."""
+    if pa.types.is_temporal(value.type):
+        return (False, value.value)  # Python's calendar ends
     return (True, 0.0) if _is_nan(value) else (False, value.as_py())
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date, datetime, timedelta
 from itertools import product
 from operator import eq, ge, gt, le, lt, ne
+
+import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
@@ -33,6 +36,7 @@ from parquet_core.predicate import (
     children_of,
 )
 
+EPOCH = date(1970, 1, 1).toordinal()
 OPERATORS = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 CONSTANTS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
 OPPOSITES = {True: False, False: True, None: None}
@@ -92,11 +96,11 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
 def of_value(leaf: Compare | Interval | In | Pattern, value: object) -> bool:
     match leaf:
         case Compare(_, op, literal):
-            return OPERATORS[op](value, comparable(literal.as_py()))
+            return OPERATORS[op](value, comparable(plain(literal)))
         case Interval(_, low, high):
-            return comparable(low.as_py()) <= value <= comparable(high.as_py())  # type: ignore[operator]
+            return comparable(plain(low)) <= value <= comparable(plain(high))  # type: ignore[operator]
         case In(_, values):
-            return value in map(comparable, values.to_pylist())
+            return value in map(comparable, map(plain, values))
         case _:
             return holds(leaf, value)
 
@@ -124,8 +128,17 @@ def value_of(column: Path, row: dict[str, object]) -> object:
     return value
 
 
+def plain(literal: pa.Scalar) -> object:
+    """Return a literal as Python's own; a date or time as its number, because Python's calendar ends."""
+    return literal.value if pa.types.is_temporal(literal.type) else literal.as_py()
+
+
 def comparable(value: object) -> object:
     """Strings compare as their bytes in UTF-8, NaN equals itself and is larger than everything."""
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001
+    if isinstance(value, date):
+        return value.toordinal() - EPOCH
     if isinstance(value, float):
         return (math.isnan(value), 0.0 if math.isnan(value) else value)
     return value.encode() if isinstance(value, str) else value

@@ -43,9 +43,35 @@ DATES = [
     "date '1996-02-29' - interval 1 year",
     "date '1969-12-31' + interval '1' day",
 ]
+TIMES = [
+    *("'2024-01-01'", "timestamp '2024-01-01 00:00:00'", "timestamp '2024-03-10 07:30:00Z'", "date '2024-01-01'"),
+    *(
+        "timestamp '2024-11-03 01:30:00-04:00'",
+        "timestamp '2023-12-31 00:00:00' + interval 1 day",
+        "timestamp_ntz '2024-01-01'",
+    ),
+    *("'2024-02-29 12:00:00'", "timestamp_ltz '1970-01-01 00:00:00.000001'", "date '2024-01-01' - interval 1 second"),
+]
+LOCAL_TIMES = [
+    "timestamp_ntz '2024-01-01 00:00:00'",
+    "'2024-02-29 12:00:00'",
+    "date '2024-01-01'",
+    "timestamp '2024-01-01Z'",
+]
 NESTED = {"st.a": NUMBERS["x"], "st.in.f": FLOATS, "st.`in`.b": ["true", "false"]}
 LITERALS = (
-    NUMBERS | {"s": STRINGS, "day": DATES, "f": FLOATS, "g": FLOATS, "b": ["true", "false"], "bin": BYTES} | NESTED
+    NUMBERS
+    | {
+        "s": STRINGS,
+        "day": DATES,
+        "f": FLOATS,
+        "g": FLOATS,
+        "b": ["true", "false"],
+        "bin": BYTES,
+        "ts": TIMES,
+        "ntz": LOCAL_TIMES,
+    }
+    | NESTED
 )
 
 
@@ -63,7 +89,7 @@ def random_predicate(draw: random.Random, depth: int = 3) -> str:
     one, two = draw.choice(values), draw.choice(values)
     negated = draw.choice(["", "not "])
     several = draw.choices([*values, "null"], k=draw.randint(1, 4))
-    if column == "day":
+    if column in {"day", "ts", "ntz"}:
         several = [value for value in several if not value.startswith("'")] or ["null"]
     return draw.choice(
         [

@@ -27,13 +27,15 @@ FIXTURE_TYPES = {
     "date": ("int", pa.int32()),
     "year": ("int", pa.int32()),
     "interval": ("int", pa.int32()),
+    "ts": ("timestamp", pa.timestamp("us", "UTC")),
+    "ntz": ("timestamp_ntz", pa.timestamp("us")),
     "f": ("double", pa.float64()),
     "g": ("float", pa.float32()),
     "b": ("boolean", pa.bool_()),
     "bin": ("binary", pa.binary()),
     "st": ("struct<a: int, in: struct<f: double, b: boolean>>", None),
 }
-NOT_UNDERSTOOD = {"ts": "timestamp"}
+NOT_UNDERSTOOD = {"nanos": "timestamp"}
 
 
 def leaf(*path: str, type: pa.DataType | None = None, repeated: int = 0, unsupported: str = "") -> LeafColumn:  # noqa: A002

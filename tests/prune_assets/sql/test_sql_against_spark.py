@@ -6,7 +6,7 @@ import math
 import random
 import re
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import numpy as np
@@ -35,6 +35,11 @@ ROWS = 60
 FLOATS = [
     *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 2.0**53, 2.0**53 + 2, 2.0**63, 1.7976931348623157e308),
     *(0.1, 0.10000000149011612, 1.5, -1.5, 16777216.0, 16777217.0, 1e300, 1.1754943508222875e-38, 2.5, 3.0, 5.0),
+]
+MOMENTS = [
+    *("0001-01-05 00:00:00", "1900-01-01 00:00:00", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00"),
+    *("2023-12-31 23:59:59.999999", "2024-01-01 00:00:00", "2024-01-01 05:00:00", "2024-02-29 12:00:00"),
+    *("2024-03-10 07:30:00", "2024-11-03 05:30:00", "2024-11-03 06:30:00", "9999-12-28 00:00:00"),
 ]
 EDGES = {
     "x": [-(2**31), -(2**31) + 1, -6, -5, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 2**31 - 1],
@@ -98,6 +103,8 @@ EDGES = {
         *({"a": 5, "in": None}, {"a": None, "in": {"f": None, "b": None}}, {"a": 0, "in": {"f": math.nan, "b": True}}),
         *({"a": 1, "in": {"f": -0.0, "b": False}}, {"a": 5, "in": {"f": 1.5, "b": None}}),
     ],
+    "ts": [datetime.fromisoformat(f"{time}+00:00") for time in MOMENTS],
+    "ntz": [datetime.fromisoformat(time) for time in MOMENTS],
     "day": [
         date.fromisoformat(day)
         for day in (

@@ -34,6 +34,36 @@ def test_fixture(line):
     assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
 
 
+EVERY_TIME = (-(1 << 80), 1 << 80)
+
+
+@pytest.mark.parametrize("line", fixture_lines("times.txt"), ids=lambda line: line.predicate)
+def test_fixture_of_times(line):
+    semantics = {"time_zone": "America/New_York", "zone_span": EVERY_TIME}
+    once = lowered(line.predicate, **semantics)
+    assert render(braced(once.predicate)) == line.expected, line.why
+    if not any(isinstance(part, Unsupported) for part in leaves(once.predicate)):
+        assert lowered(once.normalized, **semantics).normalized == once.normalized
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour", "minute"])
+def test_a_zone_that_is_certain_from_some_day_on_is_not_asked_before_it(unit):
+    found = lowered(f"date_trunc('{unit}', ts) > '1990-01-01'", time_zone="Europe/Paris").predicate
+    (part,) = [leaf for leaf in leaves(found) if isinstance(leaf, Unsupported)]
+    assert part.reason == "for some values it is not known what Spark computes"
+
+
+def test_without_a_zone_only_what_depends_on_it_is_refused():
+    assert lowered("ts > '2024-01-01 00:00:00Z' and ntz > '2024-01-01'").normalized == (
+        "ts > TIMESTAMP '2024-01-01 00:00:00Z' AND ntz > TIMESTAMP_NTZ '2024-01-01 00:00:00'"
+    )
+    for sql in ("ts > '2024-01-01'", "year(ts) = 2024", "ntz < timestamp '2024-01-01 00:00:00Z'"):
+        found = lowered(sql).predicate
+        assert isinstance(found, Unsupported)
+        assert "time zone" in found.reason
+        assert found.remedy == "pass session= to plan, or --time-zone"
+
+
 @pytest.mark.parametrize("line", fixture_lines("errors.txt"), ids=lambda line: line.predicate)
 def test_error(line):
     kind, message = line.expected.split(": ", 1)
@@ -125,7 +155,11 @@ def test_every_refusal_has_a_reason():
         ("abss(x) = 1", "abss() is not turned into a range", "did you mean abs()?"),
         ("x + y = 1", "arithmetic between columns", "compare one column with a constant"),
         ("rand() < 0.5", "another value for every row", ""),
-        ("day < current_date()", "not evaluated while planning", "write the value"),
+        (
+            "day < current_date()",
+            "known when Spark runs",
+            "write the value, e.g. DATE '2024-03-01' or TIMESTAMP '2024-03-01 12:00:00'",
+        ),
         ("arr[0] = 1", "an element of an array", ""),
         ("wide = 1.00000000000000000001", "may round", "write fewer digits"),
     ],

@@ -1,0 +1,52 @@
+"""The proleptic Gregorian calendar in days since 1970-01-01, far beyond the years that Python knows."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date
+from typing import NamedTuple
+
+_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+class YearMonthDay(NamedTuple):
+    """A date; years before 1 are 0, -1 and so on."""
+
+    year: int
+    month: int
+    day: int
+
+
+def date_of(number: int) -> YearMonthDay:
+    """Return the date of a day.
+
+    >>> date_of(-719_163), date_of(3_000_000).year
+    (YearMonthDay(year=0, month=12, day=31), 10183)
+    """
+    cycles, day = divmod(number + _EPOCH - 1, _CYCLE_DAYS)
+    found = date.fromordinal(day + 1)
+    return YearMonthDay(found.year + cycles * _CYCLE_YEARS, found.month, found.day)
+
+
+def day_of(year: int, month: int, day: int) -> int:
+    """Return the number of the day, of the last one of its month when it has fewer.
+
+    >>> day_of(1970, 2, 31)
+    58
+    """
+    cycles, inside = divmod(year - 1, _CYCLE_YEARS)
+    last = monthrange(inside + 1, month)[1]
+    return date(inside + 1, month, min(day, last)).toordinal() - _EPOCH + cycles * _CYCLE_DAYS
+
+
+def months_later(number: int, months: int) -> int:
+    """Return the same day of another month, or its last day when it has fewer."""
+    found = date_of(number)
+    year, month = divmod(found.year * 12 + found.month - 1 + months, 12)
+    return day_of(year, month + 1, found.day)
+
+
+def monday_of(number: int) -> int:
+    """Return the Monday of a day's week."""
+    return number - (number + 3) % 7

@@ -1,0 +1,174 @@
+"""Functions of timestamps, and casts between dates, timestamps and timestamps without a time zone.
+
+An instant is shown later on a clock than any earlier one, but for when clocks are set back; a local time is a later
+instant, but for when they leap. There a function is cut into pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.calendar import months_later
+from prune_assets.sql.functions.dates import first_day
+from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.functions.rounding import towards_zero
+from prune_assets.sql.ranges import complement, joined
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.timestamps import ZONE_NEEDED
+from prune_assets.sql.types import BIGINT, DATE, TIMESTAMP_NTZ
+from prune_assets.sql.values import Kind
+from prune_assets.sql.zones import DAY, HOUR, LEAST_INSTANT, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.zones import Zone
+
+_UNITS: Mapping[str, int] = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": HOUR,
+    **dict.fromkeys(("day", "dd"), DAY),
+}
+_NEAR, _YEAR = 3 * DAY, 366 * DAY
+
+
+def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
+    """Return a cast between dates and timestamps, None for any other; raises Refusal without a time zone."""
+    match argument.kind, result.kind:
+        case Kind.DATE, Kind.TIMESTAMP_NTZ:
+            return _of_all(argument, result, lambda day: day * DAY)
+        case Kind.TIMESTAMP_NTZ, Kind.DATE:
+            return _of_all(argument, result, lambda local: local // DAY)
+        case Kind.DATE, Kind.TIMESTAMP:
+            return _midnight(result, zone_of(result))
+        case Kind.TIMESTAMP, Kind.DATE:
+            return _day(argument, zone_of(argument))
+        case Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ:
+            return _local(argument, zone_of(argument))
+        case Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP:
+            return _instant(result, zone_of(result))
+        case _:
+            return None
+
+
+def zone_of(timestamp: SparkType) -> Zone:
+    """Return the session's time zone; raises Refusal where it is not known."""
+    if timestamp.zone is None:
+        raise Refusal(*ZONE_NEEDED)
+    return timestamp.zone
+
+
+def truncated(unit: str, timestamp: SparkType) -> Function | None:
+    """Return date_trunc(unit, x), None for a unit that gives NULL."""
+    name, first, size = "date_trunc", first_day(unit), _UNITS.get(unit.lower(), 0)
+    if first is None and not size:
+        return None
+    if first is None and size <= SECOND:
+        return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
+    zone = zone_of(timestamp)
+    # What is truncated lies up to a year earlier, where the zone has to be known too.
+    known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
+
+    def value(instant: int) -> int:
+        offset = zone.offset(instant)
+        if first is not None:
+            return zone.start_of_day(first((instant + offset) // DAY))
+        return zone.instant((instant + offset) // size * size, keep=offset)
+
+    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, known, ()), zone))
+
+
+def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
+    """Return unix_micros(x), or in units of so many microseconds what has passed of them.
+
+    `cut_off`: before 1970 the fraction is cut off instead.
+    """
+    if cut_off:
+        return _of_all(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
+    return _of_all(timestamp, BIGINT, lambda instant: instant // size, name)
+
+
+def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Function:
+    """Return timestamp_micros(x), or of numbers of so many microseconds."""
+    return _of_all(number, result, lambda count: count * size, name)
+
+
+def moved(timestamp: SparkType, months: int, micros: int) -> Function:
+    """Return x + interval; raises Refusal where days on a clock are not all of one length."""
+    days = abs(micros) // DAY
+    if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
+        raise Refusal("where clocks change, days are not all of one length", "move the interval to the literal's side")
+    offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0
+
+    def value(time: int) -> int:
+        day, rest = divmod(time + offset, DAY)
+        return (months_later(day, months) if months else day) * DAY + rest + micros - offset
+
+    return _of_all(timestamp, timestamp, value, "+")
+
+
+def _day(argument: SparkType, zone: Zone) -> Function:
+    pieces = _without_doubtful_days(_cut(argument, zone, ()), zone)
+    return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, pieces)
+
+
+def _local(argument: SparkType, zone: Zone) -> Function:
+    cuts = [change.instant for change in zone.changes() if change.after < change.before]
+    pieces = _cut(argument, zone, cuts, beyond=not zone.changes_for_ever)
+    return _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
+
+
+def _instant(result: SparkType, zone: Zone) -> Function:
+    # A time that clocks leap over is an instant after the leap, later than that of times just behind it.
+    cuts = [change.instant + change.after for change in zone.changes() if change.after > change.before]
+    pieces = _cut(TIMESTAMP_NTZ, zone, cuts, beyond=not zone.changes_for_ever)
+    return _of_pieces("cast", TIMESTAMP_NTZ, result, zone.instant, pieces)
+
+
+def _midnight(result: SparkType, zone: Zone) -> Function:
+    known = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
+    return _of_pieces("cast", DATE, result, zone.start_of_day, known)
+
+
+def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
+    """Return the pieces without the instants between the first and the second midnight of one day.
+
+    After the first one clocks were set back into the day before. Spark turns comparisons of dates into such of
+    instants, by which all of that is the later day, and asks the clocks elsewhere.
+    """
+    doubtful = []
+    for change in zone.changes():
+        midnight = (change.instant - 1 + change.before) // DAY * DAY
+        if midnight // DAY > (change.instant + change.after) // DAY:
+            doubtful.append((midnight - change.before, midnight - change.after - 1))
+    if not doubtful:
+        return pieces
+    rest = complement(joined(doubtful), pieces[0][0], pieces[-1][1])
+    return list(rest.pairs)
+
+
+def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
+    """Return what is known of a zone, cut before each of the ordinals; `beyond`: what comes after 2100 too."""
+    # Near the ends of what is known of the zone, what is computed might lead out of it.
+    first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
+    first, last = max(first, argument.least), min(last, argument.greatest)
+    edges = [first, *sorted(cut for cut in cuts if first < cut <= last), last + 1]
+    return [(start, stop - 1) for start, stop in pairwise(edges) if start < stop]
+
+
+def _of_all(argument: SparkType, result: SparkType, value: Callable[[int], int], name: str = "cast") -> Function:
+    return Function(name, result, value, (Piece(argument.least, argument.greatest),))
+
+
+def _of_pieces(
+    name: str, argument: SparkType, result: SparkType, value: Callable[[int], int], pieces: list[tuple[int, int]]
+) -> Function:
+    known = joined(pieces)
+    rest = complement(known, argument.least, argument.greatest)
+    return Function(name, result, value, tuple(Piece(*pair) for pair in pieces), uncertain=rest)

@@ -1,0 +1,208 @@
+"""Time zones as Java's rules and Spark's conversions have them: local times to instants and back.
+
+Instants and local times are microseconds since 1970-01-01, the former in UTC. Rules are those of the zone database
+of this machine, which need not be Spark's: two builds of it differ before 1981 in many places, in the zones without
+a slash up to 1996, and wherever one of them is older. So a zone is trusted for a span of time only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
+from functools import cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, available_timezones
+
+from parquet_core.errors import WrongUse
+
+# No limit: more than 64 bits hold.
+LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80
+SECOND = 1_000_000
+HOUR = 3_600 * SECOND
+DAY = 24 * HOUR
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+# Gregorian years come again after 400 of them, to the day of the week, and with them what rules say for ever.
+_CYCLE = 146_097 * DAY
+# What can be asked of Python: well inside of its calendar, so that no offset leads out of it.
+_LEAST, _MOST = ((moment - _EPOCH) // _MICROSECOND for moment in (datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
+_FROM_1981 = (datetime(1981, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+_FROM_2038 = (datetime(2038, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+_FROM_1997 = (datetime(1997, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+
+# 1840 to 2100, in steps between which clocks change once at most.
+_SCANNED = (-4_102_444_800 * SECOND, 4_102_444_800 * SECOND)
+_SCAN_STEP = 86_400 * 3 * SECOND
+
+_OFFSET = re.compile(r"(?:(?:UTC|GMT|UT)?([+-])([0-9]{1,2}):([0-9]{2})|(?:UTC|GMT|UT)([+-])([0-9]{1,2}))")
+_LARGEST_OFFSET = 18 * 60
+_UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT"})
+# What Java's short names mean is not what the zone database says of the same name.
+_SHORT_NAMES = re.compile("[A-Z]{3}")
+
+
+class UncertainTime(Exception):
+    """Spark may take another instant for this time than the rules here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A zone, and the instants (both included) between which its rules are taken for Spark's."""
+
+    name: str
+    rules: tzinfo
+    first: int = LEAST_INSTANT
+    last: int = MOST_INSTANT
+
+    @property
+    def changes_for_ever(self) -> bool:
+        """Whether clocks change after 2037, when only what rules say for ever is left."""
+        return any(change.instant > _FROM_2038 for change in self.changes())
+
+    @property
+    def scanned_until(self) -> int:
+        """The instant up to which `changes` are known."""
+        return _SCANNED[1]
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its clocks never change."""
+        return isinstance(self.rules, timezone)
+
+    def offset(self, instant: int) -> int:
+        """Return how far clocks are ahead of UTC; raises UncertainTime."""
+        self._check(instant)
+        if isinstance(self.rules, timezone):
+            return _micros(self.rules.utcoffset(None))
+        return _micros((_EPOCH_UTC + timedelta(microseconds=_in_calendar(instant))).astimezone(self.rules).utcoffset())
+
+    def instant(self, local: int, *, keep: int | None = None) -> int:
+        """Return the instant of a local time as java.time.ZonedDateTime.ofLocal does; raises UncertainTime.
+
+        A time that clocks leap over moves on by the leap; of two instants it is the earlier one, or the one with
+        the offset `keep`.
+        """
+        before, after = self._offsets(local)
+        chosen = after if before > after and keep == after else before
+        return self._checked(local - chosen)
+
+    def start_of_day(self, day: int) -> int:
+        """Return the first instant of a day, counted from 1970-01-01; raises UncertainTime."""
+        local = day * DAY
+        before, after = self._offsets(local)
+        if before >= after:
+            return self._checked(local - before)
+        early, late = local - after, local - before  # clocks leap over midnight somewhere between
+        while late - early > 1:
+            middle = (early + late) // 2
+            early, late = (early, middle) if self.offset(middle) == after else (middle, late)
+        return late if self.offset(early) != after else early
+
+    def local(self, instant: int) -> int:
+        """Return the local time at an instant; raises UncertainTime."""
+        return instant + self.offset(instant)
+
+    def is_steady(self, instant: int) -> bool:
+        """Tell whether clocks do not change within two days: there, more or less time is more or less on a clock.
+
+        Raises UncertainTime.
+        """
+        if self.is_fixed:
+            return True
+        return len({self.offset(instant + hours * HOUR) for hours in range(-48, 49)}) == 1
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return the changes of clocks from 1840 on, before which there are none, to 2100."""
+        return _changes(self)
+
+    def _offsets(self, local: int) -> tuple[int, int]:
+        """Return the offsets before and after a change of clocks at this local time; else both are the same."""
+        if isinstance(self.rules, timezone):
+            fixed = _micros(self.rules.utcoffset(None))
+            return fixed, fixed
+        moment = (_EPOCH + timedelta(microseconds=_in_calendar(local))).replace(tzinfo=self.rules)
+        return _micros(moment.utcoffset()), _micros(moment.replace(fold=1).utcoffset())
+
+    def _check(self, instant: int) -> None:
+        if not self.first <= instant <= self.last:
+            raise UncertainTime
+
+    def _checked(self, instant: int) -> int:
+        self._check(instant)
+        return instant
+
+
+def _in_calendar(time: int) -> int:
+    """Return a time with the same offset that Python can name: before year 1 no clock ever changed."""
+    return max(time - max(0, -(-(time - _MOST) // _CYCLE)) * _CYCLE, _LEAST)
+
+
+def _micros(offset: timedelta | None) -> int:
+    assert offset is not None
+    return offset // _MICROSECOND
+
+
+class Change(NamedTuple):
+    """A change of clocks: the first instant of it, and the offsets before and from then on."""
+
+    instant: int
+    before: int
+    after: int
+
+
+@cache
+def _changes(zone: Zone) -> tuple[Change, ...]:
+    if zone.is_fixed:
+        return ()
+    zone = Zone(zone.name, zone.rules)
+    found = []
+    offset = zone.offset(_SCANNED[0])
+    for instant in range(_SCANNED[0], _SCANNED[1], _SCAN_STEP):
+        late = instant + _SCAN_STEP
+        following = zone.offset(late)
+        if following != offset:
+            early, before = instant, offset
+            while late - early > SECOND:
+                middle = (early + late) // 2 // SECOND * SECOND
+                early, late = (middle, late) if zone.offset(middle) == before else (early, middle)
+            found.append(Change(late, before, zone.offset(late)))
+        offset = following
+    return tuple(found)
+
+
+@cache
+def zone_named(name: str) -> Zone | None:
+    """Return the zone that Spark knows by this name; None for a name that is none, or not surely one.
+
+    >>> zone_named("+01:00").offset(0) // HOUR, zone_named("Europe/Pariss")
+    (1, None)
+    """
+    if name in _UTC_NAMES:
+        return Zone(name, UTC)
+    found = _OFFSET.fullmatch(name)
+    if found is not None:
+        return _with_offset(name, found)
+    if _SHORT_NAMES.fullmatch(name) or name not in available_timezones():
+        return None
+    return Zone(name, ZoneInfo(name), _FROM_1981 if "/" in name else _FROM_1997)
+
+
+def check_zone_name(name: str) -> None:
+    """Raise WrongUse for a name that is no zone's, saying which may be meant."""
+    if zone_named(name) is not None:
+        return
+    by_lower = {known.lower(): known for known in available_timezones() if "/" in known}
+    near = get_close_matches(name.lower(), by_lower, n=1)
+    hint = f"did you mean {by_lower[near[0]]}?" if near else "write one such as Europe/Paris, UTC or +01:00"
+    raise WrongUse(f"time zone {name!r} is not known: {hint}")
+
+
+def _with_offset(name: str, found: re.Match[str]) -> Zone | None:
+    sign, hours, minutes = found[1] or found[4], int(found[2] or found[5]), int(found[3] or 0)
+    total = 60 * hours + minutes
+    if minutes > 59 or total > _LARGEST_OFFSET:
+        return None
+    return Zone(name, timezone(timedelta(minutes=-total if sign == "-" else total)))
