@@ -44,7 +44,7 @@ PAGES = "parquet.filter.columnindex.enabled"
 
 _EQUALITIES = frozenset({Rel.EQ, Rel.IN})
 _OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
-_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE, Rel.NOT_IN})
+_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
 
 
 def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
@@ -54,12 +54,20 @@ def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
         return ()
     by_path = {column.path: column for column in plan.index.columns}
     found: dict[ReaderWarning, None] = {}
-    for leaf in leaves_of(plan.spark_filters):
+    for leaf in _as_pushed(leaves_of(plan.spark_filters)):
         column = by_path.get(leaf.column)
         if column is not None:
             found |= dict.fromkeys(_of_leaf(leaf, column, plan, alive))
     found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
     return tuple(found)
+
+
+def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+    for leaf in leaves:
+        if leaf.rel is Rel.NOT_IN:
+            yield from (Filter(leaf.column, Rel.NE, (value,), strict=True) for value in leaf.values)
+        else:
+            yield leaf
 
 
 def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
@@ -90,6 +98,20 @@ def _of_zeros(
         yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
     if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[alive, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+    if _pages_end_at_zero(leaf, column, plan, alive[possible]):
+        yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
+
+
+def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+    """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
+    indexed = positions[plan.index.column_chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return len(indexed) > 0
+    bounds = plan.index.pages(column, indexed).bounds
+    zero = pa.scalar(0.0, bounds.lower.type)
+    low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
+    ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
+    return bool(np.any(ends))
 
 
 def _of_nans(
