@@ -161,7 +161,10 @@ def _written(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes)
 
 
 def _values(column: LeafColumn, written: list[PlainValues | str], steps: list[int]) -> list[pa.Array | str]:
-    """Decode the values of all dictionaries at once; the arrays are slices of one. `steps`: of the timestamps in each."""
+    """Decode the values of all dictionaries at once; the arrays are slices of one.
+
+    `steps`: what the timestamps in each count in.
+    """
     parts = [part for part in written if not isinstance(part, str)]
     step = np.repeat(
         [each for each, part in zip(steps, written, strict=True) if not isinstance(part, str)],

@@ -17,7 +17,7 @@ import pyarrow as pa
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.trust.bound_values import timestamp_step
 from parquet_core.trust.bounds import bounds_type
-from parquet_core.trust.writer import mixes_up_bytes, mixes_up_nan
+from parquet_core.trust.writer import counts_nan_in, mixes_up_bytes, mixes_up_nan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,8 @@ class Trust:
     `counts`: null and NaN counts. `bounds`: min_value and max_value. `deprecated`: min and max. `required`: the
     column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
-    not believed, empty when they are. `step`: the microseconds that its stored timestamps count in.
+    not believed, empty when they are. `step`: the microseconds that its stored timestamps count in. `nan_in_bounds`:
+    min_value and max_value that are no NaN prove that there is none.
     """
 
     counts: bool
@@ -102,6 +103,7 @@ class Trust:
     column_order: int | None
     reason: str
     step: int = 1
+    nan_in_bounds: bool = False
 
 
 def trust(column: LeafColumn, provenance: Provenance) -> Trust:
@@ -122,6 +124,9 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
         column_order=order,
         reason=reason,
         step=timestamp_step(leaf),
+        nan_in_bounds=order == TYPE_ORDER
+        and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
+        and counts_nan_in(provenance.created_by),
     )
 
 

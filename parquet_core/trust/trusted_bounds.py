@@ -74,6 +74,8 @@ def trusted_bounds(
         when_equal=old & where(lambda trust: trust.deprecated is Deprecated.WHEN_EQUAL),
     )
     liars |= _contradicts_nans(written, nulls, nans, pair)
+    both = new & written.min_value.valid & written.max_value.valid & ~pair.bad
+    nans = np.where((written.nan_count == MISSING) & both & where(lambda trust: trust.nan_in_bounds), 0, nans)
     bad = pair.bad | liars | certain(pc.greater(pair.low, pair.high))
     rebased = where(lambda trust: trust.rebased)
     low, exact_low = _side(column, pair.low, ~bad, rebased, zero=-0.0)

@@ -48,6 +48,19 @@ def mixes_up_bytes(created_by: str) -> bool:
     return writer.version < (1, 8, 0) or (writer.version == (1, 8, 0) and writer.suffix != "")
 
 
+def counts_nan_in(created_by: str) -> bool:
+    """Tell whether bounds of FLOAT and DOUBLE that are no NaN prove that no value is one.
+
+    parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and writes no column
+    index beside it; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and
+    DoubleColumnIndexBuilder of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
+    """
+    writer = parse_writer(created_by)
+    if writer is None or writer.application != "parquet-mr" or writer.suffix.startswith("-SNAPSHOT"):
+        return False
+    return (1, 10, 0) <= writer.version < (1, 18, 0)
+
+
 def mixes_up_nan(created_by: str) -> bool:
     """Tell whether a NaN may have hidden larger or smaller values from the bounds (PARQUET-1225)."""
     writer = parse_writer(created_by)

@@ -106,7 +106,8 @@ class _Filters:
         if not _is_plain(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
-        if isinstance(lowered, Unsupported):
+        in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
+        if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
         return filters_of(lowered, negated=negated)
 
@@ -234,6 +235,8 @@ def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
     if pa.types.is_unsigned_integer(leaf.value.type):
         return Opaque()  # never pushed down, and Spark's type of the column is another one
     if leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
+        if pa.types.is_decimal(leaf.value.type):
+            return Opaque((leaf.column,))  # compared as a wider decimal, so the column is cast
         # What holds for no value of the type, and what for all, Spark knows before it asks.
         holds = (leaf.op is Op.GE) != negated
         return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.outcomes import may_match
+from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.planner.open_leaves import asked_outcomes
 from prune_assets.report.skip_report import ReaderWarning
 from prune_assets.spark_filters import Filter, Rel, leaves_of
 from prune_assets.sql.as_spark_filters import filters_of
@@ -46,7 +47,7 @@ PAGES = "parquet.filter.columnindex.enabled"
 
 _EQUALITIES = frozenset({Rel.EQ, Rel.IN})
 _OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
-_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE, Rel.NOT_IN})
+_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
 
 
 def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
@@ -56,7 +57,7 @@ def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
         return ()
     by_path = {column.path: column for column in plan.index.columns}
     found: dict[ReaderWarning, None] = {}
-    for leaf in _asked(plan):
+    for leaf in _as_pushed(_asked(plan)):
         column = by_path.get(leaf.column)
         if column is not None:
             found |= dict.fromkeys(_of_leaf(leaf, column, plan, alive))
@@ -64,10 +65,24 @@ def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
     return tuple(found)
 
 
-def _asked(plan: Plan) -> dict[Filter, None]:
+def _asked(plan: Plan) -> list[Filter]:
     """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
-    own = (filters_of(leaf, negated=negated) for leaf in leaves(plan.lowered.predicate) for negated in (False, True))
-    return dict.fromkeys(chain(leaves_of(plan.spark_filters), *map(leaves_of, own)))
+    predicate = plan.lowered.predicate
+    own = [
+        filters_of(leaf, negated=outcome is Outcomes.FALSE)
+        for leaf, wanted in zip(leaves(predicate), asked_outcomes(predicate), strict=True)
+        for outcome in (Outcomes.TRUE, Outcomes.FALSE)
+        if outcome in wanted
+    ]
+    return list(dict.fromkeys(chain(leaves_of(plan.spark_filters), *map(leaves_of, own))))
+
+
+def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+    for leaf in leaves:
+        if leaf.rel is Rel.NOT_IN:
+            yield from (Filter(leaf.column, Rel.NE, (value,), strict=True) for value in leaf.values)
+        else:
+            yield leaf
 
 
 def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
@@ -98,6 +113,20 @@ def _of_zeros(
         yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
     if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[alive, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+    if _pages_end_at_zero(leaf, column, plan, alive[possible]):
+        yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
+
+
+def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+    """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
+    indexed = positions[plan.index.column_chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return len(indexed) > 0
+    bounds = plan.index.pages(column, indexed).bounds
+    zero = pa.scalar(0.0, bounds.lower.type)
+    low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
+    ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
+    return bool(np.any(ends))
 
 
 def _of_nans(
