@@ -1,0 +1,264 @@
+"""Parquet files of checkpoints: what they hold is read column by column, row group by row group."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from deltalog.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
+from deltalog.errors import MalformedLog
+from deltalog.file_block import VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
+from deltalog.paths import canonical_paths
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.errors import StorageFailure
+from parquet_core.storage import open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.storage import DataFile, Traffic
+
+# Statistics are taken in so many files at a time, whatever the row groups.
+BATCH_FILES = 1 << 16
+# An action takes some bytes in a file, however well it compresses; one that claims more rows is damage.
+_ROWS_PER_BYTE = 64
+_LEAST_ROWS = 1 << 16
+_FILE_COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
+_OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
+    "protocol": ("protocol", Protocol),
+    "metaData": ("meta_data", Metadata),
+    "txn": ("txn", Transaction),
+    "domainMetadata": ("domain_metadata", DomainMetadata),
+    "sidecar": ("sidecar", Sidecar),
+    "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
+}
+_REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFile:
+    """One Parquet file of a checkpoint; it is opened once for its footer and again for what is asked for."""
+
+    file: DataFile
+    traffic: Traffic
+    _footer: list[pq.FileMetaData] = field(default_factory=list)
+
+    @contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        """Open the file; whatever pyarrow says against it becomes MalformedLog."""
+        metadata = self._footer[0] if self._footer else None
+        try:
+            with pq.ParquetFile(open_file(self.file, traffic=self.traffic), metadata=metadata) as opened:
+                if metadata is None:
+                    self._check(opened.metadata)
+                    self._footer.append(opened.metadata)
+                yield opened
+        except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
+            said = " ".join(str(error).split())[:300] or type(error).__name__
+            raise MalformedLog(f"{self.file.path}: {said}; restore the checkpoint or remove it") from None
+        except FileNotFoundError:
+            raise StorageFailure(f"{self.file.path}: gone since it was listed; list the table again") from None
+        except OSError as error:
+            said = " ".join(str(error).split())[:300]
+            raise MalformedLog(f"{self.file.path}: {said}; restore the checkpoint or remove it") from None
+
+    def _check(self, footer: pq.FileMetaData) -> None:
+        most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)
+        rows = [footer.row_group(i).num_rows for i in range(footer.num_row_groups)]
+        if not all(0 <= count <= most for count in rows) or not 0 <= sum(rows) <= most:
+            raise ValueError(f"{footer.num_rows} rows in {self.file.size} bytes")
+
+    def footer(self) -> pq.FileMetaData:
+        """Return the footer."""
+        if not self._footer:
+            with self._opened():
+                pass
+        return self._footer[0]
+
+    def other_actions(self) -> list[Line]:
+        """Return all actions but those of files."""
+        lines: list[Line] = []
+        with self._opened() as opened:
+            names = [name for name in _OTHER_ACTIONS if name in opened.schema_arrow.names]
+            for group in range(opened.num_row_groups):
+                lines += self._others(opened, group, names)
+        return lines
+
+    def _others(self, opened: pq.ParquetFile, group: int, names: list[str]) -> Iterator[Line]:
+        names = [name for name in names if name == "sidecar" or _may_hold(opened.metadata, group, name)]
+        if not names:
+            return
+        table = opened.read_row_group(group, columns=names)
+        for name in names:
+            column = table.column(name)
+            for row in column.filter(pc.is_valid(column)).to_pylist():
+                yield _line(name, row)
+
+    def files(self) -> Iterator[FileBlock]:
+        """Return the `add` actions, a block for each row group."""
+        with self._opened() as opened:
+            fields = _fields(opened.schema_arrow, "add")
+            if not fields:
+                return
+            names = [f"add.{name}" for name in _FILE_COLUMNS if name in fields]
+            for group in range(opened.num_row_groups):
+                block = self._block(opened, group, names, fields)
+                if len(block):
+                    yield block
+
+    def _block(self, opened: pq.ParquetFile, group: int, names: list[str], fields: set[str]) -> FileBlock:
+        table = opened.read_row_group(group, columns=names)
+        adds = _whole(table.column("add"))
+        path = pc.struct_field(adds, "path")
+        there = flags_from(path.is_valid())
+        rows = np.flatnonzero(there)
+        if len(rows) < len(adds):
+            adds = adds.filter(from_numpy(there))
+            path = pc.struct_field(adds, "path")
+        size = _int64(adds, "size", fields)
+        if size is None or (len(size) and (size.min() < 0)):
+            raise ValueError("a file of the table has no size, or less than 0 bytes")
+        modified = _int64(adds, "modificationTime", fields)
+        return FileBlock(
+            path=canonical_paths(path.cast(pa.string())),
+            size=size,
+            modified=np.zeros(len(adds), np.int64) if modified is None else modified,
+            partition=_partition(adds, fields),
+            vectors=_vectors(adds, fields),
+            statistics=CheckpointStatistics(self, group, rows),
+        )
+
+    def removed(self) -> Iterator[tuple[str, int | None]]:
+        """Return path, as written, and time of deletion of each tombstone."""
+        with self._opened() as opened:
+            fields = _fields(opened.schema_arrow, "remove")
+            names = [f"remove.{name}" for name in _REMOVE_COLUMNS[:2] if name in fields]
+            if "path" not in fields:
+                return
+            for group in range(opened.num_row_groups):
+                column = opened.read_row_group(group, columns=names).column("remove")
+                for row in column.filter(pc.is_valid(column)).to_pylist():
+                    yield row["path"], row.get("deletionTimestamp")
+
+
+def _line(name: str, row: dict[str, Any]) -> Line:
+    slot, kind = _OTHER_ACTIONS[name]
+    if isinstance(row.get("configuration"), list):
+        row["configuration"] = dict(row["configuration"])
+    given = {key: value for key, value in row.items() if value is not None}
+    return Line(**{slot: msgspec.convert(given, kind, strict=False)})
+
+
+def _may_hold(footer: pq.FileMetaData, group: int, name: str) -> bool:
+    """Tell whether a row group may hold such an action: not when the footer counts a null for each row."""
+    chunks = footer.row_group(group)
+    for i in range(chunks.num_columns):
+        chunk = chunks.column(i)
+        if chunk.path_in_schema.split(".")[0] == name:
+            said = chunk.statistics
+            if said is None or not said.has_null_count or said.null_count < chunk.num_values:
+                return True
+    return False
+
+
+def _fields(schema: pa.Schema, name: str) -> set[str]:
+    if name not in schema.names:
+        return set()
+    if schema.names.count(name) > 1 or not pa.types.is_struct(schema.field(name).type):
+        raise ValueError(f"the column {name} is no struct")
+    return {child.name for child in schema.field(name).type}
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _int64(adds: pa.StructArray, name: str, fields: set[str]) -> NDArray[np.int64] | None:
+    if name not in fields:
+        return None
+    array = pc.struct_field(adds, name)
+    if array.null_count:
+        raise ValueError(f"a file of the table has no {name}")
+    return numbers_from(array.cast(pa.int64()))
+
+
+def _partition(adds: pa.StructArray, fields: set[str]) -> dict[str, Any]:
+    if "partitionValues" not in fields:
+        return {}
+    values = pc.struct_field(adds, "partitionValues")
+    if not pa.types.is_map(values.type):
+        raise ValueError("add.partitionValues is no map")
+    return texts_of_map(values.cast(pa.map_(pa.string(), pa.string())))
+
+
+def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
+    if "deletionVector" not in fields:
+        return None
+    vectors = pc.struct_field(adds, "deletionVector")
+    if vectors.null_count == len(vectors):
+        return None
+    return pa.StructArray.from_arrays(
+        [pc.struct_field(vectors, child.name).cast(child.type) for child in VECTOR_TYPE],
+        fields=list(VECTOR_TYPE),
+        mask=vectors.is_null(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStatistics:
+    """Statistics of the files in one row group; `rows`: where in it the files stand."""
+
+    source: CheckpointFile
+    group: int
+    rows: NDArray[np.int64]
+
+    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
+        """Read what is said of columns, some files at a time."""
+        with self.source._opened() as opened:  # noqa: SLF001 - of the same module
+            fields = _fields(opened.schema_arrow, "add")
+            names = _statistics_columns(fields, columns)
+            if not names:
+                return
+            first = 0
+            for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names):
+                here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
+                positions = np.arange(here.start, here.stop)[wanted[here]]
+                if len(positions):
+                    adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
+                    yield StatisticsBatch(positions, _json(adds), _parsed(adds))
+                first += len(batch)
+
+
+def _statistics_columns(fields: set[str], columns: Sequence[tuple[str, ...]]) -> list[str]:
+    names = ["add.stats"] if "stats" in fields else []
+    if "stats_parsed" in fields:
+        names += [f"add.stats_parsed.{name}" for name in ("numRecords", "tightBounds")]
+        names += [
+            f"add.stats_parsed.{kind}.{'.'.join(path)}"
+            for kind in ("minValues", "maxValues", "nullCount")
+            for path in columns
+        ]
+    return names
+
+
+def _json(adds: pa.StructArray) -> pa.Array | None:
+    if "stats" not in {child.name for child in adds.type}:
+        return None
+    texts = pc.struct_field(adds, "stats")
+    return texts.cast(pa.large_string()) if pa.types.is_string(texts.type) else None
+
+
+def _parsed(adds: pa.StructArray) -> pa.StructArray | None:
+    if "stats_parsed" not in {child.name for child in adds.type}:
+        return None
+    found = pc.struct_field(adds, "stats_parsed")
+    return found if pa.types.is_struct(found.type) else None
