@@ -191,9 +191,7 @@ def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: 
     )
 
 
-def _tail(
-    listing: LogListing, first: int, target: int, *, compactions: bool
-) -> Iterable[tuple[int, int, DataFile]]:
+def _tail(listing: LogListing, first: int, target: int, *, compactions: bool) -> Iterable[tuple[int, int, DataFile]]:
     at = first
     while at <= target:
         found = listing.compactions.get(at, ()) if compactions else ()

@@ -99,5 +99,3 @@ def match_any(paths: pa.Array, wanted: pa.Array) -> np.ndarray:
         return np.zeros(len(paths), np.bool_)
     found = pc.is_in(paths, value_set=wanted)
     return flags_from(found) if isinstance(found, pa.Array) else flags_from(found.combine_chunks())
-
-

@@ -77,6 +77,7 @@ class TableColumn:
     partition: str | None = None
     field_id: int | None = None
     from_float: bool = False
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,8 @@ class TableSchema:
         return tuple(column.leaf for column in self.columns)
 
     def by_path(self) -> dict[Path, TableColumn]:
-        """Return the columns that predicates can prune on, by logical path."""
-        return {column.leaf.path: column for column in self.columns if not column.leaf.unsupported}
+        """Return the columns that the log may say something useful about, by logical path."""
+        return {column.leaf.path: column for column in self.columns if not column.refused}
 
 
 def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, place: str) -> TableSchema:
@@ -157,7 +158,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
     name = kind if isinstance(kind, str) else str(kind["type"])
     element = _element(name)
     reason = here.reason
-    physical, found, order = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED
+    physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
         reason = reason or ("a repeated column is not pruned on" if repeated else f"type {name} is not pruned on")
@@ -165,7 +166,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
         assert element.physical is not None
         physical = Physical(element.physical)
         found, order = arrow_type(element, physical), sort_order(arrow_type(element, physical), physical)
-        reason = reason or reason_against_pruning(element, physical)
+        unsupported = reason_against_pruning(element, physical)
     number = metadata.get(_ID)
     return TableColumn(
         leaf=LeafColumn(
@@ -176,12 +177,13 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
             order=order,
             max_definition_level=len(here.logical),
             max_repetition_level=int(repeated),
-            unsupported=reason,
+            unsupported=reason or unsupported,
         ),
         physical=here.physical,
         kind=name,
         field_id=number if isinstance(number, int) else None,
         from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
+        refused=reason,
     )
 
 
@@ -230,6 +232,5 @@ def _numbered(columns: Sequence[TableColumn]) -> Iterator[TableColumn]:
     counts = Counter(column.leaf.path for column in columns)
     for number, column in enumerate(columns):
         twice = "" if counts[column.leaf.path] == 1 else "the table has this column twice"
-        yield replace(
-            column, leaf=replace(column.leaf, index=number, unsupported=column.leaf.unsupported or twice)
-        )
+        leaf = replace(column.leaf, index=number, unsupported=twice or column.leaf.unsupported)
+        yield replace(column, leaf=leaf, refused=twice or column.refused)
