@@ -11,11 +11,7 @@ import msgspec
 _MAX_INT64 = (1 << 63) - 1
 
 
-class _Action(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """What all actions share."""
-
-
-class DeletionVector(_Action):
+class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Where the deleted rows of a file are listed; `storageType`: `u`, `i` or `p`."""
 
     storage_type: str
@@ -31,7 +27,7 @@ class DeletionVector(_Action):
         return place if self.offset is None else f"{place}@{self.offset}"
 
 
-class Add(_Action):
+class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file that is part of the table. `stats` is JSON in a string, and anything else where a writer errs."""
 
     path: str
@@ -42,7 +38,7 @@ class Add(_Action):
     deletion_vector: DeletionVector | None = None
 
 
-class Remove(_Action):
+class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file that is no longer part of the table; without a timestamp it expired long ago."""
 
     path: str
@@ -50,7 +46,7 @@ class Remove(_Action):
     deletion_vector: DeletionVector | None = None
 
 
-class Metadata(_Action):
+class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The table itself; `schemaString` is JSON."""
 
     id: str = ""
@@ -62,7 +58,7 @@ class Metadata(_Action):
     created_time: int | None = None
 
 
-class Protocol(_Action):
+class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What a reader and a writer must understand; the features are listed from versions 3 and 7 on."""
 
     min_reader_version: int
@@ -71,7 +67,7 @@ class Protocol(_Action):
     writer_features: list[str] | None = None
 
 
-class Transaction(_Action):
+class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """How far an application has written, by its own count."""
 
     app_id: str
@@ -79,7 +75,7 @@ class Transaction(_Action):
     last_updated: int | None = None
 
 
-class DomainMetadata(_Action):
+class DomainMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Configuration of a feature, by its domain; `removed` is its tombstone."""
 
     domain: str
@@ -87,20 +83,20 @@ class DomainMetadata(_Action):
     removed: bool = False
 
 
-class CheckpointMetadata(_Action):
+class CheckpointMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The head of a v2 checkpoint."""
 
     version: int
 
 
-class Sidecar(_Action):
+class Sidecar(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file of a v2 checkpoint that holds its file actions."""
 
     path: str
     size_in_bytes: int | None = None
 
 
-class Line(_Action, rename=None):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a commit: at most one of these is there; `cdc` and what is unknown say nothing about files."""
 
     add: Add | None = None

@@ -126,15 +126,15 @@ class JsonStatistics(NamedTuple):
 
 
 class ChosenStatistics(NamedTuple):
-    """The statistics of some files of a block of `count`."""
+    """The statistics of some files of a block of `total`."""
 
     source: StatisticsSource
     chosen: Numbers
-    count: int
+    total: int
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Read what is said of the files that are wanted of those chosen."""
-        everywhere = np.zeros(self.count, np.bool_)
+        everywhere = np.zeros(self.total, np.bool_)
         everywhere[self.chosen[wanted]] = True
         for batch in self.source.read(columns, everywhere):
             yield batch._replace(positions=np.searchsorted(self.chosen, batch.positions))

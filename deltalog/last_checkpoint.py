@@ -32,7 +32,7 @@ class _Said(msgspec.Struct):
     version: int
 
 
-def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
+def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:  # noqa: PLR0911 - one for each lie
     """Read the hint and hold it against the listing. Never raises for its content."""
     if listing.hint is None:
         return Hint(None, "")

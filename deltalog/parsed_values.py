@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from deltalog.schema import TableColumn
 
 
-def parsed_pair(column: TableColumn, values: pa.Array, kind: pa.DataType) -> Pair:
-    """Enclose typed values by those of the column's bounds type; of a type that does not widen to it nothing is known."""
+def parsed_pair(column: TableColumn, values: pa.Array, kind: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind of widening
+    """Enclose typed values by those of the column's bounds type; of a type that does not widen to it say nothing."""
     stored = values.type
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):
         return _times(values, kind)
@@ -37,10 +37,10 @@ def _widens(stored: pa.DataType, kind: pa.DataType) -> bool:
     if pa.types.is_signed_integer(stored):
         if pa.types.is_signed_integer(kind):
             return bool(stored.bit_width <= kind.bit_width)
-        return pa.types.is_decimal(kind) or (pa.types.is_float64(kind) and stored.bit_width <= 32)
+        return bool(pa.types.is_decimal(kind) or (pa.types.is_float64(kind) and stored.bit_width <= 32))
     if pa.types.is_float32(stored):
-        return pa.types.is_float64(kind)
-    return pa.types.is_decimal128(stored) and pa.types.is_decimal128(kind)
+        return bool(pa.types.is_float64(kind))
+    return bool(pa.types.is_decimal128(stored) and pa.types.is_decimal128(kind))
 
 
 def _times(values: pa.Array, kind: pa.DataType) -> Pair:

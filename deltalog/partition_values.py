@@ -31,10 +31,14 @@ from parquet_core.format.partition_values import NULL as HIVE_NULL
 from parquet_core.trust.bounds import Bounds, bounds_type
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deltalog.file_block import FileBlock
     from deltalog.schema import TableColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
+
+    Flags = NDArray[np.bool_]
 
 
 def outcomes_of_partition(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
@@ -55,9 +59,9 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
     blank = flags_from(pc.or_(pc.equal(texts, ""), pc.equal(texts, HIVE_NULL)))
     lower, upper = _read(column, texts, kind)
     known = np.concatenate([~blank if not text_like else np.ones(len(texts), np.bool_), [False, False]])
-    lower, upper = _extended(lower, known), _extended(upper, known)
     null = np.concatenate([blank.astype(np.int64), [0, 1]])
-    null_known = np.concatenate([~blank if text_like else np.ones(len(texts), np.bool_), [False, True]])
+    null_known = np.concatenate([_certainly_null_or_not(texts, blank, lower, text_like=text_like), [False, True]])
+    lower, upper = _extended(lower, known), _extended(upper, known)
     nan = None
     if pa.types.is_floating(kind):
         lower, upper, nan = _without_nan(lower, upper)
@@ -68,6 +72,17 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
         row_count=np.ones(len(null), np.int64),
         nan_count=nan,
     )
+
+
+def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
+    """Tell of which texts it is certain whether they are null: what Spark cannot cast is null, in some sessions."""
+    if text_like:
+        return ~blank
+    understood = flags_from(values.is_valid())
+    if pa.types.is_integer(values.type):
+        # 1.0 and 1E2 are numbers, but no integers to Spark.
+        understood &= flags_from(pc.match_substring_regex(texts, "^-?[0-9]+$"))
+    return blank | understood
 
 
 def _extended(values: pa.Array, known: np.ndarray) -> pa.Array:
@@ -86,7 +101,7 @@ def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, 
     return low, high, from_numpy(nan.astype(np.int64), valid=known)
 
 
-def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:
+def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
     match column.kind:
         case "string":
             return same(texts.cast(pa.binary()))

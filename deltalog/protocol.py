@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from deltalog.errors import MalformedLog, UnsupportedTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deltalog.actions import Protocol
 
 # What the listing of live files, their deletion vectors and skipping take care of.
@@ -94,5 +96,5 @@ def writer_features(protocol: Protocol) -> tuple[str, ...]:
     return _implied(_OF_WRITER_VERSION, protocol.min_writer_version)
 
 
-def _implied(by_version: dict[int, tuple[str, ...]], version: int) -> tuple[str, ...]:
+def _implied(by_version: Mapping[int, tuple[str, ...]], version: int) -> tuple[str, ...]:
     return tuple(name for since, names in by_version.items() if since <= version for name in names)

@@ -212,7 +212,12 @@ def _check_changes(changes: Any, column: Path, place: str) -> None:
 
 
 def _grows(old: str, new: str) -> bool:
-    return old in _WIDENED_TO_DECIMAL or old.startswith("decimal")
+    """Tell whether a decimal type holds all that another type holds."""
+    before, after = _DECIMAL.fullmatch(old), _DECIMAL.fullmatch(new)
+    if before is None or after is None:
+        return old in _WIDENED_TO_DECIMAL
+    whole = int(after[1]) - int(after[2]) >= int(before[1]) - int(before[2])
+    return whole and int(after[2]) >= int(before[2])
 
 
 def _partitioned(columns: Sequence[TableColumn], names: Sequence[str], place: str) -> list[TableColumn]:

@@ -12,6 +12,7 @@ import numpy as np
 from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import decode_commit
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion
+from deltalog.history import version_at
 from deltalog.last_checkpoint import read_hint
 from deltalog.log_files import LOG, list_log, segment_of
 from deltalog.paths import canonical_path
@@ -23,6 +24,7 @@ from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic, is_remote, local_path, name_of, read_whole
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterator
 
     import pyarrow as pa
@@ -99,15 +101,22 @@ def _or_zero(at: int | None) -> int:
     return 0 if at is None else at
 
 
-def open_snapshot(table: str | os.PathLike[str], *, version: int | None = None) -> Snapshot:
+def open_snapshot(
+    table: str | os.PathLike[str], *, version: int | None = None, timestamp: dt.datetime | int | None = None
+) -> Snapshot:
     """Read a version of a table, the latest by default.
 
-    `table`: a directory or URI. Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
+    `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in milliseconds.
+    Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
     StorageFailure, each naming the file or version.
     """
     started = time.perf_counter()
     name = os.fspath(table)
     place = name if is_remote(name) else local_path(name)
+    if timestamp is not None:
+        if version is not None:
+            raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
+        version = version_at(place, timestamp)
     try:
         return _open(place, version, started)
     except (TableNotFound, StorageFailure) as error:

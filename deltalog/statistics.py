@@ -174,7 +174,7 @@ def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str]) 
     return found
 
 
-def _values(column: TableColumn, values: list[Any]) -> Pair:
+def _values(column: TableColumn, values: list[Any]) -> Pair:  # noqa: PLR0911 - one for each kind
     kind = bounds_type(column.leaf)
     match column.kind:
         case "string":
