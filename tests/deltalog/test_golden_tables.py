@@ -101,10 +101,8 @@ def test_partition_values_are_those_that_other_readers_tell():
         values = expected(table).get("latest", {}).get("partition_values_duckdb")
         if values:
             # DuckDB shows a time with the zone of its session.
-            shown = {
-                path: {name: text.removesuffix("+00") for name, text in said.items()} for path, said in values.items()
-            }
-            assert texts_by_path(open_snapshot(GOLDEN / table)) == shown
+            for path, texts in texts_by_path(open_snapshot(GOLDEN / table)).items():
+                assert texts == {name: text.removesuffix("+00") for name, text in values[path].items()}
             checked += 1
     assert checked > 5
 

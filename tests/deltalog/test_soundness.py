@@ -51,6 +51,7 @@ def one_file(log, kind, statistics, **more):
     log.create([("x", kind)], add("a", stats=statistics, **more))
 
 
+TRUE = pa.array([True])[0]
 LONG, DOUBLE, STRING = pa.int64(), pa.float64(), pa.string()
 
 
@@ -167,8 +168,8 @@ def test_s9_statistics_of_narrower_types(log):
     wide = pa.decimal128(20, 5)
     assert "number" in kept(log, is_(Op.EQ, Decimal(7), wide))
     assert kept(log, is_(Op.EQ, Decimal(8), wide)) == ["day", "strange"]
-    assert "day" in kept(log, Compare(("t",), Op.EQ, pa.scalar(dt.datetime(2024, 9, 9), MICROS)))
-    assert "day" not in kept(log, Compare(("t",), Op.EQ, pa.scalar(dt.datetime(2024, 9, 8), MICROS)))
+    assert "day" in kept(log, Compare(("t",), Op.EQ, pa.scalar("2024-09-09").cast(MICROS)))
+    assert "day" not in kept(log, Compare(("t",), Op.EQ, pa.scalar("2024-09-08").cast(MICROS)))
 
 
 def test_s10_numbers_that_went_through_a_float(log):
@@ -273,11 +274,13 @@ def test_s21_partition_values_are_read_leniently_or_kept(log):
     )
     always = ["absent", "loose", "strange"]
     assert kept(log, Compare(("d",), Op.EQ, pa.scalar(Decimal("1.10"), pa.decimal128(10, 2)))) == always
-    assert kept(log, Compare(("b",), Op.EQ, pa.scalar(True))) == always
+    assert kept(log, Compare(("b",), Op.EQ, TRUE)) == always
     assert kept(log, Compare(("n",), Op.EQ, pa.scalar(100))) == always
     assert kept(log, Compare(("day",), Op.EQ, pa.scalar(dt.date(2024, 1, 5)))) == always
     assert kept(log, Compare(("n",), Op.EQ, pa.scalar(5))) == ["absent", "strange"]
-    assert kept(log, IsNull(("n",))) == ["absent", "strange"]
+    # Some sessions take 1.0E2 for an integer, others make null of it.
+    assert kept(log, IsNull(("n",))) == always
+    assert kept(log, IsNull(("day",))) == ["absent", "strange"]
 
 
 def test_s22_partition_values_compare_by_type(log):
@@ -374,7 +377,7 @@ def test_s31_skipping_comes_after_reconciliation(log):
 @pytest.mark.parametrize(("kind", "low", "high"), [("boolean", False, False), ("binary", "a", "a")])
 def test_s34_types_without_an_order_have_null_counts_alone(log, kind, low, high):
     log.create([("x", kind)], add("a", stats=said(low, high)), add("nulls", stats=said(nulls=10)))
-    literal = pa.scalar(True) if kind == "boolean" else pa.scalar(b"z")
+    literal = TRUE if kind == "boolean" else pa.scalar(b"z")
     assert kept(log, Compare(("x",), Op.EQ, literal)) == ["a"]
     assert kept(log, IsNull(("x",))) == ["nulls"]
 
