@@ -41,6 +41,8 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "sidecar": ("sidecar", Sidecar),
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
+# Keys and values of partitions: each stands in many files.
+_FEW_VALUES = [f"add.partitionValues.key_value.{part}" for part in ("key", "value")]
 _REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
 
 
@@ -57,7 +59,8 @@ class CheckpointFile:
         """Open the file; whatever pyarrow says against it becomes MalformedLog."""
         metadata = self._footer[0] if self._footer else None
         try:
-            with pq.ParquetFile(open_file(self.file, traffic=self.traffic), metadata=metadata) as opened:
+            source = open_file(self.file, traffic=self.traffic)
+            with pq.ParquetFile(source, metadata=metadata, read_dictionary=_FEW_VALUES) as opened:
                 if metadata is None:
                     self._check(opened.metadata)
                     self._footer.append(opened.metadata)
@@ -116,9 +119,11 @@ class CheckpointFile:
                     yield block
 
     def _block(self, opened: pq.ParquetFile, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        table = opened.read_row_group(group, columns=names)
+        table = opened.read_row_group(group, columns=names, use_threads=False)
         adds = _whole(table.column("add"))
         path = pc.struct_field(adds, "path")
+        if not pa.types.is_string(path.type):
+            raise ValueError("add.path is no text")
         there = flags_from(path.is_valid())
         rows = np.flatnonzero(there)
         if len(rows) < len(adds):
@@ -129,7 +134,7 @@ class CheckpointFile:
             raise ValueError("a file of the table has no size, or less than 0 bytes")
         modified = _int64(adds, "modificationTime", fields)
         return FileBlock(
-            path=canonical_paths(path.cast(pa.string())),
+            path=canonical_paths(path),
             size=size,
             modified=np.zeros(len(adds), np.int64) if modified is None else modified,
             partition=_partition(adds, fields),
@@ -197,7 +202,7 @@ def _partition(adds: pa.StructArray, fields: set[str]) -> dict[str, Any]:
     values = pc.struct_field(adds, "partitionValues")
     if not pa.types.is_map(values.type):
         raise ValueError("add.partitionValues is no map")
-    return texts_of_map(values.cast(pa.map_(pa.string(), pa.string())))
+    return texts_of_map(values)
 
 
 def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
@@ -229,7 +234,7 @@ class CheckpointStatistics:
             if not names:
                 return
             first = 0
-            for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names):
+            for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names, use_threads=False):
                 here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
                 positions = np.arange(here.start, here.stop)[wanted[here]]
                 if len(positions):

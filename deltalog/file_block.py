@@ -90,10 +90,10 @@ def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
     lengths = np.diff(offsets)
     if values.null_count:
         lengths = np.where(flags_from(values.is_valid()), lengths, 0)
-    names = pc.dictionary_encode(keys)
+    names = _encoded(keys)
     row = np.repeat(np.arange(count), lengths)
     of_key = numbers_from(names.indices)
-    coded = pc.dictionary_encode(items)
+    coded = _encoded(items)
     codes = np.where(flags_from(items.is_valid()), numbers_from(coded.indices), NULL).astype(np.int32)
     found = {}
     for number, name in enumerate(names.dictionary.to_pylist()):
@@ -102,6 +102,14 @@ def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
         mine[row[here]] = codes[here]
         found[name] = _narrowed(mine, coded.dictionary)
     return found
+
+
+def _encoded(texts: pa.Array) -> pa.DictionaryArray:
+    if not pa.types.is_dictionary(texts.type):
+        texts = pc.dictionary_encode(texts)
+    if not pa.types.is_string(texts.type.value_type):
+        raise ValueError("a partition value is no text")
+    return texts
 
 
 def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:

@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from
-
 _FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _HEX = np.full(256, 255, np.uint8)
@@ -35,13 +33,18 @@ def canonical_path(path: str) -> str:
 
 def canonical_paths(paths: pa.Array) -> pa.Array:
     """Return the one spelling of each path, as `canonical_path` does."""
-    if _any(pc.match_substring(paths, "%")):
+    if _holds_percent(paths):
         paths = _decoded(paths)
     of_files = pc.starts_with(paths, "file:", ignore_case=True)
     if not _any(of_files):
         return paths
     plain = pc.replace_substring_regex(paths, "(?is)^file:(?://[^/]*)?(/.*)$", r"\1")
     return pc.if_else(of_files, plain, paths)
+
+
+def _holds_percent(paths: pa.Array) -> bool:
+    data = paths.buffers()[2]
+    return data is not None and bool((np.frombuffer(data, np.uint8) == ord("%")).any())
 
 
 def _any(flags: pa.Array) -> bool:
@@ -91,11 +94,3 @@ def resolve(table: str, path: str) -> str:
     ('s3://b/t/day=1/x.parquet', '/u/x.parquet')
     """
     return path if is_absolute(path) else f"{table.rstrip('/')}/{path}"
-
-
-def match_any(paths: pa.Array, wanted: pa.Array) -> np.ndarray:
-    """Tell which paths are among the wanted ones."""
-    if len(wanted) == 0 or len(paths) == 0:
-        return np.zeros(len(paths), np.bool_)
-    found = pc.is_in(paths, value_set=wanted)
-    return flags_from(found) if isinstance(found, pa.Array) else flags_from(found.combine_chunks())

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltalog.file_block import ChosenStatistics, FileBlock, Texts, block_of_adds, identities
-from deltalog.paths import canonical_path, match_any
+from deltalog.fingerprints import fingerprints, repeated
+from deltalog.paths import canonical_path
 from parquet_core.arrow_arrays import from_numpy
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deltalog.actions import Add, DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.fingerprints import Fingerprints
 
     Key = tuple[str, str | None]
 
@@ -87,51 +88,51 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> tuple[tuple[FileBlock, ...], int]:
     """Return the live files, those of the checkpoint first, and how many of them were there twice."""
-    said = {*tail.added, *tail.removed}
     shadowed: dict[str, set[str | None]] = {}
-    for path, identity in said:
+    for path, identity in (*tail.added, *tail.removed):
         shadowed.setdefault(path, set()).add(identity)
-    paths = pa.array(list(shadowed), pa.string())
-    blocks = []
+    spoken_of = fingerprints(pa.array(list(shadowed), pa.string()))
+    blocks, marks = [], []
     for block in checkpoint:
-        kept = ~_shadowed(block, shadowed, paths)
+        numbers = fingerprints(block.path)
+        kept = ~_shadowed(block, numbers, shadowed, spoken_of)
         blocks.append(block if kept.all() else filter_block(block, kept))
-    blocks, twice = _without_repeats(blocks)
+        marks.append(numbers[kept])
+    blocks, twice = _without_repeats(blocks, marks)
     adds = list(reversed(tail.added.values()))
     blocks += [block_of_adds(adds)] if adds else []
     return tuple(block for block in blocks if len(block)), twice
 
 
-def _shadowed(block: FileBlock, shadowed: dict[str, set[str | None]], paths: pa.Array) -> NDArray[np.bool_]:
+def _shadowed(
+    block: FileBlock, numbers: Fingerprints, shadowed: dict[str, set[str | None]], spoken_of: Fingerprints
+) -> NDArray[np.bool_]:
     """Tell of which files the commits have spoken."""
-    found = match_any(block.path, paths)
+    found = np.isin(numbers, spoken_of) if len(spoken_of) else np.zeros(len(numbers), np.bool_)
     at = np.flatnonzero(found)
     if len(at):
-        names = block.path.take(from_numpy(at)).to_pylist()
-        vectors = [None] * len(at) if block.vectors is None else _identities(block.vectors.take(from_numpy(at)))
-        found[at] = [vector in shadowed[name] for name, vector in zip(names, vectors, strict=True)]
+        keys = _keys(block, at)
+        found[at] = [path in shadowed and vector in shadowed[path] for path, vector in keys]
     return found
 
 
-def _identities(vectors: pa.StructArray) -> list[str | None]:
-    found: list[str | None] = identities(vectors).to_pylist()
-    return found
+def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
+    some = from_numpy(at)
+    vectors = [None] * len(at) if block.vectors is None else identities(block.vectors.take(some)).to_pylist()
+    return list(zip(block.path.take(some).to_pylist(), vectors, strict=True))
 
 
-def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
+def _without_repeats(blocks: list[FileBlock], marks: list[Fingerprints]) -> tuple[list[FileBlock], int]:
     """Leave one of what a checkpoint lists twice."""
-    if not blocks:
-        return blocks, 0
-    paths = pa.chunked_array([block.path for block in blocks], pa.string())
-    if pc.count_distinct(paths).as_py() == len(paths):
+    doubtful = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
+    if not doubtful.any():
         return blocks, 0
     seen: set[Key] = set()
     kept_blocks, twice = [], 0
-    for block in blocks:
-        vectors = [None] * len(block) if block.vectors is None else _identities(block.vectors)
-        keys = list(zip(block.path.to_pylist(), vectors, strict=True))
+    for block, doubt in zip(blocks, np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1]), strict=True):
         kept = np.ones(len(block), np.bool_)
-        for i, key in enumerate(keys):
+        at = np.flatnonzero(doubt)
+        for i, key in zip(at.tolist(), _keys(block, at), strict=True):
             kept[i] = key not in seen
             seen.add(key)
         twice += int((~kept).sum())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _Number = int | float | str | None
 _Text = str | None
-_UNTYPED = msgspec.UNSET
+_NOT_STATISTICS = (msgspec.DecodeError, RecursionError, ValueError)
 
 
 class _Shape(NamedTuple):
@@ -144,34 +144,45 @@ def _getter(part: str, tree: _Tree, path: tuple[str, ...]) -> Callable[[Any], An
             return lambda _: None
         attributes.append(tree.names[name])
         tree = tree.below.get(name, tree)
-    fast = attrgetter(".".join(attributes))
+    return attrgetter(".".join(attributes))
 
-    def get(row: Any) -> Any:
-        try:
-            return fast(row)
-        except AttributeError:  # null in the place of a struct
-            return None
 
-    return get
+def _each(get: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
+    try:
+        return list(map(get, rows))
+    except AttributeError:  # null in the place of a struct
+        return [_or_none(get, row) for row in rows]
+
+
+def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
+    try:
+        return get(row)
+    except AttributeError:
+        return None
 
 
 def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str]) -> list[Bounds]:
-    rows = []
-    for text in texts:
-        try:
-            rows.append(shape.decoder.decode(text))
-        except (msgspec.DecodeError, RecursionError, ValueError):
-            rows.append(shape.unknown)
+    try:
+        rows = list(map(shape.decoder.decode, texts))
+    except _NOT_STATISTICS:
+        rows = [_decoded(shape, text) for text in texts]
     records = _counts([row.numRecords for row in rows])
     found = []
     for i, column in enumerate(columns):
         pair = nothing(len(rows), bounds_type(column.leaf))
         if _has_bounds(column):
-            low = _values(column, list(map(shape.minimum[i], rows))).lower
-            high = _values(column, list(map(shape.maximum[i], rows))).upper
+            low = _values(column, _each(shape.minimum[i], rows)).lower
+            high = _values(column, _each(shape.maximum[i], rows)).upper
             pair = Pair(low, high)
-        found.append(_bounds(column, pair, records, _counts(list(map(shape.nulls[i], rows)))))
+        found.append(_bounds(column, pair, records, _counts(_each(shape.nulls[i], rows))))
     return found
+
+
+def _decoded(shape: _Shape, text: str) -> Any:
+    try:
+        return shape.decoder.decode(text)
+    except _NOT_STATISTICS:
+        return shape.unknown
 
 
 def _values(column: TableColumn, values: list[Any]) -> Pair:  # noqa: PLR0911 - one for each kind
