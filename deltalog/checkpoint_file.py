@@ -18,7 +18,7 @@ from deltalog.file_block import VECTOR_TYPE, FileBlock, StatisticsBatch, texts_o
 from deltalog.paths import canonical_paths
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import StorageFailure
-from parquet_core.storage import open_file
+from parquet_core.storage import find_file, is_remote, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +41,6 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "sidecar": ("sidecar", Sidecar),
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
-# Keys and values of partitions: each stands in many files.
-_FEW_VALUES = [f"add.partitionValues.key_value.{part}" for part in ("key", "value")]
 _REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
 
 
@@ -57,13 +55,16 @@ class CheckpointFile:
     @contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         """Open the file; whatever pyarrow says against it becomes MalformedLog."""
-        metadata = self._footer[0] if self._footer else None
         try:
-            source = open_file(self.file, traffic=self.traffic)
-            with pq.ParquetFile(source, metadata=metadata, read_dictionary=_FEW_VALUES) as opened:
-                if metadata is None:
+            if not self._footer:
+                with pq.ParquetFile(open_file(self.file, traffic=self.traffic)) as opened:
                     self._check(opened.metadata)
                     self._footer.append(opened.metadata)
+            elif not is_remote(self.file.path) and find_file(self.file.path) != self.file:
+                raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
+            footer = self._footer[0]
+            source = open_file(self.file, traffic=self.traffic)
+            with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer)) as opened:
                 yield opened
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             said = " ".join(str(error).split())[:300] or type(error).__name__
@@ -153,6 +154,12 @@ class CheckpointFile:
                 column = opened.read_row_group(group, columns=names).column("remove")
                 for row in column.filter(pc.is_valid(column)).to_pylist():
                     yield row["path"], row.get("deletionTimestamp")
+
+
+def _few_values(footer: pq.FileMetaData) -> list[str]:
+    """Return the columns of keys and values of partitions: each of them stands in many files."""
+    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+    return [path for path in paths if path.startswith("add.partitionValues.")]
 
 
 def _line(name: str, row: dict[str, Any]) -> Line:
