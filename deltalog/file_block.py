@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.paths import canonical_path
+from deltalog.texts import path_array, text_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class FileBlock:
 
 def empty_codes(count: int) -> Texts:
     """Return the values of a partition column that no file mentions."""
-    return Texts(np.full(count, ABSENT, np.int32), pa.array([], pa.string()))
+    return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
 
 
 def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
@@ -150,22 +151,33 @@ class ChosenStatistics(NamedTuple):
 
 def block_of_adds(adds: Sequence[Add]) -> FileBlock:
     """Put the actions of commits into a block."""
-    maps = pa.array(
-        [None if add.partition_values is None else list(add.partition_values.items()) for add in adds],
-        pa.map_(pa.string(), pa.string()),
-    )
     vectors = None
     if any(add.deletion_vector is not None for add in adds):
         vectors = pa.array([_vector(add) for add in adds], VECTOR_TYPE)
-    texts = pa.array([add.stats if isinstance(add.stats, str) else None for add in adds], pa.large_string())
     return FileBlock(
-        path=pa.array([canonical_path(add.path) for add in adds], pa.string()),
+        path=path_array([canonical_path(add.path) for add in adds]),
         size=np.array([add.size for add in adds], np.int64),
         modified=np.array([add.modification_time for add in adds], np.int64),
-        partition=texts_of_map(maps),
+        partition=_partition_texts([add.partition_values or {} for add in adds]),
         vectors=vectors,
-        statistics=JsonStatistics(texts),
+        statistics=JsonStatistics(text_array([add.stats if isinstance(add.stats, str) else None for add in adds])),
     )
+
+
+def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
+    """Return the value of each key in each file."""
+    numbers: dict[str, dict[str | None, int]] = {}
+    codes: dict[str, NDArray[np.int32]] = {}
+    for i, entries in enumerate(values):
+        for name, text in entries.items():
+            if name not in codes:
+                codes[name], numbers[name] = np.full(len(values), ABSENT, np.int32), {None: NULL}
+            known = numbers[name]
+            codes[name][i] = known.setdefault(text, len(known) - 1)
+    return {
+        name: Texts(codes[name], path_array([text for text in known if text is not None]))
+        for name, known in numbers.items()
+    }
 
 
 def _vector(add: Add) -> dict[str, object] | None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from deltalog.file_block import ChosenStatistics, FileBlock, Texts, block_of_adds, identities
 from deltalog.fingerprints import fingerprints, repeated
 from deltalog.paths import canonical_path
+from deltalog.texts import path_array
 from parquet_core.arrow_arrays import from_numpy
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> tuple[tuple[File
     shadowed: dict[str, set[str | None]] = {}
     for path, identity in (*tail.added, *tail.removed):
         shadowed.setdefault(path, set()).add(identity)
-    spoken_of = fingerprints(pa.array(list(shadowed), pa.string()))
+    spoken_of = fingerprints(path_array(list(shadowed)))
     blocks, marks = [], []
     for block in checkpoint:
         numbers = fingerprints(block.path)

@@ -159,7 +159,7 @@ def _values(file, random, others):
 def _replace_one(tree, random):
     """Put something hostile in the place of a value anywhere in a tree, statistics in their text included."""
     places = []
-    stack = [tree]
+    stack = [tree] if isinstance(tree, dict | list) else []
     while stack:
         node = stack.pop()
         keys = node.keys() if isinstance(node, dict) else range(len(node))
