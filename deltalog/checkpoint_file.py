@@ -107,17 +107,18 @@ class CheckpointFile:
             for row in column.filter(pc.is_valid(column)).to_pylist():
                 yield _line(name, row)
 
-    def files(self) -> Iterator[FileBlock]:
-        """Return the `add` actions, a block for each row group."""
+    def row_groups(self) -> range:
+        """Return the numbers of the row groups that may hold files."""
+        footer = self.footer()
+        names = {footer.schema.column(i).path.split(".")[0] for i in range(footer.num_columns)}
+        return range(footer.num_row_groups if "add" in names else 0)
+
+    def files(self, group: int) -> FileBlock:
+        """Return the `add` actions of a row group."""
         with self._opened() as opened:
             fields = _fields(opened.schema_arrow, "add")
-            if not fields:
-                return
             names = [f"add.{name}" for name in _FILE_COLUMNS if name in fields]
-            for group in range(opened.num_row_groups):
-                block = self._block(opened, group, names, fields)
-                if len(block):
-                    yield block
+            return self._block(opened, group, names, fields)
 
     def _block(self, opened: pq.ParquetFile, group: int, names: list[str], fields: set[str]) -> FileBlock:
         table = opened.read_row_group(group, columns=names, use_threads=False)

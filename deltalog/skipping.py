@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deltalog.ahead import ahead
 from deltalog.partition_values import outcomes_of_partition
 from deltalog.statistics import statistics_reader
 from parquet_core.evidence.bounds import outcomes_from_bounds
@@ -57,7 +58,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     columns = snapshot.schema.by_path()
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
-    found = [_of_block(block, predicate, parts, asked) for block in snapshot.blocks]
+    found = list(ahead(lambda block: _of_block(block, predicate, parts, asked), snapshot.blocks))
     return FileAnswers(
         partitions=_joined([partitions for partitions, _, _ in found]),
         outcomes=_joined([outcomes for _, outcomes, _ in found]),

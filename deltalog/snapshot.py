@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deltalog.ahead import ahead
 from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import decode_commit
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion
@@ -193,7 +194,8 @@ class _Attempt:
             mapping=properties.get(_MAPPING, "none").lower(),
             place=place,
         )
-        blocks, twice = live_blocks(tail, (block for file in files for block in file.files()))
+        groups = [(file, group) for file in files for group in file.row_groups()]
+        blocks, twice = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups))
         notes = [*self.notes]
         if twice:
             notes.append(f"the checkpoint lists {twice} files twice; each was taken once")
