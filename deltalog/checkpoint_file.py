@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,16 +16,19 @@ from deltalog.actions import CheckpointMetadata, DomainMetadata, Line, Metadata,
 from deltalog.errors import MalformedLog
 from deltalog.file_block import VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
 from deltalog.paths import canonical_paths
+from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import StorageFailure
 from parquet_core.storage import find_file, is_remote, open_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from parquet_core.storage import DataFile, Traffic
+
+    _Take = Callable[[pa.StructArray, NDArray[np.int64]], StatisticsBatch]
 
 # Statistics are taken in so many files at a time, whatever the row groups.
 BATCH_FILES = 1 << 16
@@ -41,6 +44,7 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "sidecar": ("sidecar", Sidecar),
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
+_STORAGE_TYPES = path_array(["u", "p", "i"])
 _REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
 
 
@@ -126,6 +130,7 @@ class CheckpointFile:
         path = pc.struct_field(adds, "path")
         if not pa.types.is_string(path.type):
             raise ValueError("add.path is no text")
+        path.validate(full=True)
         there = flags_from(path.is_valid())
         rows = np.flatnonzero(there)
         if len(rows) < len(adds):
@@ -219,11 +224,18 @@ def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
     vectors = pc.struct_field(adds, "deletionVector")
     if vectors.null_count == len(vectors):
         return None
-    return pa.StructArray.from_arrays(
-        [pc.struct_field(vectors, child.name).cast(child.type) for child in VECTOR_TYPE],
-        fields=list(VECTOR_TYPE),
-        mask=vectors.is_null(),
-    )
+    children = {child.name: pc.struct_field(vectors, child.name).cast(child.type) for child in VECTOR_TYPE}
+    for name, child in children.items():
+        if name != "offset" and child.null_count > vectors.null_count:
+            raise ValueError(f"a deletion vector has no {name}")
+    for name in ("storageType", "pathOrInlineDv"):
+        children[name].validate(full=True)
+    if not pc.all(pc.is_in(children["storageType"].drop_null(), value_set=_STORAGE_TYPES)).as_py():
+        raise ValueError("a deletion vector of an unknown storage type")
+    for name in ("offset", "sizeInBytes", "cardinality"):
+        if pc.any(pc.less(children[name], 0)).as_py():
+            raise ValueError(f"a deletion vector with a negative {name}")
+    return pa.StructArray.from_arrays(list(children.values()), fields=list(VECTOR_TYPE), mask=vectors.is_null())
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,43 +247,79 @@ class CheckpointStatistics:
     rows: NDArray[np.int64]
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Read what is said of columns, some files at a time."""
+        """Read what is said of columns, some files at a time.
+
+        Parsed statistics are preferred where they know all columns; the text is read where they do not, or where a
+        file has none.
+        """
         with self.source._opened() as opened:  # noqa: SLF001 - of the same module
             fields = _fields(opened.schema_arrow, "add")
-            names = _statistics_columns(fields, columns)
-            if not names:
-                return
-            first = 0
-            for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names, use_threads=False):
-                here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
-                positions = np.arange(here.start, here.stop)[wanted[here]]
-                if len(positions):
-                    adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
-                    yield StatisticsBatch(positions, _json(adds), _parsed(adds))
-                first += len(batch)
+            parsed = _parsed_columns(opened.schema_arrow, fields, columns)
+            forms = [(parsed, _parsed_batch)] if parsed.names else []
+            if "stats" in fields:
+                forms.insert(
+                    len(forms) if parsed.complete else 0, (_Columns(["add.stats"], complete=True), _text_batch)
+                )
+            silent = wanted.copy()
+            for names, take in forms:
+                if silent.any():
+                    for batch in self._batches(opened, names.names, silent.copy(), take):
+                        silent[batch.positions] = False
+                        yield batch
+
+    def _batches(
+        self, opened: pq.ParquetFile, names: list[str], wanted: NDArray[np.bool_], take: _Take
+    ) -> Iterator[StatisticsBatch]:
+        first = 0
+        for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names, use_threads=False):
+            here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
+            positions = np.arange(here.start, here.stop)[wanted[here]]
+            if len(positions):
+                adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
+                found = take(adds, positions)
+                if len(found.positions):
+                    yield found
+            first += len(batch)
 
 
-def _statistics_columns(fields: set[str], columns: Sequence[tuple[str, ...]]) -> list[str]:
-    names = ["add.stats"] if "stats" in fields else []
-    if "stats_parsed" in fields:
-        names += [f"add.stats_parsed.{name}" for name in ("numRecords", "tightBounds")]
-        names += [
-            f"add.stats_parsed.{kind}.{'.'.join(path)}"
-            for kind in ("minValues", "maxValues", "nullCount")
-            for path in columns
-        ]
-    return names
+class _Columns(NamedTuple):
+    """Columns of the file, and whether they know all that is asked for."""
+
+    names: list[str]
+    complete: bool
 
 
-def _json(adds: pa.StructArray) -> pa.Array | None:
-    if "stats" not in {child.name for child in adds.type}:
-        return None
+def _parsed_columns(schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]) -> _Columns:
+    kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else None
+    if kind is None or not pa.types.is_struct(kind):
+        return _Columns([], complete=False)
+    known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
+    parts = ("minValues", "maxValues", "nullCount")
+    names = ["add.stats_parsed.numRecords"]
+    names += [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
+    return _Columns(names, complete=len(known) == len(columns))
+
+
+def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
+    for name in path:
+        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            return False
+        kind = kind.field(kind.get_field_index(name)).type
+    return True
+
+
+def _text_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
     texts = pc.struct_field(adds, "stats")
-    return texts.cast(pa.large_string()) if pa.types.is_string(texts.type) else None
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        texts = pa.nulls(len(adds), pa.string())
+    there = flags_from(texts.is_valid())
+    # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
+    return StatisticsBatch(positions[there], texts.filter(from_numpy(there)).cast(pa.large_binary()), None)
 
 
-def _parsed(adds: pa.StructArray) -> pa.StructArray | None:
-    if "stats_parsed" not in {child.name for child in adds.type}:
-        return None
-    found = pc.struct_field(adds, "stats_parsed")
-    return found if pa.types.is_struct(found.type) else None
+def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
+    parsed = pc.struct_field(adds, "stats_parsed")
+    if parsed.type.get_field_index("numRecords") < 0:
+        return StatisticsBatch(positions[:0], None, parsed[:0])
+    there = flags_from(pc.struct_field(parsed, "numRecords").is_valid())
+    return StatisticsBatch(positions[there], None, parsed.filter(from_numpy(there)))

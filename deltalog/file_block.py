@@ -45,7 +45,7 @@ class Texts(NamedTuple):
 
 
 class StatisticsBatch(NamedTuple):
-    """Statistics of successive files of a block, as they stand: JSON text, parsed structs, or both."""
+    """Statistics of some files of a block, as they stand: JSON as text or bytes, or parsed structs."""
 
     positions: Numbers
     json: pa.Array | None
@@ -56,7 +56,7 @@ class StatisticsSource(Protocol):
     """Where the statistics of a block's files stand."""
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Read what is said of columns (physical paths), for the files that are wanted, in order."""
+        """Read what is said of columns (physical paths), once for each of the files that are wanted, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
         texts = pc.dictionary_encode(texts)
     if not pa.types.is_string(texts.type.value_type):
         raise ValueError("a partition value is no text")
+    texts.dictionary.validate(full=True)
     return texts
 
 
@@ -130,7 +131,7 @@ class JsonStatistics(NamedTuple):
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Return what is there."""
         del columns
-        at = np.flatnonzero(wanted)
+        at = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
         yield StatisticsBatch(at, self.texts.take(from_numpy(at)), None)
 
 

@@ -38,7 +38,7 @@ def loosened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one fo
     if pa.types.is_date(kind):
         return _modern(pair)
     if pa.types.is_floating(kind):
-        return _numbers(pair if not column.from_float else _of_floats(pair))
+        return _numbers(_of_floats(pair) if column.from_float and pa.types.is_float64(kind) else pair)
     if pa.types.is_int64(kind):
         return _through_float(pair)
     if pa.types.is_decimal(kind):

@@ -27,6 +27,7 @@ _ID = "delta.columnMapping.id"
 _TYPE_CHANGES = "delta.typeChanges"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATIONS = "__COLLATIONS"
+_PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 
 _BY_NAME: dict[str, SchemaElement] = {
@@ -147,7 +148,8 @@ def _below(above: _Place, name: str, metadata: Mapping[str, Any], *, mapping: bo
     if not isinstance(name, str) or not isinstance(physical, str):
         raise TypeError
     reason = above.reason
-    if str(metadata.get(_CHAR, "")).lower().startswith("char"):
+    # Of a struct it stands at the top: which of its fields are meant is not looked at.
+    if _PADDED.search(str(metadata.get(_CHAR, ""))):
         reason = "a CHAR column is compared with padding, its statistics are not"
     if _COLLATIONS in metadata:
         reason = "a string with a collation is compared by it, its statistics by bytes"

@@ -81,11 +81,11 @@ def _of_block(
         return partitions, partitions, answers
     read = statistics_reader(columns)
     for batch in block.statistics.read([column.physical for column in columns], wanted):
-        for positions, bounds in read(batch):
-            for i, (part, column) in enumerate(zip(parts, asked, strict=True)):
-                if isinstance(part, ColumnLeaf) and column is not None and column.partition is None:
-                    said = outcomes_from_bounds(part, bounds[columns.index(column)])
-                    answers[i][positions] = intersect(answers[i][positions], said)
+        bounds = dict(zip(columns, read(batch), strict=True))
+        for answer, part, column in zip(answers, parts, asked, strict=True):
+            if isinstance(part, ColumnLeaf) and column in bounds:
+                said = outcomes_from_bounds(part, bounds[column])
+                answer[batch.positions] = intersect(answer[batch.positions], said)
     return partitions, fold(predicate, answers), answers
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from deltalog.ahead import ahead
 from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import decode_commit
-from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion
+from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
 from deltalog.history import version_at
 from deltalog.last_checkpoint import read_hint
-from deltalog.log_files import LOG, list_log, segment_of
+from deltalog.log_files import list_log, segment_of
 from deltalog.paths import canonical_path
 from deltalog.protocol import check_readable
 from deltalog.replay import Tail, contradiction, live_blocks
@@ -120,15 +120,11 @@ def open_snapshot(
         version = version_at(place, timestamp)
     try:
         return _open(place, version, started)
-    except (TableNotFound, StorageFailure) as error:
-        if isinstance(error, NoSuchVersion) or not _may_be_gone(error):
-            raise
+    except NotADeltaTable:
+        raise
+    except (TableNotFound, StorageFailure):
         # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
         return _open(place, version, started)
-
-
-def _may_be_gone(error: Exception) -> bool:
-    return not hasattr(error, "no_retry") and LOG in str(error) and "no Delta log" not in str(error)
 
 
 def _open(table: str, version: int | None, started: float) -> Snapshot:

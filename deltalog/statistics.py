@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _Number = int | float | str | None
 _Text = str | None
+# A count that is not there; one that is negative is damage.
+ABSENT = np.iinfo(np.int64).min
 _NOT_STATISTICS = (msgspec.DecodeError, RecursionError, ValueError)
 
 
@@ -44,36 +46,17 @@ class _Shape(NamedTuple):
     nulls: tuple[Callable[[Any], Any], ...]
 
 
-def statistics_reader(
-    columns: Sequence[TableColumn],
-) -> Callable[[StatisticsBatch], list[tuple[NDArray[np.int64], list[Bounds]]]]:
-    """Return what turns a batch into positions and the bounds of each column."""
+def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
+    """Return what turns a batch into the bounds of each column."""
     shape = _shape_of(columns)
 
-    def read(batch: StatisticsBatch) -> list[tuple[NDArray[np.int64], list[Bounds]]]:
-        found = []
-        rest = np.ones(len(batch.positions), np.bool_)
+    def read(batch: StatisticsBatch) -> list[Bounds]:
         if batch.parsed is not None:
-            said = (
-                _said(batch.parsed) if batch.json is None else _said(batch.parsed) & ~flags_from(batch.json.is_valid())
-            )
-            at = np.flatnonzero(said)
-            if len(at):
-                parsed = batch.parsed.take(from_numpy(at))
-                found.append((batch.positions[at], [_from_parsed(column, parsed) for column in columns]))
-            rest = ~said
-        if batch.json is not None:
-            at = np.flatnonzero(rest & flags_from(batch.json.is_valid()))
-            if len(at):
-                texts = batch.json.take(from_numpy(at)).to_pylist()
-                found.append((batch.positions[at], _from_json(columns, shape, texts)))
-        return found
+            return [_from_parsed(column, batch.parsed) for column in columns]
+        assert batch.json is not None
+        return _from_json(columns, shape, batch.json.to_pylist())
 
     return read
-
-
-def _said(parsed: pa.StructArray) -> NDArray[np.bool_]:
-    return flags_from(parsed.is_valid())
 
 
 def _shape_of(columns: Sequence[TableColumn]) -> _Shape:
@@ -161,7 +144,7 @@ def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
         return None
 
 
-def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str]) -> list[Bounds]:
+def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str | bytes]) -> list[Bounds]:
     try:
         rows = list(map(shape.decoder.decode, texts))
     except _NOT_STATISTICS:
@@ -178,7 +161,7 @@ def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str]) 
     return found
 
 
-def _decoded(shape: _Shape, text: str) -> Any:
+def _decoded(shape: _Shape, text: str | bytes) -> Any:
     try:
         return shape.decoder.decode(text)
     except _NOT_STATISTICS:
@@ -205,12 +188,14 @@ def _values(column: TableColumn, values: list[Any]) -> Pair:  # noqa: PLR0911 - 
 
 
 def _counts(values: list[Any]) -> NDArray[np.int64]:
-    """Return counts, -1 for what is none."""
+    """Return counts, ABSENT where there is none; what is no count is -1."""
     try:
-        counts = pc.fill_null(pa.array(values, pa.int64()), -1)
+        counts = pa.array(values, pa.int64())
     except (pa.ArrowInvalid, OverflowError):
-        counts = pa.array([-1 if value is None or not 0 <= value < 1 << 62 else value for value in values], pa.int64())
-    return numbers_from(counts)
+        counts = pa.array(
+            [-1 if value is not None and not 0 <= value < 1 << 62 else value for value in values], pa.int64()
+        )
+    return numbers_from(pc.fill_null(counts, ABSENT))
 
 
 def _from_parsed(column: TableColumn, parsed: pa.StructArray) -> Bounds:
@@ -238,14 +223,16 @@ def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
 def _parsed_counts(parsed: pa.StructArray, path: Sequence[str]) -> NDArray[np.int64]:
     array = child(parsed, path)
     if not pa.types.is_integer(array.type):
-        return np.full(len(parsed), -1, np.int64)
-    return numbers_from(pc.fill_null(array.cast(pa.int64()), -1))
+        return np.full(len(parsed), ABSENT, np.int64)
+    return numbers_from(pc.fill_null(array.cast(pa.int64()), ABSENT))
 
 
 def _bounds(column: TableColumn, pair: Pair, records: NDArray[np.int64], nulls: NDArray[np.int64]) -> Bounds:
     """Put the parts together; statistics that contradict themselves say nothing."""
     lower, upper = loosened(column, pair)
-    believed = (records > 0) & (nulls <= records)
+    known = nulls != ABSENT
+    bounded = flags_from(pc.or_(lower.is_valid(), upper.is_valid()))
+    believed = (records > 0) & (~known | ((nulls >= 0) & (nulls <= records) & ~(bounded & (nulls == records))))
     crossed = (
         flags_from(pc.less(upper, lower)) if not pa.types.is_null(lower.type) else np.zeros(len(records), np.bool_)
     )
@@ -255,6 +242,6 @@ def _bounds(column: TableColumn, pair: Pair, records: NDArray[np.int64], nulls: 
     return Bounds(
         lower=pc.if_else(flags, lower, none),
         upper=pc.if_else(flags, upper, none),
-        null_count=from_numpy(nulls, valid=believed & (nulls >= 0)),
+        null_count=from_numpy(nulls, valid=believed & known),
         row_count=np.where(records > 0, records, 1),
     )
