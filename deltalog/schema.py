@@ -157,7 +157,9 @@ def _below(above: _Place, name: str, metadata: Mapping[str, Any], *, mapping: bo
 
 
 def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn:
-    name = kind if isinstance(kind, str) else str(kind["type"])
+    name = kind if isinstance(kind, str) else kind["type"]
+    if not isinstance(name, str):
+        raise TypeError
     element = _element(name)
     reason = here.reason
     physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""

@@ -192,9 +192,8 @@ def _counts(values: list[Any]) -> NDArray[np.int64]:
     try:
         counts = pa.array(values, pa.int64())
     except (pa.ArrowInvalid, OverflowError):
-        counts = pa.array(
-            [-1 if value is not None and not 0 <= value < 1 << 62 else value for value in values], pa.int64()
-        )
+        fitting = [-1 if value is not None and not 0 <= value < 1 << 62 else value for value in values]
+        counts = pa.array(fitting, pa.int64())
     return numbers_from(pc.fill_null(counts, ABSENT))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
@@ -102,7 +103,7 @@ def test_changes_of_type_are_understood_or_refused(old, new, known):
     if known:
         assert schema(changed).columns[0].from_float == (old == "float")
     else:
-        with pytest.raises(UnsupportedTable, match=f"t: column x was changed from {old}".replace("(", r"\(")):
+        with pytest.raises(UnsupportedTable, match=re.escape(f"t: column x was changed from {old}")):
             schema(changed)
 
 
