@@ -102,10 +102,14 @@ class CheckpointFile:
         return lines
 
     def _others(self, opened: pq.ParquetFile, group: int, names: list[str]) -> Iterator[Line]:
-        names = [name for name in names if name == "sidecar" or _may_hold(opened.metadata, group, name)]
+        # Almost every row group holds files alone: one field of each other action tells. Footers count nulls too, but
+        # pyarrow ends the process over some that are damaged.
+        probes = [f"{name}.{_first_field(opened.schema_arrow, name)}" for name in names]
+        probed = opened.read_row_group(group, columns=probes, use_threads=False)
+        names = [name for name in names if probed.column(name).null_count < len(probed)]
         if not names:
             return
-        table = opened.read_row_group(group, columns=names)
+        table = opened.read_row_group(group, columns=names, use_threads=False)
         for name in names:
             column = table.column(name)
             for row in column.filter(pc.is_valid(column)).to_pylist():
@@ -176,16 +180,13 @@ def _line(name: str, row: dict[str, Any]) -> Line:
     return Line(**{slot: msgspec.convert(given, kind, strict=False)})
 
 
-def _may_hold(footer: pq.FileMetaData, group: int, name: str) -> bool:
-    """Tell whether a row group may hold such an action: not when the footer counts a null for each row."""
-    chunks = footer.row_group(group)
-    for i in range(chunks.num_columns):
-        chunk = chunks.column(i)
-        if chunk.path_in_schema.split(".")[0] == name:
-            said = chunk.statistics
-            if said is None or not said.has_null_count or said.null_count < chunk.num_values:
-                return True
-    return False
+def _first_field(schema: pa.Schema, name: str) -> str:
+    """Return a field of an action that is a plain value."""
+    kind = schema.field(name).type
+    plain = [child.name for child in kind if not pa.types.is_nested(child.type)] if pa.types.is_struct(kind) else []
+    if schema.names.count(name) > 1 or not plain:
+        raise ValueError(f"the column {name} is no action")
+    return str(plain[0])
 
 
 def _fields(schema: pa.Schema, name: str) -> set[str]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
+from deltalog.actions import Add
 from deltalog.file_block import ChosenStatistics, FileBlock, Texts, block_of_adds, identities
 from deltalog.fingerprints import fingerprints, repeated
 from deltalog.paths import canonical_path
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.actions import Add, DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.actions import DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
     from deltalog.fingerprints import Fingerprints
 
     Key = tuple[str, str | None]
@@ -38,20 +40,35 @@ class Tail:
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
     added: dict[Key, Add] = field(default_factory=dict)
     removed: dict[Key, Remove] = field(default_factory=dict)
+    most_deleted: dict[str, int] = field(default_factory=dict)
 
     def take(self, lines: Sequence[Line]) -> None:
         """Take the lines of the next older commit; of one commit the last word counts."""
         for line in reversed(lines):
-            if line.add is not None:
-                key = key_of(line.add.path, line.add.deletion_vector)
-                if key not in self.added and key not in self.removed:
-                    self.added[key] = line.add
-            elif line.remove is not None:
-                key = key_of(line.remove.path, line.remove.deletion_vector)
-                if key not in self.added and key not in self.removed:
-                    self.removed[key] = line.remove
-            else:
+            action = line.add if line.add is not None else line.remove
+            if action is None:
                 self._take_other(line)
+                continue
+            key = key_of(action.path, action.deletion_vector)
+            if key not in self.added and key not in self.removed:
+                if isinstance(action, Add):
+                    self.added[key] = action
+                else:
+                    self.removed[key] = action
+            if action.deletion_vector is not None:
+                deleted = self.most_deleted.get(key[0], 0)
+                self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
+
+    def live(self) -> list[Add]:
+        """Return the files that were added, the oldest first.
+
+        Where a file had more deleted rows before than it has now, rows came back: its statistics may be those of the
+        rows that were left in between, and are forgotten.
+        """
+        return [
+            msgspec.structs.replace(add, stats=None) if _deleted(add) < self.most_deleted.get(path, 0) else add
+            for (path, _), add in reversed(self.added.items())
+        ]
 
     def _take_other(self, line: Line) -> None:
         if line.protocol is not None and self.protocol is None:
@@ -62,6 +79,10 @@ class Tail:
             self.transactions.setdefault(line.txn.app_id, line.txn)
         if line.domain_metadata is not None:
             self.domains.setdefault(line.domain_metadata.domain, line.domain_metadata)
+
+
+def _deleted(add: Add) -> int:
+    return 0 if add.deletion_vector is None else add.deletion_vector.cardinality
 
 
 def contradiction(lines: Sequence[Line]) -> str:
@@ -99,7 +120,7 @@ def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> tuple[tuple[File
         blocks.append(block if kept.all() else filter_block(block, kept))
         marks.append(numbers[kept])
     blocks, twice = _without_repeats(blocks, marks)
-    adds = list(reversed(tail.added.values()))
+    adds = tail.live()
     blocks += [block_of_adds(adds)] if adds else []
     return tuple(block for block in blocks if len(block)), twice
 

@@ -7,13 +7,14 @@ from uuid import uuid4
 
 import fsspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from checkpoint_writer import head, write_checkpoint
 from conftest import add
 
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot
-from parquet_core.predicate import Compare, Op
+from parquet_core.predicate import And, Compare, Op
 
 INTERVAL, LAST = 10, 29
 
@@ -76,3 +77,22 @@ def test_a_log_elsewhere_is_the_same_log(in_memory, long_log):
     assert [name.path.rpartition("/")[2] for name in elsewhere.opened] == [
         name.path.rpartition("/")[2] for name in here.opened
     ]
+
+
+def test_row_groups_whose_files_fall_to_partition_values_are_not_read_again(log):
+    bounds = {"numRecords": 1, "minValues": {"x": 1}, "maxValues": {"x": 1}, "nullCount": {"x": 0}}
+    log.create([("x", "long"), ("p", "long")], partitioned=["p"])
+    adds = [add(f"f{i}", stats=bounds, partition={"p": str(i // 2)}) for i in range(6)]
+    write_checkpoint(log.place / f"{0:020d}.checkpoint.parquet", [*adds, *head(log)], row_group_size=2)
+    snapshot = open_snapshot(log.path)
+    read = []
+    batches = pq.ParquetFile.iter_batches
+
+    def noted(self, *args, row_groups, **options):
+        read.extend(row_groups)
+        return batches(self, *args, row_groups=row_groups, **options)
+
+    with patch.object(pq.ParquetFile, "iter_batches", noted):
+        both = And((Compare(("p",), Op.EQ, pa.scalar(1)), Compare(("x",), Op.EQ, pa.scalar(1))))
+        assert snapshot.paths(skip_files(snapshot, both).kept) == ["f2", "f3"]
+    assert read == [1]

@@ -331,6 +331,14 @@ def test_s24_contradictions_are_not_believed(log):
     assert kept(log, IsNull(("x",))) == ["crossed", "negative", "no-records", "no-rows", "nulls"]
 
 
+def test_s26_statistics_of_rows_that_came_back_are_forgotten(log):
+    narrow = said(5, 5, rows=10) | {"tightBounds": True}
+    many = VECTOR | {"cardinality": 9}
+    dv_log(log, add("a", stats=narrow, vector=many), add("b", stats=narrow, vector=many))
+    log.commit(remove("a", vector=many), add("a", stats=narrow))
+    assert kept(log, is_(Op.EQ, 1, LONG)) == ["a"]
+
+
 def test_s27_nested_leaves_are_their_own(log):
     inner = {"type": "struct", "fields": [field("a", "long"), field("b", "string")]}
     nested = {"numRecords": 5, "minValues": {"s": {"a": 1}}, "maxValues": {"s": {"a": 2}}, "nullCount": {"s": {"a": 5}}}
