@@ -11,9 +11,10 @@ from deltalog.ahead import ahead
 from deltalog.partition_values import outcomes_of_partition
 from deltalog.statistics import statistics_reader
 from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.outcomes import intersect, may_match, must_match, unknown
+from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
+from parquet_core.satisfiable import may_be_true
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,8 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     Its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column that the
     table lacks, or that the log knows nothing about, keeps its files.
     """
+    if not may_be_true(predicate):
+        return _never(snapshot, predicate)
     columns = snapshot.schema.by_path()
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
@@ -64,6 +67,13 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         outcomes=_joined([outcomes for _, outcomes, _ in found]),
         by_leaf=tuple(_joined([by_leaf[i] for _, _, by_leaf in found]) for i in range(len(parts))),
     )
+
+
+def _never(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
+    """Answer for a predicate that contradicts itself, whatever the files hold."""
+    open_ = unknown(snapshot.file_count)
+    never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
+    return FileAnswers(partitions=never, outcomes=never, by_leaf=tuple(open_ for _ in leaves(predicate)))
 
 
 def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:

@@ -13,9 +13,6 @@ pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 
 # Literals of arrays, as no SQL of Spark's writes them.
 NO_SPARK_SQL = 22
-# Kept over all sound answers of delta-explain, by it and here. Where more is kept here, a NaN may hide behind a finite
-# bound, or a bound may have gone through a 64-bit float: other tables with such statistics lose rows to it.
-MORE_THAN_DELTA_EXPLAIN = 1.004
 
 
 @pytest.mark.parametrize("table", sorted(skip_truth()))
@@ -31,7 +28,9 @@ def test_no_file_with_a_selected_row_is_skipped(table):
         assert set(case["must_keep"]) <= kept, case["predicate"]
 
 
-def test_about_as_many_files_are_skipped_as_delta_explain_skips():
+def test_no_more_files_are_kept_than_delta_explain_keeps_where_its_answer_is_sound():
+    # Of single predicates more are kept here where a NaN may hide behind a finite bound, where a bound may have gone
+    # through a 64-bit float, and where the zone of a time is not known.
     mine = theirs = refused = asked = 0
     for table, truth in skip_truth().items():
         snapshot = open_snapshot(GOLDEN / table)
@@ -48,4 +47,4 @@ def test_about_as_many_files_are_skipped_as_delta_explain_skips():
                 theirs += other
     assert asked == 1493
     assert refused == NO_SPARK_SQL
-    assert mine <= theirs * MORE_THAN_DELTA_EXPLAIN
+    assert mine <= theirs
