@@ -64,8 +64,8 @@ class CheckpointFile:
                 with pq.ParquetFile(open_file(self.file, traffic=self.traffic)) as opened:
                     self._check(opened.metadata)
                     self._footer.append(opened.metadata)
-            elif not is_remote(self.file.path) and find_file(self.file.path) != self.file:
-                raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
+            elif not is_remote(self.file.path):
+                self._check_unchanged()
             footer = self._footer[0]
             source = open_file(self.file, traffic=self.traffic)
             with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer)) as opened:
@@ -78,6 +78,11 @@ class CheckpointFile:
         except OSError as error:
             said = " ".join(str(error).split())[:300]
             raise MalformedLog(f"{self.file.path}: {said}; restore the checkpoint or remove it") from None
+
+    def _check_unchanged(self) -> None:
+        now = find_file(self.file.path)
+        if now is None or (now.size, now.modified_ns) != (self.file.size, self.file.modified_ns):
+            raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
 
     def _check(self, footer: pq.FileMetaData) -> None:
         most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)
@@ -292,9 +297,11 @@ class _Columns(NamedTuple):
 
 def _parsed_columns(schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]) -> _Columns:
     kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else None
-    if kind is None or not pa.types.is_struct(kind):
+    if kind is None or not _has(kind, ("numRecords",)):
         return _Columns([], complete=False)
     known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
+    if not known:
+        return _Columns([], complete=False)
     parts = ("minValues", "maxValues", "nullCount")
     names = ["add.stats_parsed.numRecords"]
     names += [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
@@ -320,7 +327,5 @@ def _text_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> Statistic
 
 def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
     parsed = pc.struct_field(adds, "stats_parsed")
-    if parsed.type.get_field_index("numRecords") < 0:
-        return StatisticsBatch(positions[:0], None, parsed[:0])
     there = flags_from(pc.struct_field(parsed, "numRecords").is_valid())
     return StatisticsBatch(positions[there], None, parsed.filter(from_numpy(there)))

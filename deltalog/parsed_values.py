@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltalog.bound_values import MICROS, Pair, nothing, same
+from deltalog.bound_values import Pair, nothing, same
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 
 if TYPE_CHECKING:
     from deltalog.schema import TableColumn
 
 
-def parsed_pair(column: TableColumn, values: pa.Array, kind: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind of widening
+def parsed_pair(column: TableColumn, values: pa.Array, kind: pa.DataType) -> Pair:
     """Enclose typed values by those of the column's bounds type; of a type that does not widen to it say nothing."""
     stored = values.type
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):
         return _times(values, kind)
-    if pa.types.is_date32(stored) and column.kind == "timestamp_ntz":
-        return same(values.cast(MICROS))
     if stored.equals(kind):
         return same(values)
-    if column.kind == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored)):
-        return same(values.cast(pa.binary()))
-    if _widens(stored, kind):
+    of_text = column.kind == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
+    of_days = column.kind == "timestamp_ntz" and pa.types.is_date32(stored)
+    if of_text or of_days or _widens(stored, kind):
         try:
             return same(values.cast(kind))
-        except pa.ArrowInvalid:
+        except pa.ArrowException:
             return nothing(len(values), kind)
     return nothing(len(values), kind)
 

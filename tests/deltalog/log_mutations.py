@@ -170,8 +170,11 @@ def _replace_one(tree, random):
     if not places:
         return
     node, key = random.choice(places)
-    if key in {"stats", "schemaString"} and str(node[key]).startswith("{") and random.random() < 0.8:
-        inner = json.loads(node[key])
+    if key in {"stats", "schemaString"} and random.random() < 0.8:
+        try:
+            inner = json.loads(node[key])
+        except (TypeError, ValueError):
+            return  # damaged already
         _replace_one(inner, random)
         node[key] = json.dumps(inner)
     else:

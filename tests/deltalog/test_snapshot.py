@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -315,6 +316,75 @@ def test_a_column_that_parsed_statistics_lack_is_read_from_the_text(log):
     snapshot = open_snapshot(log.path)
     assert not skip_files(snapshot, Compare(("y",), Op.GT, pa.scalar(2))).kept.any()
     assert not skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(2))).kept.any()
+
+
+def parsed_log(log, kind, stored, low, high, **more):
+    """A table of one file with parsed statistics of a type of their own."""
+    log.create([("x", kind)])
+    action = add("a")
+    action["add"]["stats_parsed"] = {
+        "numRecords": 5,
+        "minValues": {"x": low},
+        "maxValues": {"x": high},
+        "nullCount": {"x": 0},
+    } | more
+    place = log.place / f"{0:020d}.checkpoint.parquet"
+    write_checkpoint(place, [*head(log), action], add=add_type(parsed_type(x=stored), stats=False))
+    return open_snapshot(log.path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "value", "beyond"),
+    [
+        ("long", pa.int32(), 5, 6),
+        ("double", pa.float32(), 0.5, 0.75),
+        ("double", pa.int16(), 5, 5.5),
+        ("decimal(12,2)", pa.int32(), 5, 6),
+        ("decimal(12,2)", pa.decimal128(10, 1), 5, 6),
+        ("timestamp_ntz", pa.date32(), 5, 6 * 86_400_000_000),
+        ("timestamp", pa.timestamp("ns"), 5_000_000, 6_001),
+        ("timestamp", pa.timestamp("ms", "UTC"), 5, 6_000),
+        ("string", pa.string(), "b", "c"),
+    ],
+)
+def test_parsed_statistics_of_an_older_type_are_widened(log, kind, stored, value, beyond):
+    snapshot = parsed_log(log, kind, stored, value, value)
+    held = {"ns": 5_000, "ms": 5_000}.get(getattr(stored, "unit", ""), value)
+    held = 5 * 86_400_000_000 if pa.types.is_date32(stored) and kind == "timestamp_ntz" else held
+    for number, kept in ((held, [True]), (beyond, [False])):
+        literal = scalar(number, snapshot.schema.leaves[0].type)
+        assert skip_files(snapshot, Compare(("x",), Op.EQ, literal)).kept.tolist() == kept
+
+
+def scalar(number, kind):
+    """A value of a type; of times in microseconds."""
+    if pa.types.is_decimal(kind):
+        return pa.scalar(Decimal(number), kind)
+    return pa.scalar(number).cast(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "value"),
+    [
+        ("timestamp", pa.timestamp("us"), 5),
+        ("timestamp_ntz", pa.timestamp("us", "UTC"), 5),
+        ("timestamp_ntz", pa.date32(), (1 << 31) - 1),
+        ("long", pa.string(), "5"),
+        ("integer", pa.int64(), 5),
+        ("date", pa.int32(), 5),
+        ("decimal(4,2)", pa.int64(), 1 << 40),
+    ],
+)
+def test_parsed_statistics_of_another_type_say_nothing(log, kind, stored, value):
+    snapshot = parsed_log(log, kind, stored, value, value)
+    days = pa.scalar(77, pa.int32()).cast(pa.date32())
+    literal = days if kind == "date" else scalar(77, snapshot.schema.leaves[0].type)
+    assert skip_files(snapshot, Compare(("x",), Op.EQ, literal)).kept.tolist() == [True]
+
+
+def test_parsed_statistics_without_a_count_of_rows_say_nothing(log):
+    snapshot = parsed_log(log, "long", pa.int64(), 1, 2, numRecords=None)
+    assert skip_files(snapshot, Compare(("x",), Op.EQ, pa.scalar(7))).kept.tolist() == [True]
 
 
 def test_a_snapshot_reads_a_table_that_moves_away_no_further(log):
