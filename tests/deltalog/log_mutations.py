@@ -7,7 +7,7 @@ import shutil
 
 import pyarrow as pa
 from checkpoint_writer import add_type, head, parsed_type, write_checkpoint
-from conftest import Log, add, remove
+from log_writer import Log, add, remove
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 FEATURES = ["deletionVectors", "v2Checkpoint", "columnMapping", "timestampNtz"]

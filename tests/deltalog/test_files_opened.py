@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from checkpoint_writer import head, write_checkpoint
-from conftest import add
+from log_writer import add
 
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot

@@ -4,7 +4,7 @@ import datetime as dt
 import os
 
 import pytest
-from conftest import add
+from log_writer import add
 
 from deltalog.errors import NoSuchVersion
 from deltalog.history import history, snapshot_time, version_at

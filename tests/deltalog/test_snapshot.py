@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from checkpoint_writer import add_type, head, parsed_type, write_checkpoint
-from conftest import add, remove
+from log_writer import add, remove
 
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable, UnsupportedTable
 from deltalog.skipping import skip_files

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import add, field, remove
+from log_writer import add, field, remove
 
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot

@@ -5,7 +5,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from conftest import add, field
+from log_writer import add, field
 
 from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.schema import read_schema
