@@ -56,9 +56,9 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     Its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column that the
     table lacks, or that the log knows nothing about, keeps its files.
     """
-    if not may_be_true(predicate):
-        return _never(snapshot, predicate)
     columns = snapshot.schema.by_path()
+    if not may_be_true(predicate, columns=columns):
+        return _never(snapshot, predicate)
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
     found = list(ahead(lambda block: _of_block(block, predicate, parts, asked), snapshot.blocks))

@@ -20,7 +20,7 @@ from parquet_core.predicate import ColumnLeaf, Compare, Constant, In, Interval, 
 from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from parquet_core.predicate import Leaf, Path, Predicate
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 MAX_LITERALS = 1_000
 
 
-def may_be_true(predicate: Predicate) -> bool:
+def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None) -> bool:
     """Tell whether some row may make a predicate true; the parts of an AND that name one column are tried together.
+
+    `columns`: those whose values compare as their types do (strings by their bytes), by default all.
 
     >>> from parquet_core.predicate import And, Compare, Op
     >>> above, below = (Compare(("x",), op, pa.scalar(5)) for op in (Op.GT, Op.LT))
@@ -38,9 +40,11 @@ def may_be_true(predicate: Predicate) -> bool:
     """
     by_column: defaultdict[Path, list[Predicate]] = defaultdict(list)
     for part in conjuncts_of(predicate):
-        columns = columns_of(part)
-        if len(columns) == 1 and all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
-            by_column[columns[0]].append(part)
+        named = columns_of(part)
+        if len(named) != 1 or (columns is not None and named[0] not in columns):
+            continue
+        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
+            by_column[named[0]].append(part)
     return all(_may_all_be_true(parts) for parts in by_column.values())
 
 
@@ -96,7 +100,7 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
         return [pa.array([False, True])]
     if pa.types.is_binary(kind):
         return [pc.binary_join_element_wise(values, b"\0", b""), pa.array([b""], kind)]
-    if pa.types.is_floating(kind):
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
         return [from_numpy(np.nextafter(numbers, numbers.dtype.type(np.inf)), kind), from_numpy(extremes, kind)]

@@ -106,6 +106,16 @@ def test_parts_on_one_column_are_tried_together(predicate, answer):
     assert may_be_true(predicate) is answer
 
 
+def test_columns_that_compare_otherwise_are_not_tried():
+    both = And((is_(Op.EQ, "a"), is_(Op.EQ, "A")))
+    assert may_be_true(both, columns={("y",)})
+    assert not may_be_true(both, columns={X})
+
+
+def test_half_floats_are_not_tried():
+    assert may_be_true(Compare(X, Op.LT, pa.array([1], pa.float16())[0]))
+
+
 def test_long_lists_are_not_tried():
     many = In(X, pa.array(range(2000)))
     assert may_be_true(And((many, is_(Op.GT, 5000))))
