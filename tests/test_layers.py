@@ -25,6 +25,13 @@ def imports_of(path):
 @pytest.mark.parametrize("path", sorted((ROOT / "parquet_core").rglob("*.py")), ids=lambda path: path.stem)
 def test_parquet_core_knows_nothing_above_it(path):
     found = {name.split(".")[0] for name in imports_of(path)}
+    assert not found & {*UPPER, "deltalog"}
+    assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "deltalog").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_log_knows_nothing_above_it(path):
+    found = {name.split(".")[0] for name in imports_of(path)}
     assert not found & UPPER
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
 

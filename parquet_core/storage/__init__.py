@@ -11,6 +11,7 @@ when such a URI is first used.
 
 from __future__ import annotations
 
+from parquet_core.storage.directory import find_file, list_directory, read_whole
 from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
 from parquet_core.storage.listing import Listing, list_data_files, list_table, summary_file
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
@@ -21,10 +22,12 @@ __all__ = [
     "DataFile",
     "Listing",
     "Traffic",
+    "find_file",
     "hole_of",
     "is_hidden",
     "is_remote",
     "list_data_files",
+    "list_directory",
     "list_table",
     "local_path",
     "name_of",
@@ -33,5 +36,6 @@ __all__ = [
     "read_many",
     "read_range",
     "read_ranges",
+    "read_whole",
     "summary_file",
 ]

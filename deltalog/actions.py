@@ -1,0 +1,119 @@
+"""The actions of a commit, as far as reading needs their fields; others are passed over.
+
+Field names are those of the protocol. What is absent stays None: an absent count is not 0.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+# Numbers beyond these are damage: they are added up and kept as 64 bits.
+_MAX_INT64 = (1 << 63) - 1
+
+
+class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Where the deleted rows of a file are listed; `storageType`: `u`, `i` or `p`."""
+
+    storage_type: str
+    path_or_inline_dv: str
+    size_in_bytes: int
+    cardinality: int
+    offset: int | None = None
+
+    @property
+    def identity(self) -> str:
+        """What tells two deletion vectors of one path apart."""
+        place = self.storage_type + self.path_or_inline_dv
+        return place if self.offset is None else f"{place}@{self.offset}"
+
+
+class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A file that is part of the table. `stats` is JSON in a string, and anything else where a writer errs."""
+
+    path: str
+    size: int
+    partition_values: dict[str, str | None] | None = None
+    modification_time: int = 0
+    stats: object = None
+    deletion_vector: DeletionVector | None = None
+
+
+class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A file that is no longer part of the table; without a timestamp it expired long ago."""
+
+    path: str
+    deletion_timestamp: int | None = None
+    deletion_vector: DeletionVector | None = None
+
+
+class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The table itself; `schemaString` is JSON."""
+
+    id: str = ""
+    name: str | None = None
+    description: str | None = None
+    schema_string: str | None = None
+    partition_columns: list[str] = []
+    configuration: dict[str, str | None] | None = None
+    created_time: int | None = None
+
+
+class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """What a reader and a writer must understand; the features are listed from versions 3 and 7 on."""
+
+    min_reader_version: int
+    min_writer_version: int
+    reader_features: list[str] | None = None
+    writer_features: list[str] | None = None
+
+
+class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """How far an application has written, by its own count."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+
+
+class DomainMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Configuration of a feature, by its domain; `removed` is its tombstone."""
+
+    domain: str
+    configuration: str = ""
+    removed: bool = False
+
+
+class CheckpointMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The head of a v2 checkpoint."""
+
+    version: int
+
+
+class Sidecar(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A file of a v2 checkpoint that holds its file actions."""
+
+    path: str
+    size_in_bytes: int | None = None
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """A line of a commit: at most one of these is there; `cdc` and what is unknown say nothing about files."""
+
+    add: Add | None = None
+    remove: Remove | None = None
+    meta_data: Metadata | None = msgspec.field(default=None, name="metaData")
+    protocol: Protocol | None = None
+    txn: Transaction | None = None
+    domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
+    commit_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="commitInfo")
+    checkpoint_metadata: CheckpointMetadata | None = msgspec.field(default=None, name="checkpointMetadata")
+    sidecar: Sidecar | None = None
+
+
+def fits(number: int) -> bool:
+    """Tell whether a number is one of 64 bits that is not negative.
+
+    >>> [fits(number) for number in (0, -1, 1 << 63)]
+    [True, False, False]
+    """
+    return 0 <= number <= _MAX_INT64

@@ -1,0 +1,233 @@
+"""Texts and numbers of the log as values of a column: the enclosing pair of values where it is not certain which.
+
+All functions take many at once and give two arrays of the column's bounds type; null is "not known", on either side
+alone if need be.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+MICROS = pa.timestamp("us")
+HOUR = 3_600_000_000
+# No time zone is further from UTC; of what has no zone it is not known in which one it was written.
+UNKNOWN_ZONE = 15 * HOUR
+_MINUTE = HOUR // 60
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?")
+_INTEGERS = r"^-?[0-9]{1,18}$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_CLOCK = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+_ODD_ZONE = r"[+-][0-9]{2}:(?:0[1-9]|1[0-4]|1[6-9]|2[0-9]|3[1-9]|4[0-4]|4[6-9]|5[0-9])$"
+_LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_DIGITS = Context(prec=100)
+
+
+class Pair(NamedTuple):
+    """The enclosing values of each."""
+
+    lower: pa.Array
+    upper: pa.Array
+
+
+def same(values: pa.Array) -> Pair:
+    """Stand for values that are certain."""
+    return Pair(values, values)
+
+
+def nothing(count: int, kind: pa.DataType) -> Pair:
+    """Stand for values of which nothing is known."""
+    return same(pa.nulls(count, kind))
+
+
+def number_of(text: object) -> Decimal | float | None:
+    """Return a number as written, infinities and NaN as float; None for what is none.
+
+    >>> [number_of(text) for text in ("1.50", " 7 ", "1.0E2", "NaN", "abc", "1_0", True)]
+    [Decimal('1.50'), Decimal('7'), Decimal('1.0E+2'), nan, None, None, None]
+    """
+    if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal):
+        return None
+    if isinstance(text, float) and not math.isfinite(text):
+        return text
+    if not isinstance(text, str):
+        return Decimal(repr(text)) if isinstance(text, float) else Decimal(text)
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        return Decimal(text)
+    named = {"nan": math.nan, "infinity": math.inf, "inf": math.inf}
+    sign = -1.0 if text.startswith("-") else 1.0
+    found = named.get(text.lower().lstrip("+-"))
+    return None if found is None else sign * found
+
+
+def integers(values: Sequence[Any], kind: pa.DataType) -> Pair:
+    """Enclose numbers by those of an integer type; what it cannot hold is not known."""
+    try:
+        return same(pa.array(values, pa.int64()).cast(kind))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        half = 1 << kind.bit_width - 1
+        pairs = [_rounded(number_of(value), 0, half - 1, -half) for value in values]
+        return Pair(*(pa.array([pair[side] for pair in pairs], kind) for side in (0, 1)))
+
+
+def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) -> tuple[int | None, int | None]:
+    """Enclose a number by multiples of 10**-scale, unscaled."""
+    if not isinstance(number, Decimal) or not number.is_finite() or abs(number.adjusted()) > 60:
+        return (0, 0) if isinstance(number, Decimal) and number == 0 else (None, None)
+    try:
+        moved = number.scaleb(scale, _DIGITS)
+        low = int(moved.to_integral_value(ROUND_FLOOR, _DIGITS))
+        high = int(moved.to_integral_value(ROUND_CEILING, _DIGITS))
+    except (InvalidOperation, OverflowError):
+        return None, None
+    # Beyond what the type holds the value was another one, or another type.
+    return (low, high) if least <= low and high <= most else (None, None)
+
+
+def decimals(values: Sequence[Any], kind: pa.DataType) -> Pair:
+    """Enclose numbers by those of a decimal type; what it cannot hold is not known."""
+    try:
+        return same(pa.array(values, kind))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        most = 10**kind.precision - 1
+        pairs = [_rounded(number_of(value), kind.scale, most, -most) for value in values]
+        return Pair(*(pa.array([_scaled(pair[side], kind.scale) for pair in pairs], kind) for side in (0, 1)))
+
+
+def _scaled(unscaled: int | None, scale: int) -> Decimal | None:
+    return None if unscaled is None else Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+
+
+def floats(values: Sequence[Any], kind: pa.DataType) -> Pair:
+    """Enclose numbers by those of a floating type; NaN stays NaN."""
+    try:
+        wide = pa.array(values, pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        wide = pa.array([_float(value) for value in values], pa.float64())
+    return same(wide) if pa.types.is_float64(kind) else enclosing_floats(wide)
+
+
+def _float(value: Any) -> float | None:
+    number = number_of(value)
+    try:
+        return None if number is None else float(number)
+    except OverflowError:
+        return None
+
+
+def enclosing_floats(wide: pa.Array) -> Pair:
+    """Enclose doubles by floats: one step further out where the text of a float was read as a double."""
+    numbers, valid = numbers_from(wide), flags_from(wide.is_valid())
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = numbers.astype(np.float32)
+        exact = (narrow == numbers) | np.isnan(numbers)
+        low = np.where(exact, narrow, np.nextafter(narrow, np.float32(-np.inf)))
+        high = np.where(exact, narrow, np.nextafter(narrow, np.float32(np.inf)))
+    return Pair(from_numpy(low, valid=valid), from_numpy(high, valid=valid))
+
+
+def integer_texts(texts: pa.Array, kind: pa.DataType) -> Pair:
+    """Read integers as Spark writes and casts them."""
+    if _all(pc.match_substring_regex(texts, _INTEGERS)):
+        try:
+            return same(texts.cast(pa.int64()).cast(kind))
+        except pa.ArrowInvalid:
+            pass
+    return integers([_whole(text) for text in texts.to_pylist()], kind)
+
+
+def _whole(text: str | None) -> Decimal | None:
+    number = number_of(text)
+    return number if isinstance(number, Decimal) and number == number.to_integral_value() else None
+
+
+def days(texts: pa.Array) -> Pair:
+    """Read dates `y-m-d`; those beyond the year 9999 are not known."""
+    if _all(pc.match_substring_regex(texts, _DAY)):
+        try:
+            return same(texts.cast(pa.date32()))
+        except pa.ArrowInvalid:
+            pass
+    return same(pa.array([_day(text) for text in texts.to_pylist()], pa.date32()))
+
+
+def _day(text: str | None) -> Any:
+    import datetime as dt
+
+    found = None if text is None else _LOOSE_DAY.fullmatch(text.strip())
+    try:
+        return None if found is None else dt.date(*map(int, found.groups()))
+    except ValueError:
+        return None
+
+
+def instants(texts: pa.Array) -> Pair:
+    """Read times with a zone, in microseconds of UTC; of those without one the zone is not known.
+
+    A zone that is off the quarter of an hour was cut: local mean times have seconds, which are not written.
+    """
+    zoned = flags_from(pc.match_substring_regex(texts, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
+    plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
+    micros, known = _cast(texts, zoned, lambda some: some.cast(pa.timestamp("us", "UTC")))
+    local, known_local = _cast(texts, plain, lambda some: some.cast(MICROS))
+    slack = np.zeros(len(texts), np.int64)
+    if zoned.any():
+        slack[flags_from(pc.match_substring_regex(texts, _ODD_ZONE))] = _MINUTE
+    slack[plain] = UNKNOWN_ZONE
+    return _spread(np.where(plain, local, micros), known | known_local, slack, pa.timestamp("us", "UTC"))
+
+
+def local_times(texts: pa.Array) -> Pair:
+    """Read times without a zone, dates as midnight; of those with one nothing is known."""
+    plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
+    micros, known = _cast(texts, plain, lambda some: some.cast(MICROS))
+    return _spread(micros, known, np.zeros(len(texts), np.int64), MICROS)
+
+
+def _days_only(texts: pa.Array) -> NDArray[np.bool_]:
+    return flags_from(pc.match_substring_regex(texts, _DAY))
+
+
+def _cast(
+    texts: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Read the chosen texts; one by one when one of them is no time."""
+    micros, known = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
+    at = np.flatnonzero(chosen)
+    if len(at) == 0:
+        return micros, known
+    some = texts.take(from_numpy(at)).cast(pa.string())
+    try:
+        micros[at] = numbers_from(read(some))
+        known[at] = True
+    except pa.ArrowInvalid:
+        for i, text in zip(at.tolist(), some, strict=True):
+            try:
+                micros[i] = numbers_from(read(pa.array([text.as_py()], pa.string())))[0]
+                known[i] = True
+            except pa.ArrowInvalid:
+                continue
+    return micros, known
+
+
+def _spread(micros: NDArray[np.int64], known: NDArray[np.bool_], slack: NDArray[np.int64], kind: pa.DataType) -> Pair:
+    # Four digits of a year are far from the ends of 64 bits.
+    return Pair(from_numpy(micros - slack, kind, valid=known), from_numpy(micros + slack, kind, valid=known))
+
+
+def _all(flags: pa.Array) -> bool:
+    return bool(pc.all(flags, min_count=0).as_py())

@@ -1,0 +1,76 @@
+"""A checkpoint: its manifest or parts, and its sidecars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+from deltalog.checkpoint_file import CheckpointFile
+from deltalog.commits import decode_commit
+from deltalog.errors import MalformedLog
+from deltalog.paths import is_absolute
+from parquet_core.storage import find_file, is_remote, local_path, read_whole
+from parquet_core.storage.ranges import in_flight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltalog.actions import Line
+    from deltalog.log_files import Checkpoint
+    from parquet_core.storage import DataFile, Traffic
+
+_SIDECARS = "_sidecars"
+WITH_UUID = 2
+
+
+class LoadedCheckpoint(NamedTuple):
+    """`lines`: its actions but those in Parquet files about files; `files`: those Parquet files."""
+
+    lines: list[Line]
+    files: list[CheckpointFile]
+    opened: list[DataFile]
+
+
+def load_checkpoint(checkpoint: Checkpoint, *, place: str, traffic: Traffic) -> LoadedCheckpoint:
+    """Read what a checkpoint says of all but files, and find its files; MalformedLog names what is damaged."""
+    lines: list[Line] = []
+    files: list[CheckpointFile] = []
+    for file in checkpoint.files:
+        if file.path.endswith(".json"):
+            data = next(iter(read_whole([file], purpose="log", traffic=traffic)))
+            lines += decode_commit(data, file=file)
+        else:
+            files.append(CheckpointFile(file, traffic))
+            lines += files[-1].other_actions()
+    if checkpoint.kind == WITH_UUID:
+        _check_manifest(lines, checkpoint)
+    sidecars = _sidecars(lines, place)
+    found = [CheckpointFile(file, traffic) for file in sidecars]
+    return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
+
+
+def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
+    heads = [line.checkpoint_metadata for line in lines if line.checkpoint_metadata is not None]
+    if len(heads) != 1 or heads[0].version != checkpoint.version:
+        raise MalformedLog(
+            f"{checkpoint.files[0].path}: {len(heads)} checkpointMetadata of version {checkpoint.version} instead of "
+            "one; remove the checkpoint"
+        )
+
+
+def _sidecars(lines: Sequence[Line], place: str) -> list[DataFile]:
+    paths = list(dict.fromkeys(_place_of(line.sidecar.path, place) for line in lines if line.sidecar is not None))
+    found = list(in_flight(find_file, paths))
+    missing = [path for path, file in zip(paths, found, strict=True) if file is None]
+    if missing:
+        raise MalformedLog(f"{missing[0]}: this sidecar of the checkpoint is missing; remove the checkpoint")
+    return [file for file in found if file is not None]
+
+
+def _place_of(path: str, place: str) -> str:
+    name = unquote(path)
+    if is_absolute(name) or name.lower().startswith("file:"):
+        return name if is_remote(name) else local_path(name)
+    if "/" in name or not name:
+        raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
+    return f"{place}/{_SIDECARS}/{name}"

@@ -1,0 +1,200 @@
+"""What lies in `_delta_log`, and which of it makes a version.
+
+Names that are not exactly those of the protocol (temporary files, checksums of Hadoop, another number of
+digits) are no files of the log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltalog.errors import BrokenLog, NoSuchVersion, NotADeltaTable
+from parquet_core.storage import list_directory, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parquet_core.storage import DataFile
+
+LOG = "_delta_log"
+HINT = "_last_checkpoint"
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_COMMIT = re.compile(r"([0-9]{20})\.json")
+_COMPACTED = re.compile(r"([0-9]{20})\.([0-9]{20})\.compacted\.json")
+_CHECKPOINT = re.compile(
+    rf"([0-9]{{20}})\.checkpoint\.(?:([0-9]{{10}})\.([0-9]{{10}})\.parquet|({_UUID})\.(?:json|parquet)|parquet)"
+)
+_WANTED = re.compile(r"[0-9]{20}\..*|_last_checkpoint")
+# A version is counted in 64 bits.
+_MAX_VERSION = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A whole checkpoint: one file, or all parts of it in order."""
+
+    version: int
+    files: tuple[DataFile, ...]
+    kind: int  # 0 classic, 1 multi-part, 2 with a UUID: of one version the larger wins
+
+
+@dataclass(frozen=True, slots=True)
+class LogListing:
+    """The files of a log. `compactions`: by the version they begin with, (last version, file).
+
+    `partial`: versions of checkpoints that lack parts; `empty`: files of the log without a byte.
+    """
+
+    place: str
+    commits: dict[int, DataFile]
+    checkpoints: dict[int, tuple[Checkpoint, ...]]
+    compactions: dict[int, tuple[tuple[int, DataFile], ...]]
+    hint: DataFile | None
+    partial: tuple[int, ...]
+    empty: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What makes a version: a checkpoint, if any, and the files after it, oldest first.
+
+    `tail` holds (first version, last version, file): commits, and compactions of several.
+    """
+
+    version: int
+    checkpoint: Checkpoint | None
+    tail: tuple[tuple[int, int, DataFile], ...]
+
+
+def list_log(table: str) -> LogListing:
+    """List the log of a table; NotADeltaTable when there is none."""
+    place = f"{table.rstrip('/')}/{LOG}"
+    files = list_directory(place, _WANTED)
+    listing = _sorted_out(place, files)
+    if not listing.commits and not listing.checkpoints:
+        raise NotADeltaTable(f"{table}: no Delta log ({LOG}) with a commit or checkpoint in it; check the path")
+    return listing
+
+
+def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
+    commits: dict[int, DataFile] = {}
+    compactions: defaultdict[int, list[tuple[int, DataFile]]] = defaultdict(list)
+    candidates: list[tuple[re.Match[str], DataFile]] = []
+    empty: list[DataFile] = []
+    hint = None
+    for file in files:
+        name = name_of(file)
+        if name == HINT:
+            hint = file
+        elif (found := _COMMIT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
+            commits[int(found[1])] = file
+        elif found := _COMPACTED.fullmatch(name):
+            if file.size and int(found[1]) < int(found[2]) <= _MAX_VERSION:
+                compactions[int(found[1])].append((int(found[2]), file))
+            elif not file.size:
+                empty.append(file)
+        elif (found := _CHECKPOINT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
+            if file.size:
+                candidates.append((found, file))
+            else:
+                empty.append(file)
+    checkpoints, partial = _checkpoints(candidates)
+    return LogListing(
+        place=place,
+        commits=commits,
+        checkpoints=checkpoints,
+        compactions={first: tuple(sorted(found, reverse=True)) for first, found in compactions.items()},
+        hint=hint,
+        partial=partial,
+        empty=tuple(empty),
+    )
+
+
+def _checkpoints(
+    candidates: list[tuple[re.Match[str], DataFile]],
+) -> tuple[dict[int, tuple[Checkpoint, ...]], tuple[int, ...]]:
+    """Put the parts of checkpoints together; those of one version stand best first."""
+    whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
+    parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
+    for found, file in candidates:
+        version = int(found[1])
+        if found[2] is not None:
+            parts[version, int(found[3])][int(found[2])] = file
+        else:
+            whole[version].append(Checkpoint(version, (file,), 2 if found[4] else 0))
+    partial = []
+    for (version, count), found_parts in parts.items():
+        # A name may claim a billion parts: the parts that are there are counted, not those that are claimed.
+        if len(found_parts) == count and min(found_parts) == 1 and max(found_parts) == count:
+            files = tuple(found_parts[number] for number in sorted(found_parts))
+            whole[version].append(Checkpoint(version, files, 1))
+        else:
+            partial.append(version)
+    best = {version: tuple(sorted(found, key=_rank, reverse=True)) for version, found in whole.items()}
+    return best, tuple(sorted(partial))
+
+
+def _rank(checkpoint: Checkpoint) -> tuple[int, int, str]:
+    return checkpoint.kind, len(checkpoint.files), name_of(checkpoint.files[0])
+
+
+def last_version(listing: LogListing) -> int:
+    """Return the newest version that the log names."""
+    return max([*listing.commits, *listing.checkpoints])
+
+
+def segment_of(
+    listing: LogListing,
+    version: int | None,
+    *,
+    without: frozenset[Checkpoint] = frozenset(),
+    compactions: bool = True,
+) -> Segment:
+    """Return the files that make a version, the latest by default.
+
+    `without`: checkpoints that proved damaged. Raises NoSuchVersion, and BrokenLog naming the first version that
+    is missing.
+    """
+    last = last_version(listing)
+    target = last if version is None else version
+    if not 0 <= target <= last:
+        raise NoSuchVersion(f"{listing.place}: there is no version {target}; the last is {last}")
+    checkpoint = next(
+        (
+            found
+            for at in sorted(listing.checkpoints, reverse=True)
+            if at <= target
+            for found in listing.checkpoints[at]
+            if found not in without
+        ),
+        None,
+    )
+    first = 0 if checkpoint is None else checkpoint.version + 1
+    _check_contiguous(listing, first, target, checkpoint)
+    return Segment(target, checkpoint, tuple(_tail(listing, first, target, compactions=compactions)))
+
+
+def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: Checkpoint | None) -> None:
+    there = sorted(at for at in listing.commits if first <= at <= target)
+    if len(there) == target - first + 1:
+        return
+    missing = next((at for at, found in enumerate(there, first) if at != found), first + len(there))
+    after = "there is no checkpoint" if checkpoint is None else f"the checkpoint is of version {checkpoint.version}"
+    partial = [at for at in listing.partial if at <= target]
+    parts = f"; the checkpoint of version {partial[-1]} lacks parts" if partial else ""
+    raise BrokenLog(
+        f"{listing.place}: version {target} cannot be put together: commit {missing} is missing and {after}{parts}; "
+        "restore the file, or ask for a version that is whole"
+    )
+
+
+def _tail(listing: LogListing, first: int, target: int, *, compactions: bool) -> Iterable[tuple[int, int, DataFile]]:
+    at = first
+    while at <= target:
+        found = listing.compactions.get(at, ()) if compactions else ()
+        last, file = next(((last, file) for last, file in found if last <= target), (at, listing.commits[at]))
+        yield at, last, file
+        at = last + 1

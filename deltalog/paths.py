@@ -1,0 +1,96 @@
+"""Paths of files as actions spell them: percent-decoded exactly once, and one spelling for one file.
+
+`/x`, `file:/x` and `file:///x` are one file; other URIs stay what they are. What is relative lies below the table.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_HEX = np.full(256, 255, np.uint8)
+_HEX[np.frombuffer(b"0123456789", np.uint8)] = np.arange(10)
+_HEX[np.frombuffer(b"abcdef", np.uint8)] = np.arange(10, 16)
+_HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
+
+
+def canonical_path(path: str) -> str:
+    """Return the one spelling of a path of an action.
+
+    >>> [canonical_path(path) for path in ("p=a%2520b/x", "file:///t/x", "/t/x", "s3://b/a%20b")]
+    ['p=a%20b/x', '/t/x', '/t/x', 's3://b/a b']
+    """
+    decoded = unquote(path)
+    found = _FILE_URI.fullmatch(decoded)
+    return found[1] if found else decoded
+
+
+def canonical_paths(paths: pa.Array) -> pa.Array:
+    """Return the one spelling of each path, as `canonical_path` does."""
+    if _holds_percent(paths):
+        paths = _decoded(paths)
+    of_files = pc.starts_with(paths, "file:", ignore_case=True)
+    if not _any(of_files):
+        return paths
+    plain = pc.replace_substring_regex(paths, "(?is)^file:(?://[^/]*)?(/.*)$", r"\1")
+    return pc.if_else(of_files, plain, paths)
+
+
+def _holds_percent(paths: pa.Array) -> bool:
+    data = paths.buffers()[2]
+    return data is not None and bool((np.frombuffer(data, np.uint8) == ord("%")).any())
+
+
+def _any(flags: pa.Array) -> bool:
+    return bool(pc.any(flags).as_py())
+
+
+def _decoded(paths: pa.Array) -> pa.Array:
+    """Replace `%` and two hexadecimal digits by the byte that they are, in all paths at once."""
+    paths = pa.concat_arrays([paths])  # no slice
+    offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1).astype(np.int64)
+    data = np.frombuffer(paths.buffers()[2], np.uint8)[: offsets[-1]].copy()
+    at = np.flatnonzero(data == ord("%"))
+    last = offsets[np.searchsorted(offsets, at, side="right")]
+    at = at[at + 2 < last]
+    high, low = _HEX[data[at + 1]], _HEX[data[at + 2]]
+    good = (high < 16) & (low < 16)
+    at = at[good]
+    data[at] = high[good] * 16 + low[good]
+    keep = np.ones(len(data), np.bool_)
+    keep[at + 1] = keep[at + 2] = False
+    before = np.concatenate([[0], np.cumsum(keep)])
+    texts = pa.Array.from_buffers(
+        pa.binary(),
+        len(paths),
+        [None, pa.py_buffer(before[offsets].astype(np.int32)), pa.py_buffer(data[keep])],
+    )
+    try:
+        return texts.cast(pa.string())
+    except pa.ArrowInvalid:
+        # Bytes that are no UTF-8: Java puts a sign in their place, and so does unquote.
+        return pa.array([unquote(path) for path in paths.to_pylist()], pa.string())
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a canonical path is a place of its own, not one below the table.
+
+    >>> [is_absolute(path) for path in ("a/b", "/a", "s3://b/a", "a:b/c")]
+    [False, True, True, False]
+    """
+    return path.startswith("/") or _URI.match(path) is not None
+
+
+def resolve(table: str, path: str) -> str:
+    """Return where a file lies.
+
+    >>> resolve("s3://b/t/", "day=1/x.parquet"), resolve("t", "/u/x.parquet")
+    ('s3://b/t/day=1/x.parquet', '/u/x.parquet')
+    """
+    return path if is_absolute(path) else f"{table.rstrip('/')}/{path}"

@@ -1,0 +1,234 @@
+"""A version of a table: its files, what it is, and what reading it took."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltalog.ahead import ahead
+from deltalog.checkpoints import load_checkpoint
+from deltalog.commits import decode_commit
+from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
+from deltalog.history import version_at
+from deltalog.last_checkpoint import read_hint
+from deltalog.log_files import list_log, segment_of
+from deltalog.paths import canonical_path
+from deltalog.protocol import check_readable
+from deltalog.replay import Tail, contradiction, live_blocks
+from deltalog.schema import read_schema
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.storage import Traffic, is_remote, local_path, name_of, read_whole
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from deltalog.actions import Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.checkpoint_file import CheckpointFile
+    from deltalog.file_block import FileBlock
+    from deltalog.log_files import Checkpoint, LogListing, Segment
+    from deltalog.schema import TableSchema
+    from parquet_core.storage import DataFile
+
+_MAPPING = "delta.columnMapping.mode"
+# What a table has whose metaData says nothing of its columns.
+_NO_COLUMNS = '{"type":"struct","fields":[]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A version of a table.
+
+    `blocks` hold the live files; positions over all of them count from 0 in their order. `notes`: what was found
+    wrong with the log on the way and did not matter for the files. `opened`: the files of the log that were read.
+    """
+
+    table: str
+    version: int
+    protocol: Protocol
+    metadata: Metadata
+    schema: TableSchema
+    properties: dict[str, str]
+    transactions: dict[str, Transaction]
+    domains: dict[str, str]
+    blocks: tuple[FileBlock, ...]
+    listing: LogListing
+    segment: Segment
+    notes: tuple[str, ...]
+    opened: tuple[DataFile, ...]
+    traffic: Traffic
+    seconds: float
+    _removed: dict[str, Remove] = field(default_factory=dict)
+    _checkpoint: tuple[CheckpointFile, ...] = ()
+
+    @property
+    def file_count(self) -> int:
+        """How many files are live."""
+        return sum(map(len, self.blocks))
+
+    @property
+    def total_bytes(self) -> int:
+        """How many bytes they have, as the log says."""
+        return sum(int(block.size.sum()) for block in self.blocks)
+
+    def paths(self, kept: NDArray[np.bool_] | None = None) -> list[str]:
+        """Return canonical paths, of the files that are kept."""
+        return [path for array in self._each_path(kept) for path in array.to_pylist()]
+
+    def _each_path(self, kept: NDArray[np.bool_] | None) -> list[pa.Array]:
+        if kept is None:
+            return [block.path for block in self.blocks]
+        ends = np.cumsum([len(block) for block in self.blocks])[:-1]
+        parts = np.split(kept, ends) if self.blocks else []
+        return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
+
+    def tombstones(self) -> dict[str, int]:
+        """Return the removed files that the log still names: canonical path and time of deletion in ms, 0 unknown."""
+        found = {canonical_path(path): _or_zero(at) for file in self._checkpoint for path, at in file.removed()}
+        found |= {path: _or_zero(remove.deletion_timestamp) for path, remove in self._removed.items()}
+        live = set(self.paths()) if found else set()
+        return {path: at for path, at in found.items() if path not in live}
+
+
+def _or_zero(at: int | None) -> int:
+    return 0 if at is None else at
+
+
+def open_snapshot(
+    table: str | os.PathLike[str], *, version: int | None = None, timestamp: dt.datetime | int | None = None
+) -> Snapshot:
+    """Read a version of a table, the latest by default.
+
+    `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in milliseconds.
+    Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
+    StorageFailure, each naming the file or version.
+    """
+    started = time.perf_counter()
+    name = os.fspath(table)
+    place = name if is_remote(name) else local_path(name)
+    if timestamp is not None:
+        if version is not None:
+            raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
+        version = version_at(place, timestamp)
+    try:
+        return _open(place, version, started)
+    except NotADeltaTable:
+        raise
+    except (TableNotFound, StorageFailure):
+        # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
+        return _open(place, version, started)
+
+
+def _open(table: str, version: int | None, started: float) -> Snapshot:
+    listing = list_log(table)
+    traffic = Traffic()
+    hint = read_hint(listing, traffic=traffic)
+    notes = [hint.complaint] if hint.complaint else []
+    notes += [f"{name_of(file)} is empty; it was passed over" for file in listing.empty]
+    notes += [f"the checkpoint of version {at} lacks parts; it was passed over" for at in listing.partial]
+    return _Attempt(table, listing, traffic, notes, started).run(version)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """The way to a snapshot; damaged checkpoints and compactions are gone around where others do."""
+
+    table: str
+    listing: LogListing
+    traffic: Traffic
+    notes: list[str]
+    started: float
+    opened: list[DataFile] = field(default_factory=list)
+
+    def run(self, version: int | None) -> Snapshot:
+        damaged: frozenset[Checkpoint] = frozenset()
+        compactions, first_error = True, None
+        while True:
+            try:
+                segment = segment_of(self.listing, version, without=damaged, compactions=compactions)
+            except BrokenLog:
+                if first_error is not None:
+                    raise first_error from None
+                raise
+            try:
+                return self._load(segment)
+            except MalformedLog as error:
+                first_error = first_error or error
+                if compactions and any(first < last for first, last, _ in segment.tail):
+                    compactions = False
+                elif segment.checkpoint is not None:
+                    damaged |= {segment.checkpoint}
+                else:
+                    raise first_error from None
+                self.notes.append(f"{error}; the files around it were used instead")
+
+    def _load(self, segment: Segment) -> Snapshot:
+        if self.listing.hint is not None:
+            self.opened = [self.listing.hint]
+        tail = Tail()
+        for lines in self._commits(segment):
+            tail.take(lines)
+        files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
+        place = f"{self.listing.place}, version {segment.version}"
+        if tail.protocol is None:
+            raise MalformedLog(f"{place}: the log has no protocol action; it is not whole")
+        check_readable(tail.protocol, place=place)
+        if tail.metadata is None:
+            raise MalformedLog(f"{place}: the log has no metaData action; it is not whole")
+        properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
+        schema = read_schema(
+            _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
+            partition_columns=tail.metadata.partition_columns,
+            mapping=properties.get(_MAPPING, "none").lower(),
+            place=place,
+        )
+        groups = [(file, group) for file in files for group in file.row_groups()]
+        blocks, twice = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups))
+        notes = [*self.notes]
+        if twice:
+            notes.append(f"the checkpoint lists {twice} files twice; each was taken once")
+        return Snapshot(
+            table=self.table,
+            version=segment.version,
+            protocol=tail.protocol,
+            metadata=tail.metadata,
+            schema=schema,
+            properties=properties,
+            transactions=tail.transactions,
+            domains={name: said.configuration for name, said in tail.domains.items() if not said.removed},
+            blocks=blocks,
+            listing=self.listing,
+            segment=segment,
+            notes=tuple(notes),
+            opened=tuple(self.opened),
+            traffic=self.traffic,
+            seconds=time.perf_counter() - self.started,
+            _removed={path: remove for (path, _), remove in tail.removed.items()},
+            _checkpoint=tuple(files),
+        )
+
+    def _commits(self, segment: Segment) -> Iterator[list[Line]]:
+        """Read commits and compactions, the newest first."""
+        newest_first = segment.tail[::-1]
+        files = [file for _, _, file in newest_first]
+        self.opened += files
+        whole = read_whole(files, purpose="log", traffic=self.traffic)
+        for (first, last, file), data in zip(newest_first, whole, strict=True):
+            lines = decode_commit(data, file=file)
+            if first < last and (path := contradiction(lines)):
+                raise MalformedLog(f"{file.path}: the compaction speaks twice of {path}; remove it")
+            yield lines
+
+    def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
+        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic)
+        self.opened += found.opened
+        tail.take(found.lines)
+        return found.files

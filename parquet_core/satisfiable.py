@@ -1,0 +1,112 @@
+"""Whether any row at all could make a predicate true: `x > 5 AND x < 3` no file has to be asked about.
+
+Between two neighbouring literals of a column a predicate on it does not change. So it is enough to try each literal,
+the value next to it, the least value, null and NaN.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.outcomes import may_match
+from parquet_core.predicate import ColumnLeaf, Compare, Constant, In, Interval, IsNaN, columns_of, conjuncts_of, leaves
+from parquet_core.pruning import constant_answers, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from parquet_core.predicate import Leaf, Path, Predicate
+
+# Beyond so many literals trying them costs more than it is likely to save.
+MAX_LITERALS = 1_000
+
+
+def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None) -> bool:
+    """Tell whether some row may make a predicate true; the parts of an AND that name one column are tried together.
+
+    `columns`: those whose values compare as their types do (strings by their bytes), by default all.
+
+    >>> from parquet_core.predicate import And, Compare, Op
+    >>> above, below = (Compare(("x",), op, pa.scalar(5)) for op in (Op.GT, Op.LT))
+    >>> may_be_true(above), may_be_true(And((above, below)))
+    (True, False)
+    """
+    by_column: defaultdict[Path, list[Predicate]] = defaultdict(list)
+    for part in conjuncts_of(predicate):
+        named = columns_of(part)
+        if len(named) != 1 or (columns is not None and named[0] not in columns):
+            continue
+        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
+            by_column[named[0]].append(part)
+    return all(_may_all_be_true(parts) for parts in by_column.values())
+
+
+def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
+    asked = [leaf for part in parts for leaf in leaves(part)]
+    values = _values_to_try(asked)
+    if values is None:
+        return True
+    selected = np.ones(len(values), np.bool_)
+    for part in parts:
+        selected &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
+    return bool(selected.any())
+
+
+def _answers(leaf: Leaf, values: pa.Array) -> Any:
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, len(values))
+    assert isinstance(leaf, ColumnLeaf)
+    return outcomes_of_values(leaf, values)
+
+
+def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
+    """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
+    found: list[pa.Array] = []
+    for leaf in asked:
+        match leaf:
+            case Compare(_, _, value):
+                found.append(_array(value))
+            case Interval(_, low, high):
+                found += [_array(low), _array(high)]
+            case In(_, values):
+                found.append(values)
+    kinds = {array.type for array in found}
+    if not kinds:
+        found = [pa.array([0.0, float("nan")])] if any(isinstance(leaf, IsNaN) for leaf in asked) else [pa.array([0])]
+    elif len(kinds) > 1 or sum(map(len, found)) > MAX_LITERALS:
+        return None
+    literals = pa.concat_arrays(found)
+    if pa.types.is_string(literals.type):
+        literals = literals.cast(pa.binary())
+    around = _next_and_least(literals)
+    return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])
+
+
+def _array(value: pa.Scalar) -> pa.Array:
+    return pa.array([value.as_py()], value.type) if not pa.types.is_timestamp(value.type) else pa.repeat(value, 1)
+
+
+def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
+    """Return the value after each, and the least and largest of all; None for a type of which they are not known."""
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return [pa.array([False, True])]
+    if pa.types.is_binary(kind):
+        return [pc.binary_join_element_wise(values, b"\0", b""), pa.array([b""], kind)]
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        numbers = numbers_from(values)
+        extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
+        return [from_numpy(np.nextafter(numbers, numbers.dtype.type(np.inf)), kind), from_numpy(extremes, kind)]
+    if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        numbers = numbers_from(values)
+        ends = np.iinfo(numbers.dtype)
+        after = numbers + (numbers < ends.max)
+        return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
+    return None
