@@ -217,6 +217,8 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
         return False
     if made.semantics.time_zone is None:
         return True
+    if (made.semantics.time_zone, made.semantics.zone_span) == (semantics.time_zone, semantics.zone_span):
+        return True
     return lower(made.lowered.sql, _named_columns(made.index), semantics=semantics).predicate == made.lowered.predicate
 
 

@@ -291,17 +291,19 @@ class _Parser:
         self.wants_operand, self.after_predicate = False, True
 
     def _escape(self) -> None:
-        self._reduce(Binding.COMPARISON)
-        if (
-            not self.pending
-            or self.pending[-1].sign not in {"LIKE", "ILIKE"}
-            or self.cursor.kind(1) != TokenType.STRING
-        ):
+        of_list = self.after_predicate and isinstance(self.done[-1], LikeList)
+        if not of_list:
+            self._reduce(Binding.COMPARISON)
+        of_one = bool(self.pending) and self.pending[-1].sign in {"LIKE", "ILIKE"}
+        if not (of_list or of_one) or self.cursor.kind(1) != TokenType.STRING:
             self.cursor.fail("ESCAPE belongs after LIKE and takes a string")
         escape = read_string(self.cursor.tokens[self.cursor.position + 1].text)
         if len(escape) != 1 or escape > "\uffff":
             self.cursor.fail("ESCAPE takes a string of a single character")
         self.cursor.position += 2
+        if of_list:
+            self._settle(Opaque(this="the escape of a list of patterns is not looked into"), negated=False)
+            return
         self._apply(self.pending.pop())
         whole = self.done[-1]
         (whole.this if isinstance(whole, exp.Not) else whole).meta["escape"] = escape

@@ -18,7 +18,7 @@ from planner.predicates import Node, random_predicate, smaller
 from planner.spellings import SPELLINGS, random_pair
 from planner.tables import Column, File, Table, random_table
 
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNull
 from prune_assets.planner import levels
@@ -63,12 +63,13 @@ def test_what_failed_once_does_not_fail_again(spark, path):
 
 @pytest.mark.spark
 def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
-    def forgetful(leaf, bounds):
-        answers = outcomes_from_bounds(leaf, bounds)
-        return np.full_like(answers, Outcomes.FALSE) if isinstance(leaf, IsNull) else answers
+    def forgetful(parts, bounds):
+        answers = outcomes_of_each(parts, bounds)
+        answers[[isinstance(leaf, IsNull) for leaf in parts]] = Outcomes.FALSE
+        return answers
 
     predicate = Node("OR", (Leaf("i32 IS NULL"), Leaf("i32 > 97")))
-    with patch.object(levels, "outcomes_from_bounds", forgetful):
+    with patch.object(levels, "outcomes_of_each", forgetful):
         found = machine.findings_of(spark, numbers, predicate)
         assert "every selected row is kept" in {finding.check for finding in found}
         path = machine.keep_smallest(spark, numbers, predicate, found[0], tmp_path)
@@ -80,10 +81,10 @@ def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
 
 @pytest.mark.spark
 def test_a_dull_plan_and_a_crash_are_found(spark, numbers):
-    def dull(leaf, bounds):
-        return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
+    def dull(parts, bounds):
+        return np.full((len(parts), len(bounds)), Outcomes.UNKNOWN, np.uint8)
 
-    def broken(leaf, bounds):
+    def broken(parts, bounds):
         raise IndexError("of all things")
 
     with laid_out(numbers, spark) as ground:
@@ -93,7 +94,7 @@ def test_a_dull_plan_and_a_crash_are_found(spark, numbers):
             (dull, {"sharper than parquet-java", "sharper than DataFusion"}),
             (broken, {"no crash"}),
         ):
-            with patch.object(levels, "outcomes_from_bounds", wrong):
+            with patch.object(levels, "outcomes_of_each", wrong):
                 found = judged(ground, predicate, answers, Tally(), ground.peers())
             assert {finding.check for finding in found} == expected
         assert judged(ground, predicate, answers, Tally(), ground.peers()) == []
@@ -141,7 +142,7 @@ def test_every_form_and_spelling_is_drawn():
         return replace(form, make=lambda *arguments: drawn.add(form.make.__name__) or form.make(*arguments))
 
     with patch("planner.forms.FORMS", [noting(form) for form in FORMS]):
-        for _ in range(60):
+        for _ in range(90):
             scope = Scope(random_table(chance).columns)
             paired |= {random_pair(chance, scope).name for _ in range(60)}
             for _ in range(40):

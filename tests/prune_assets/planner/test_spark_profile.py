@@ -76,7 +76,7 @@ def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, see
     chance = random.Random(7000 + seed)
     write(spark, chance, random_table(chance), tmp_path / "t", seed)
     whole, exact, cut = spark.read.parquet(str(tmp_path / "t")), 0, 0
-    for _ in range(15):
+    for _ in range(30):
         where = predicate(chance)
         made = plan(tmp_path / "t", where=where, session=spark)
         found = predicted(made.spark_filters, made)
@@ -147,10 +147,12 @@ def test_directories_that_spark_prunes_by_itself_are_no_gain_of_the_plan(spark, 
 def test_what_was_not_read_makes_an_estimate_and_is_named(tmp_path):
     """Of an OR the plan needs no dictionary: bounds deny one arm, the filter the other. Spark asks each as a whole."""
     numbers = np.arange(2_000)
-    table = pa.table({"a": numbers, "b": [f"x{i % 5}" for i in numbers]})
-    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500)
+    table = pa.table({"a": numbers, "b": [f"x{i % 5 * 2}" for i in numbers]})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=500, bloom_filter_options={"b": {"ndv": 64}})
     made = plan(tmp_path / "t.parquet", where="(a < 0 OR b = 'x7') AND a >= 0")
+    assert made.report.kept.rows == 0
     assert engines(made.report)[ALONE].kept.rows == 2_000
+    assert engines(made.report)[ALONE].estimated, "the dictionary of a would deny the one arm, that of b the other"
     made.report.to_json()
     by_bounds = plan(tmp_path / "t.parquet", where="b > 'x9'", depth="row_groups")
     assert engines(by_bounds.report)[ALONE].kept.rows == 0

@@ -56,7 +56,7 @@ LOCAL_TIMES = [
     "timestamp_ntz '2024-01-01 00:00:00'",
     "'2024-02-29 12:00:00'",
     "date '2024-01-01'",
-    "timestamp '2024-01-01Z'",
+    "timestamp '2024-01-01 00:00:00Z'",
 ]
 NESTED = {"st.a": NUMBERS["x"], "st.in.f": FLOATS, "st.`in`.b": ["true", "false"]}
 LITERALS = (

@@ -10,6 +10,7 @@ from table_columns import FIXTURE_COLUMNS
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, Op
+from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding import Asked, bind
 from prune_assets.sql.chains import sort_values, wanted_by
 from prune_assets.sql.dialect import SparkPredicates
@@ -19,11 +20,13 @@ from prune_assets.sql.ranges import Ranges, complement, intersection, joined, sp
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
 from prune_assets.sql.terms import Chain
+from prune_assets.sql.times import Clocks
 from prune_assets.sql.types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal, ordinal_of_float
 
 SCOPE = Scope(FIXTURE_COLUMNS, case_sensitive=False)
 UNKNOWN = Constant(Outcomes.UNKNOWN)
 ASKED = Asked(
+    Clocks.of(SparkSemantics()),
     lambda node: SCOPE.resolve(node.parts_of_name).column,
     lambda node: node.spark_value,
     lambda _: UNKNOWN,
