@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import random
 from urllib.parse import unquote, urlsplit
 
@@ -375,3 +376,64 @@ def test_partition_directories_keep_their_columns(spark, tmp_path):
     expected = spark.read.parquet(str(tmp_path / "t")).where(where)
     assert pruned.schema == expected.schema
     assert sorted(pruned.collect()) == sorted(expected.collect())
+
+
+def check(spark, directory, predicates):
+    """Hold the plans of predicates against Spark's answer about every row; returns how many rows were skipped."""
+    truth, skipped = answers_of_spark(spark, directory, predicates), 0
+    for i, where in enumerate(predicates):
+        selected = {place for place, answers in truth.items() if answers[i] is True}
+        made = plan(directory, where=where, session=spark)
+        kept = named_rows(made.index, made.evaluation.access.ranges)
+        assert selected <= kept, where
+        assert named_rows(made.index, made.evaluation.access.matches) <= selected, where
+        skipped += len(truth) - len(kept)
+    return skipped
+
+
+def test_a_decimal_just_below_a_whole_number_may_become_that_number(spark, tmp_path):
+    """Spark casts long decimals to int by way of a double."""
+    below = ["0." + "9" * 20, "-0." + "9" * 20, "6." + "9" * 17, "126.5", "1." + "0" * 20, "-128." + "9" * 17, "0"]
+    values = {
+        f"d{digits}_{scale}": (digits, scale) for digits, scale in ((38, 20), (20, 17), (18, 15), (18, 6), (15, 12))
+    }
+    table = {
+        name: pa.array(
+            [decimal.Decimal(text).quantize(decimal.Decimal(1).scaleb(-scale), decimal.ROUND_DOWN) for text in below],
+            pa.decimal128(digits, scale),
+        )
+        for name, (digits, scale) in values.items()
+    }
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table(table), tmp_path / "t/a.parquet", row_group_size=1)
+    casts = [
+        f"{how}({name} AS {kind})" for name in table for how in ("cast", "try_cast") for kind in ("smallint", "int")
+    ]
+    casts += [f"cast({name} AS bigint)" for name in table]
+    predicates = [f"{cast} {test}" for cast in casts for test in ("= 0", "= 1", "= -1", "> 6", "<= -129")]
+    assert check(spark, tmp_path / "t", predicates) > 300
+
+
+def test_what_spark_padded_is_compared_as_it_is_stored(spark, tmp_path):
+    """Files of a CHAR column do not say so: read by their path, their texts are those that were stored, blanks too."""
+    spark.sql(f"CREATE TABLE padded (c CHAR(4), v VARCHAR(4)) USING parquet LOCATION '{tmp_path}/t'")
+    try:
+        spark.sql("INSERT INTO padded VALUES ('ab', 'ab'), ('zz', 'zz')")
+        # What Spark writes from a CHAR column by name carries its type along.
+        spark.table("padded").write.parquet(str(tmp_path / "named"))
+    finally:
+        spark.sql("DROP TABLE padded")
+    texts = [
+        "c LIKE '%b'",
+        "c LIKE '%b  '",
+        "c = 'ab'",
+        "c = 'ab  '",
+        "c >= 'ab '",
+        "startswith(c, 'q')",
+        "v LIKE 'q%'",
+    ]
+    texts += ["c IN ('ab', 'x')", "c = v", "c < v", "c <=> v", "length(c) = 0", "left(c, 4) = 'ab'", "v = 'ab'"]
+    for name in ("t", "named"):
+        assert check(spark, tmp_path / name, texts) > 0
+        for where in texts[:5]:
+            same_rows(spark, tmp_path / name, where)
