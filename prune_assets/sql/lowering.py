@@ -19,7 +19,7 @@ from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlglot import Token
 
@@ -47,9 +47,16 @@ class LoweredPredicate:
     normalized: str
 
 
-def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> LoweredPredicate:
+def lower(
+    sql: str,
+    columns: Sequence[LeafColumn],
+    *,
+    semantics: SparkSemantics,
+    is_own: Callable[[str], bool] | None = None,
+) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
+    `is_own`: tells whether a function's name still is that of Spark's own; None: each is.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
     """
@@ -63,7 +70,7 @@ def lower(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics)
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
+    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)
     operands = _operands(tree, exp.And) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]

@@ -437,3 +437,38 @@ def test_what_spark_padded_is_compared_as_it_is_stored(spark, tmp_path):
         assert check(spark, tmp_path / name, texts) > 0
         for where in texts[:5]:
             same_rows(spark, tmp_path / name, where)
+
+
+def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
+    """Spark raises on the second row, whatever the other part of these says."""
+    from pyspark.errors import PySparkException
+
+    (tmp_path / "t").mkdir()
+    table = pa.table({"x": pa.array([1, 2**31 - 1], pa.int32()), "y": pa.array([1, 1], pa.int32()), "s": ["7", "z"]})
+    pq.write_table(table, tmp_path / "t/a.parquet", row_group_size=1)
+    for where in (
+        "NOT (5 BETWEEN x + 1 AND y)",
+        "5 NOT BETWEEN x + 1 AND y",
+        "cast(s AS int) = 8 OR y = 1",
+        "NOT (s = 3 AND y = 2)",
+        "x + y = 0 OR y = 1",
+    ):
+        made = plan(tmp_path / "t", where=where, session=spark)
+        assert all(row == 0 for _, row in named_rows(made.index, made.evaluation.access.matches)), where
+        with pytest.raises(PySparkException):
+            spark.read.parquet(str(tmp_path / "t")).selectExpr(f"({where}) AS p").collect()
+
+
+def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path):
+    pq.write_table(pa.table({"x": pa.array(range(-50, 50), pa.int32())}), tmp_path / "a.parquet", row_group_size=10)
+    session = spark.newSession()
+    session.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+    assert len(plan(tmp_path, where="abs(x) = 49", session=session).report.files[0].row_groups) == 10
+    assert plan(tmp_path, where="abs(x) = 49", session=session).report.kept.row_groups == 2
+    session.udf.register("abs", lambda x: 49 if x == 0 else 1, "int")
+    for where in ("abs(x) = 49", "ABS(x) > 48", "CASE WHEN abs(x) = 49 THEN true END", "NOT (x <> 0 OR abs(x) <> 49)"):
+        found = pr.read(session, tmp_path, where=where).collect()
+        assert [row.x for row in found] == [0], where
+    assert plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason.endswith("named abs")
+    assert plan(tmp_path, where="-x = 49", session=session).report.kept.row_groups == 1
+    assert plan(tmp_path, where="abs(x) = 49", session=spark).report.kept.row_groups == 2
