@@ -26,7 +26,7 @@ from parquet_core.access_plan import (
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, may_match, must_match
-from parquet_core.predicate import ColumnLeaf, Constant
+from parquet_core.predicate import ColumnLeaf, Constant, Unsupported
 from parquet_core.pruning import constant_answers
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
@@ -108,7 +108,7 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
         dictionary=dictionary,
         pages=page_level,
         page_answers=page_answers,
-        access=_access(index, dictionary, page_answers),
+        access=_access(question, dictionary, page_answers),
     )
 
 
@@ -213,7 +213,8 @@ def _column_leaves(question: Question, numbers: Sequence[int]) -> list[ColumnLea
     return [leaf for i in numbers if isinstance(leaf := question.parts[i], ColumnLeaf)]
 
 
-def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
+def _access(question: Question, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
+    index = question.index
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = before.alive.copy()
     whole[cut] = False
@@ -223,4 +224,7 @@ def _access(index: MetadataIndex, before: LevelState, pages: PageAnswers | None)
         may = flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count)
         must = flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count)
         ranges, matches = join(ranges, may), join(matches, must)
+    if any(isinstance(part, Unsupported) for part in question.parts):
+        # Beside what is not looked into no row is sure to be selected: for any of them Spark may raise there.
+        matches = whole_groups(np.zeros(0, np.int64), index.row_count)
     return make_access_plan(ranges, matches, index.row_count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.access_plan import Verdict
@@ -27,7 +27,7 @@ from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ def lower_predicate(
     """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column."""
     semantics = _semantics(session)
     if isinstance(where, str):
-        return lower(where, _named_columns(index), semantics=semantics)
+        return lower(where, _named_columns(index), semantics=semantics, is_own=_asks_session(session))
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
@@ -220,6 +220,14 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
     if (made.semantics.time_zone, made.semantics.zone_span) == (semantics.time_zone, semantics.zone_span):
         return True
     return lower(made.lowered.sql, _named_columns(made.index), semantics=semantics).predicate == made.lowered.predicate
+
+
+def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
+    if session is None or isinstance(session, SparkSemantics):
+        return None
+    from prune_assets.spark.own_functions import is_own_function
+
+    return cache(partial(is_own_function, session))
 
 
 def _named_columns(index: MetadataIndex) -> list[LeafColumn]:

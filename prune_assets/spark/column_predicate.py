@@ -70,7 +70,7 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
     from pyspark.errors import AnalysisException
 
     try:
-        with _quiet():
+        with quiet():
             found = frame.where(where)
             # Of Connect it is analyzed when something is asked of it.
             assert found.schema is not None
@@ -103,7 +103,7 @@ def _holds(means: Callable[[], bool]) -> bool:
     from pyspark.errors import AnalysisException
 
     try:
-        with _quiet():
+        with quiet():
             return bool(means())
     except AnalysisException:
         return False
@@ -124,7 +124,8 @@ def _conjuncts(condition: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Keep what Spark refuses out of the log of pyspark."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:

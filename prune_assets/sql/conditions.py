@@ -61,11 +61,21 @@ _NOT_ANSI = Refusal(
 
 
 class Conditions:
-    """Lowers conditions on the columns of one table; `text` gives the source of a node."""
+    """Lowers conditions on the columns of one table; `text` gives the source of a node.
 
-    def __init__(self, scope: Scope, text: Callable[[exp.Expr], str], semantics: SparkSemantics) -> None:
+    `is_own` tells whether a name still is that of Spark's own function.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        text: Callable[[exp.Expr], str],
+        semantics: SparkSemantics,
+        is_own: Callable[[str], bool] | None = None,
+    ) -> None:
         self._scope = scope
         self._text = text
+        self._is_own = is_own
         self._ansi = semantics.ansi
         self._clocks = Clocks.of(semantics)
         self._binary_as_string = semantics.binary_as_string
@@ -84,6 +94,7 @@ class Conditions:
         self._leaves += 1
         outer, self._sql = self._sql, self._text(node)
         try:
+            self._check_functions(node)
             pattern = lower_pattern(node, Names(self._column, self._value, self._text))
             lowered = self._leaf(node) if pattern is None else pattern
             check_size([lowered])
@@ -263,6 +274,8 @@ class Conditions:
             ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
             if ends and not self._is_plain(value, [least, most]):
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
+        # Two conditions: one may be FALSE where the other raises.
+        self._leaves += 1
         low, high = (self._end(node, op, node.args[name]) for op, name in ((Op.GE, "low"), (Op.LE, "high")))
         match low, high:
             case Unsupported(_, reason, remedy), Unsupported():
@@ -378,6 +391,13 @@ class Conditions:
     def _check_names(self, node: exp.Expr) -> None:
         for name in node.find_all(ColumnName):
             self._scope.resolve(name.parts_of_name)
+
+    def _check_functions(self, node: exp.Expr) -> None:
+        if self._is_own is None:
+            return
+        for name in {call.name for call in node.find_all(exp.Anonymous)}:
+            if not self._is_own(name):
+                raise Refusal(f"the session has a function of its own named {name}", "give the function another name")
 
     def _no_condition(self, node: exp.Expr) -> Exception:
         """Return why a value stands where a condition is expected."""

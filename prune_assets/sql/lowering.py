@@ -21,7 +21,7 @@ from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlglot import Token
 
@@ -54,10 +54,16 @@ class LoweredPredicate:
 
 
 def lower(
-    sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics, propose: bool = True
+    sql: str,
+    columns: Sequence[LeafColumn],
+    *,
+    semantics: SparkSemantics,
+    propose: bool = True,
+    is_own: Callable[[str], bool] | None = None,
 ) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
+    `is_own`: tells whether a function's name still is that of Spark's own; None: each is.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
     to write instead.
@@ -74,7 +80,7 @@ def lower(
     if not semantics.minimum_precision:
         return refused(sql, "the session gives literals more digits than they have", _NO_WIDE_LITERALS)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
+    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN})
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _LONG = 1 << 63
+# What Spark holds as BigDecimal becomes a tinyint, smallint or int by way of a double (Decimal.roundToInt), which of so
+# few digits, or so few places in the range of an int, reaches no other whole number.
+_DIGITS_OF_DOUBLE = 15
+_PLACES_BESIDE_INT = 6
 
 
 def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Function | None:
@@ -37,7 +41,7 @@ def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: P
     if source in _TIMES and target in _TIMES:
         return cast_time(argument, result)
     if source in _EXACT and target in {Kind.INTEGER, Kind.DECIMAL}:
-        return _exact(argument, result)
+        return None if _may_round_up(argument, result) else _exact(argument, result)
     if source in _EXACT and target is Kind.DOUBLE:
         unit = int(10**argument.scale)
         return _monotone(argument, result, lambda ordinal: ordinal_of_ratio(ordinal, unit, result.bits))
@@ -47,6 +51,12 @@ def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: P
     if source is Kind.DOUBLE and target is Kind.DOUBLE:
         return _float_to_float(argument, result)
     return _float_to_integer(argument, result) if source is Kind.DOUBLE and target is Kind.INTEGER else None
+
+
+def _may_round_up(argument: SparkType, result: SparkType) -> bool:
+    """Tell whether Spark may take a decimal just below a whole number for that number."""
+    narrow = result.kind is Kind.INTEGER and result.bits < 64
+    return narrow and argument.digits > _DIGITS_OF_DOUBLE and argument.scale > _PLACES_BESIDE_INT
 
 
 def _monotone(argument: SparkType, result: SparkType, value: object) -> Function:

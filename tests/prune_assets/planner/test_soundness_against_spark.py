@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import random
 from urllib.parse import unquote, urlsplit
 
@@ -375,3 +376,99 @@ def test_partition_directories_keep_their_columns(spark, tmp_path):
     expected = spark.read.parquet(str(tmp_path / "t")).where(where)
     assert pruned.schema == expected.schema
     assert sorted(pruned.collect()) == sorted(expected.collect())
+
+
+def check(spark, directory, predicates):
+    """Hold the plans of predicates against Spark's answer about every row; returns how many rows were skipped."""
+    truth, skipped = answers_of_spark(spark, directory, predicates), 0
+    for i, where in enumerate(predicates):
+        selected = {place for place, answers in truth.items() if answers[i] is True}
+        made = plan(directory, where=where, session=spark)
+        kept = named_rows(made.index, made.evaluation.access.ranges)
+        assert selected <= kept, where
+        assert named_rows(made.index, made.evaluation.access.matches) <= selected, where
+        skipped += len(truth) - len(kept)
+    return skipped
+
+
+def test_a_decimal_just_below_a_whole_number_may_become_that_number(spark, tmp_path):
+    """Spark casts long decimals to int by way of a double."""
+    below = ["0." + "9" * 20, "-0." + "9" * 20, "6." + "9" * 17, "126.5", "1." + "0" * 20, "-128." + "9" * 17, "0"]
+    values = {
+        f"d{digits}_{scale}": (digits, scale) for digits, scale in ((38, 20), (20, 17), (18, 15), (18, 6), (15, 12))
+    }
+    table = {
+        name: pa.array(
+            [decimal.Decimal(text).quantize(decimal.Decimal(1).scaleb(-scale), decimal.ROUND_DOWN) for text in below],
+            pa.decimal128(digits, scale),
+        )
+        for name, (digits, scale) in values.items()
+    }
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table(table), tmp_path / "t/a.parquet", row_group_size=1)
+    casts = [
+        f"{how}({name} AS {kind})" for name in table for how in ("cast", "try_cast") for kind in ("smallint", "int")
+    ]
+    casts += [f"cast({name} AS bigint)" for name in table]
+    predicates = [f"{cast} {test}" for cast in casts for test in ("= 0", "= 1", "= -1", "> 6", "<= -129")]
+    assert check(spark, tmp_path / "t", predicates) > 300
+
+
+def test_what_spark_padded_is_compared_as_it_is_stored(spark, tmp_path):
+    """Files of a CHAR column do not say so: read by their path, their texts are those that were stored, blanks too."""
+    spark.sql(f"CREATE TABLE padded (c CHAR(4), v VARCHAR(4)) USING parquet LOCATION '{tmp_path}/t'")
+    try:
+        spark.sql("INSERT INTO padded VALUES ('ab', 'ab'), ('zz', 'zz')")
+        # What Spark writes from a CHAR column by name carries its type along.
+        spark.table("padded").write.parquet(str(tmp_path / "named"))
+    finally:
+        spark.sql("DROP TABLE padded")
+    texts = [
+        "c LIKE '%b'",
+        "c LIKE '%b  '",
+        "c = 'ab'",
+        "c = 'ab  '",
+        "c >= 'ab '",
+        "startswith(c, 'q')",
+        "v LIKE 'q%'",
+    ]
+    texts += ["c IN ('ab', 'x')", "c = v", "c < v", "c <=> v", "length(c) = 0", "left(c, 4) = 'ab'", "v = 'ab'"]
+    for name in ("t", "named"):
+        assert check(spark, tmp_path / name, texts) > 0
+        for where in texts[:5]:
+            same_rows(spark, tmp_path / name, where)
+
+
+def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
+    """Spark raises on the second row, whatever the other part of these says."""
+    from pyspark.errors import PySparkException
+
+    (tmp_path / "t").mkdir()
+    table = pa.table({"x": pa.array([1, 2**31 - 1], pa.int32()), "y": pa.array([1, 1], pa.int32()), "s": ["7", "z"]})
+    pq.write_table(table, tmp_path / "t/a.parquet", row_group_size=1)
+    for where in (
+        "NOT (5 BETWEEN x + 1 AND y)",
+        "5 NOT BETWEEN x + 1 AND y",
+        "cast(s AS int) = 8 OR y = 1",
+        "NOT (s = 3 AND y = 2)",
+        "x + y = 0 OR y = 1",
+    ):
+        made = plan(tmp_path / "t", where=where, session=spark)
+        assert all(row == 0 for _, row in named_rows(made.index, made.evaluation.access.matches)), where
+        with pytest.raises(PySparkException):
+            spark.read.parquet(str(tmp_path / "t")).selectExpr(f"({where}) AS p").collect()
+
+
+def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path):
+    pq.write_table(pa.table({"x": pa.array(range(-50, 50), pa.int32())}), tmp_path / "a.parquet", row_group_size=10)
+    session = spark.newSession()
+    session.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+    assert len(plan(tmp_path, where="abs(x) = 49", session=session).report.files[0].row_groups) == 10
+    assert plan(tmp_path, where="abs(x) = 49", session=session).report.kept.row_groups == 2
+    session.udf.register("abs", lambda x: 49 if x == 0 else 1, "int")
+    for where in ("abs(x) = 49", "ABS(x) > 48", "CASE WHEN abs(x) = 49 THEN true END", "NOT (x <> 0 OR abs(x) <> 49)"):
+        found = pr.read(session, tmp_path, where=where).collect()
+        assert [row.x for row in found] == [0], where
+    assert plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason.endswith("named abs")
+    assert plan(tmp_path, where="-x = 49", session=session).report.kept.row_groups == 1
+    assert plan(tmp_path, where="abs(x) = 49", session=spark).report.kept.row_groups == 2

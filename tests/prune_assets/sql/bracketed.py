@@ -38,6 +38,8 @@ def _text(node, source) -> str:
             return f"{inner(node.this)} IS {node.expression.name}"
         case exp.Anonymous(name="positive"):
             return f"+ {inner(node.expressions[0])}"
+        case exp.Anonymous() if node.name.startswith("extract "):
+            return f"extract({node.name.partition(' ')[2]} FROM {inner(node.expressions[0])})"
         case exp.Anonymous() if node.expressions and source(node).endswith(")"):
             return f"{source(node).lstrip('( ').partition('(')[0]}({', '.join(map(inner, node.expressions))})"
         case _:

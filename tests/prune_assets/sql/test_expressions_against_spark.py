@@ -12,11 +12,13 @@ from test_sql_against_spark import EDGES
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
+from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding import Asked, bind
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
 from prune_assets.sql.terms import Chain
+from prune_assets.sql.times import Clocks
 from prune_assets.sql.types import ordinal_of_float
 from prune_assets.sql.values import Kind
 
@@ -48,6 +50,7 @@ EACH = [
 def asked() -> Asked:
     unknown = Constant(Outcomes.UNKNOWN)
     return Asked(
+        Clocks.of(SparkSemantics()),
         lambda node: SCOPE.resolve(node.parts_of_name).column,
         lambda node: node.spark_value,
         lambda _: unknown,

@@ -214,6 +214,8 @@ def test_another_reading_would_be_noticed(parse, sql, other):
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_literals_and_sums_have_spark_s_value(spark, on):
     literals = sorted({literal for values in LITERALS.values() for literal in values} | set(NASTY_LITERALS))
+    # Which instants they are is held to Spark by itself.
+    literals = [literal for literal in literals if not literal.startswith("timestamp")]
     with ansi(spark, on):
         plan = spark.sql("select " + ", ".join(f"{literal} as c{i}" for i, literal in enumerate(literals)))
         answers = plan.collect()[0]
