@@ -6,6 +6,7 @@ import random
 from decimal import Context, Decimal
 
 import pytest
+from pyspark.errors import ArithmeticException
 from random_expressions import COLUMNS, CONSTANTS, TYPES, expression
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 from test_sql_against_spark import EDGES
@@ -137,6 +138,14 @@ def values(spark):
     return data, spark.createDataFrame(data, f"{schema}, row_number int").coalesce(1).cache()
 
 
+def is_answered(table, column):
+    try:
+        table.selectExpr(column).collect()
+    except ArithmeticException:
+        return False
+    return True
+
+
 def test_values_are_spark_s(chains, values):
     data, table = values
     ours = {}
@@ -153,7 +162,15 @@ def test_values_are_spark_s(chains, values):
             f"CASE WHEN row_number IN ({', '.join(map(str, certain[sql] or [-1]))}) THEN {sql} END as p{i}"
             for i, sql in enumerate(part)
         ]
-        answers = table.selectExpr(*shown).collect()
+        try:
+            answers = table.selectExpr(*shown).collect()
+        except ArithmeticException:
+            # Of `(x * 10) * -2147483648` Spark folds the constants, and nothing is left to compare.
+            folded = [i for i, each in enumerate(shown) if not is_answered(table, each)]
+            assert len(folded) < 3
+            shown = [f"NULL AS p{i}" if i in folded else each for i, each in enumerate(shown)]
+            certain |= {part[i]: [] for i in folded}
+            answers = table.selectExpr(*shown).collect()
         wrong += [
             (sql, data[i][SIMPLE.index(chains[sql].column.path[0])], ours[sql][i], answers[i][number])
             for number, sql in enumerate(part)
