@@ -13,7 +13,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import leaves
 from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
-from tests.prune_assets.sql.interpreter import interpret
+from tests.prune_assets.sql.interpreter import interpret, outcomes_of
 
 from .interpreted import interpreted
 from .peers import DataFusion, ParquetJava
@@ -59,7 +59,7 @@ class Ground:
         other = self._possible(predicate, [_with(self._values(row), changed) for row in places])
         if other & Outcomes.TRUE and not actual & Outcomes.TRUE:
             return True
-        return any(interpret(predicate, _with(self._values(row), changed)) is True for row in places)
+        return any(True in outcomes_of(predicate, _with(self._values(row), changed)) for row in places)
 
     def _possible(self, predicate, rows):
         """Return the outcomes of a predicate that is told only those of each of its leaves."""
