@@ -28,6 +28,7 @@ from parquet_core.format.page_index import (
 )
 from parquet_core.ragged import distinct
 from parquet_core.storage import read_range
+from parquet_core.trust.absent_columns import reads_as_null, with_nulls
 from parquet_core.trust.bound_values import flags_of
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
 from parquet_core.trust.fold_pages import fold_pages
@@ -195,9 +196,10 @@ class MetadataIndex:
             chunks.append(found)
             rows, kind = footers.row_count, self.kind[self.file[here]]
             if statistics is None:
-                bounds.append(unknown_bounds(column, rows))
+                known = unknown_bounds(column, rows)
             else:
-                bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
+                known = spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows)
+            bounds.append(with_nulls(known, self._absent(column)[kind]))
             first += len(footers)
         if first != len(positions):
             raise StorageFailure(f"{self.files[-1].path}: it or an earlier file changed while it was read; try again")
@@ -207,6 +209,9 @@ class MetadataIndex:
 
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
+
+    def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
+        return np.fromiter((reads_as_null(column, kind) for kind in self.kinds), np.bool_, len(self.kinds))
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""
@@ -398,5 +403,5 @@ def _against_filters(column: LeafColumn, kind: Provenance) -> str:
 
 def _name(what: str, column: LeafColumn) -> str:
     """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
-    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level}"
+    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
     return "\x00".join([what, form, str(column.max_repetition_level), *column.path])
