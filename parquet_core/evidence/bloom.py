@@ -13,6 +13,7 @@ from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
 from parquet_core.trust.bounds import GREGORIAN_START
+from parquet_core.trust.stored_types import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,16 +43,23 @@ def probes(leaf: Leaf) -> pa.Array | None:
 
 
 def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]) -> OutcomeArray:
-    """Return which outcomes the filters leave possible, per container; None is a missing filter."""
+    """Return which outcomes the filters leave possible, per container; None is a missing filter.
+
+    `column` is that of the files, whose type the filters were made with; the leaf may have the table's.
+    """
     answers = unknown(len(filters))
     values = probes(leaf)
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
         return answers
-    found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, values))
-    absent = present[~found.any(axis=1)]
+    held = as_stored(values, column)
+    if held is None:
+        return answers
+    if len(held):
+        found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
+        present = present[~found.any(axis=1)]
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
-    answers[absent] &= np.uint8(Outcomes.UNKNOWN & ~never)
+    answers[present] &= np.uint8(Outcomes.UNKNOWN & ~never)
     return answers
 
 

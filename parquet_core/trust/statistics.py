@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
+from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import mixes_up_bytes, mixes_up_nan
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class WrittenStatistics:
     def __len__(self) -> int:
         return len(self.row_count)
 
-    def __getitem__(self, entries: slice) -> WrittenStatistics:
+    def __getitem__(self, entries: slice | NDArray[np.int64]) -> WrittenStatistics:
         parts: list[Any] = [getattr(self, part.name) for part in fields(self)]
         cut: list[Any] = [None if part is None else part[entries] for part in parts]
         return WrittenStatistics(*cut)
@@ -89,7 +90,8 @@ class Trust:
     `counts`: null and NaN counts. `bounds`: min_value and max_value. `deprecated`: min and max. `required`: the
     column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
-    not believed, empty when they are.
+    not believed, empty when they are. `stored`: the file's leaf where its type is another one, which Spark reads as
+    the column's; None where they are alike.
     """
 
     counts: bool
@@ -99,11 +101,13 @@ class Trust:
     rebased: bool
     column_order: int | None
     reason: str
+    stored: LeafColumn | None = None
 
 
 def trust(column: LeafColumn, provenance: Provenance) -> Trust:
     """Judge a column of the table in files of one kind, by the leaf that it is there."""
-    leaf = leaf_in_file(column, provenance)
+    alike = leaf_in_file(column, provenance)
+    leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
         return _nothing("the file lacks the column or stores it as another type")
     orders = provenance.column_orders
@@ -118,6 +122,7 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
         rebased=may_be_rebased(leaf, provenance),
         column_order=order,
         reason=reason,
+        stored=leaf if alike is None else None,
     )
 
 
@@ -181,6 +186,15 @@ def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
         column.max_repetition_level,
     )
     return leaf if alike else None
+
+
+def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
+    """Find the table's column in one file in any type that Spark reads as the table's without a loss."""
+    alike = leaf_in_file(column, provenance)
+    if alike is not None:
+        return alike
+    named = next((leaf for leaf in provenance.columns if leaf.path == column.path), None)
+    return named if named is not None and is_read_as(named, column) else None
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
