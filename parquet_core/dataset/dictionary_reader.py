@@ -13,8 +13,10 @@ from parquet_core.format.dictionary import dictionary_range, is_complete, page_b
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
 from parquet_core.storage import read_range
-from parquet_core.trust.bound_values import bound_values, flags_of, timestamp_step
-from parquet_core.trust.statistics import is_rebased, leaf_in_file
+from parquet_core.trust.bound_values import bound_values, flags_of
+from parquet_core.trust.bounds_as_read import stored_form
+from parquet_core.trust.statistics import is_rebased, leaf_as_read
+from parquet_core.trust.stored_types import as_read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +82,7 @@ def _alike(traits: Positions) -> tuple[Positions, Positions]:
 
 def _refusal(index: MetadataIndex, column: LeafColumn, position: int) -> str:
     chunk, kind = index.chunk(position, column), index.provenance(position)
-    if chunk is None or leaf_in_file(column, kind) is None:
+    if chunk is None or leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if is_rebased(column, kind):
         return "the file stores dates of another calendar"
@@ -108,12 +110,12 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
         traffic=index.traffic,
     )
     written = iter([_written(index, column, page, data) for page, data in zip(found, pieces, strict=True)])
-    steps = [1 if isinstance(page, str) else timestamp_step(page.leaf) for page in pages]
-    return _values(column, [page if isinstance(page, str) else next(written) for page in pages], steps)
+    values = iter(_values(column, [page.leaf for page in found], list(written)))
+    return [page if isinstance(page, str) else next(values) for page in pages]
 
 
 def _chunk(index: MetadataIndex, column: LeafColumn, position: int) -> _Chunk | str:
-    chunk, leaf = index.chunk(position, column), leaf_in_file(column, index.provenance(position))
+    chunk, leaf = index.chunk(position, column), leaf_as_read(column, index.provenance(position))
     assert chunk is not None
     assert leaf is not None
     return _Chunk(position, chunk, leaf)
@@ -160,20 +162,24 @@ def _written(index: MetadataIndex, column: LeafColumn, page: _Page, data: bytes)
     return read_dictionary(data, page.chunk, page.leaf, place=place)
 
 
-def _values(column: LeafColumn, written: list[PlainValues | str], steps: list[int]) -> list[pa.Array | str]:
-    """Decode the values of all dictionaries at once; the arrays are slices of one.
+def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:
+    """Decode the values of dictionaries, each in the type that its file stores, to those of the column."""
+    forms = [stored_form(leaf) for leaf in leaves]
+    decoded: list[pa.Array | str] = list(written)
+    for form in dict.fromkeys(forms):
+        at = [i for i, each in enumerate(forms) if each == form]
+        for i, values in zip(at, _of_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
+            decoded[i] = values if isinstance(values, str) else as_read(values, column)
+    return decoded
 
-    `steps`: what the timestamps in each count in.
-    """
+
+def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
+    """Decode the values of all dictionaries at once; the arrays are slices of one."""
     parts = [part for part in written if not isinstance(part, str)]
-    step = np.repeat(
-        [each for each, part in zip(steps, written, strict=True) if not isinstance(part, str)],
-        [len(part) for part in parts],
-    )
     if not parts:
         return [part for part in written if isinstance(part, str)]
     first = firsts(np.array([len(part) for part in parts], np.int64))
-    values = bound_values(column, join_values(parts), step=step)
+    values = bound_values(column, join_values(parts))
     # What the type cannot hold may still be read as some value, which must not be denied.
     whole = ~rows_with(~flags_of(values), first)
     slices = iter(

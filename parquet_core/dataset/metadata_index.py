@@ -28,11 +28,12 @@ from parquet_core.format.page_index import (
 )
 from parquet_core.ragged import distinct
 from parquet_core.storage import read_range
+from parquet_core.trust.absent_columns import reads_as_null, with_nulls
 from parquet_core.trust.bound_values import flags_of
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+from parquet_core.trust.bounds_as_read import bounds_as_read, stored_form
 from parquet_core.trust.fold_pages import fold_pages
-from parquet_core.trust.statistics import is_rebased, leaf_in_file, trust
-from parquet_core.trust.trusted_bounds import trusted_bounds
+from parquet_core.trust.statistics import is_rebased, leaf_as_read, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,9 +196,10 @@ class MetadataIndex:
             chunks.append(found)
             rows, kind = footers.row_count, self.kind[self.file[here]]
             if statistics is None:
-                bounds.append(unknown_bounds(column, rows))
+                known = unknown_bounds(column, rows)
             else:
-                bounds.append(spread_bounds(trusted_bounds(column, statistics, trusts, kind[there]), there, rows))
+                known = spread_bounds(bounds_as_read(column, statistics, trusts, kind[there]), there, rows)
+            bounds.append(with_nulls(known, self._absent(column)[kind]))
             first += len(footers)
         if first != len(positions):
             raise StorageFailure(f"{self.files[-1].path}: it or an earlier file changed while it was read; try again")
@@ -207,6 +209,9 @@ class MetadataIndex:
 
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
+
+    def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
+        return np.fromiter((reads_as_null(column, kind) for kind in self.kinds), np.bool_, len(self.kinds))
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""
@@ -290,8 +295,28 @@ class MetadataIndex:
         there: NDArray[np.bool_] = self.column_chunks(column).bloom_filter[:, 0] > 0
         return there
 
+    def stored_as(self, column: LeafColumn, positions: Positions) -> list[tuple[LeafColumn, Positions]]:
+        """Return the leaves that store a column, one a type, and which of the chosen row groups are theirs.
+
+        Row groups of files that store it otherwise, or lack it, are with those of the column itself.
+        """
+        found = [leaf_as_read(column, kind) for kind in self.kinds]
+        leaves = {stored_form(leaf): leaf for leaf in found if leaf is not None} | {stored_form(column): column}
+        number = {form: i for i, form in enumerate(leaves)}
+        forms = [number[stored_form(column if leaf is None else leaf)] for leaf in found]
+        of = np.array(forms, np.int64)[self.kind[self.file[positions]]]
+        parts = [(leaf, positions[of == i]) for i, leaf in enumerate(leaves.values())]
+        return [(leaf, at) for leaf, at in parts if len(at)]
+
+    def has_several_types(self, column: LeafColumn) -> bool:
+        """Tell whether a file stores the column in another type that Spark reads as the table's."""
+        return any(trust.stored is not None for trust in self._trusts(column))
+
     def bloom_filters(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
-        """Return a column's filter in each chosen row group; a reason stands for an absent one."""
+        """Return a column's filter in each chosen row group; a reason stands for an absent one.
+
+        A filter knows values as its file stores them, see `stored_as`.
+        """
         wanted = dict.fromkeys(positions.tolist())
         missing = np.array([p for p in wanted if (p, column.path) not in self._filters], np.int64)
         if len(missing):
@@ -387,9 +412,7 @@ class MetadataIndex:
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
     """Say why filters of such files must not be probed for values of the column, empty when they may be."""
-    leaf = leaf_in_file(column, kind)
-    if leaf is None or leaf.type != column.type:
-        # A filter holds hashes of values as the file stores them: of another type each one is another hash.
+    if leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:
         # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
@@ -399,5 +422,5 @@ def _against_filters(column: LeafColumn, kind: Provenance) -> str:
 
 def _name(what: str, column: LeafColumn) -> str:
     """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
-    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level}"
+    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
     return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

@@ -11,9 +11,9 @@ from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
 from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, concat_bounds
+from parquet_core.trust.bounds_as_read import bounds_as_read
 from parquet_core.trust.filled_bounds import FilledBounds
 from parquet_core.trust.statistics import WrittenStatistics
-from parquet_core.trust.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,7 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
 
     def decode(low: int, high: int) -> Bounds:
         kind = source.kind[np.searchsorted(ends, np.arange(low, high), side="right")]
-        return trusted_bounds(source.column, written[low:high], source.trusts, kind)
+        return bounds_as_read(source.column, written[low:high], source.trusts, kind)
 
     if len(written) <= _BLOCK:
         return decode(0, len(written))

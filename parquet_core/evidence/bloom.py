@@ -8,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Op
-from parquet_core.trust.bound_values import timestamp_step
 from parquet_core.trust.bounds import common_calendar_start
+from parquet_core.trust.stored_types import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,17 +42,23 @@ def probes(leaf: Leaf) -> pa.Array | None:
 
 
 def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]) -> OutcomeArray:
-    """Return which outcomes the filters leave possible, per container; None is a missing filter."""
+    """Return which outcomes the filters leave possible, per container; None is a missing filter.
+
+    `column` is that of the files, whose type the filters were made with; the leaf may have the table's.
+    """
     answers = unknown(len(filters))
     values = probes(leaf)
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if values is None or not can_hash(column) or len(present) == 0 or _depends_on_calendar(values):
         return answers
-    values = _as_stored(column, values)
-    found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, values))
-    absent = present[~found.any(axis=1)]
+    held = as_stored(values, column)
+    if held is None:
+        return answers
+    if len(held):
+        found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
+        present = present[~found.any(axis=1)]
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
-    answers[absent] &= np.uint8(Outcomes.UNKNOWN & ~never)
+    answers[present] &= np.uint8(Outcomes.UNKNOWN & ~never)
     return answers
 
 
@@ -62,12 +67,3 @@ def _depends_on_calendar(values: pa.Array) -> bool:
     if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return False
     return bool(pc.any(pc.less(values, common_calendar_start(values.type))).as_py())
-
-
-def _as_stored(column: LeafColumn, values: pa.Array) -> pa.Array:
-    """Return the values that the column can hold, in the unit of the file: its filters know no others."""
-    step = timestamp_step(column)
-    if step == 1:
-        return values
-    numbers = numbers_from(values)
-    return from_numpy(numbers[numbers % step == 0] // step, column.type)

@@ -34,7 +34,7 @@ class PlainValues:
     def __len__(self) -> int:
         return len(self.start)
 
-    def __getitem__(self, entries: slice) -> PlainValues:
+    def __getitem__(self, entries: slice | NDArray[np.int64]) -> PlainValues:
         return PlainValues(self.buffer, self.start[entries], self.length[entries])
 
     @property

@@ -56,7 +56,8 @@ class LeafColumn:
     `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the
     values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
     on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
-    is in bytes, for FIXED_LEN_BYTE_ARRAY alone.
+    is in bytes, for FIXED_LEN_BYTE_ARRAY alone. `may_be_filled`: where a file lacks the column, Spark may read
+    something else than null.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class LeafColumn:
     max_definition_level: int = 0
     max_repetition_level: int = 0
     unsupported: str = ""
+    may_be_filled: bool = False
 
     @property
     def name(self) -> str:

@@ -3,6 +3,8 @@
 CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
 Parquet, and bounds, dictionaries and filters know bytes only. A VARIANT is a struct of bytes to Parquet
 that no query sees as one.
+Where a file lacks a column, Spark may read a default that is noted here, or the field of another name that has its
+number.
 """
 
 from __future__ import annotations
@@ -21,18 +23,25 @@ if TYPE_CHECKING:
 SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
+_FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
 def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str | None) -> tuple[LeafColumn, ...]:
-    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on.
+    """Mark the strings that Spark compares in its own way, or may, as not to be pruned on, and columns with a default.
 
     `spark_schema`: what stands under SPARK_SCHEMA_KEY in the footer, None in files that Spark did not write.
     """
     if spark_schema is None:
         return tuple(columns)
-    reasons = _reasons(spark_schema)
-    return tuple(_judge(column, reasons) for column in columns)
+    fields = _fields(spark_schema)
+    reasons = None if fields is None else {name: _reason(field) for name, field in fields.items()}
+    filled = None if fields is None else {name for name, field in fields.items() if _may_be_filled(field)}
+    judged = (_judge(column, reasons) for column in columns)
+    return tuple(
+        replace(column, may_be_filled=True) if filled is None or column.path[0] in filled else column
+        for column in judged
+    )
 
 
 def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
@@ -43,13 +52,17 @@ def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
     return replace(column, unsupported=reason) if reason else column
 
 
-def _reasons(schema: str) -> dict[str, str] | None:
-    """Return a reason by column; None when the schema as a whole cannot be read."""
+def _may_be_filled(field: Mapping[str, object]) -> bool:
+    return any(key in str(field) for key in _FILLING_KEYS)
+
+
+def _fields(schema: str) -> dict[str, Mapping[str, object]] | None:
+    """Return the fields by name; None when the schema as a whole cannot be read."""
     try:
         fields = msgspec.json.decode(schema, type=_Schema).fields
     except (msgspec.DecodeError, RecursionError):
         return None
-    return {str(field["name"]): _reason(field) for field in fields if isinstance(field, dict) and "name" in field}
+    return {str(field["name"]): field for field in fields if isinstance(field, dict) and "name" in field}
 
 
 class _Schema(msgspec.Struct):

@@ -17,6 +17,7 @@ import pyarrow as pa
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.trust.bound_values import timestamp_step
 from parquet_core.trust.bounds import bounds_type
+from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import counts_nan_in, mixes_up_bytes, mixes_up_nan
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class WrittenStatistics:
     def __len__(self) -> int:
         return len(self.row_count)
 
-    def __getitem__(self, entries: slice) -> WrittenStatistics:
+    def __getitem__(self, entries: slice | NDArray[np.int64]) -> WrittenStatistics:
         parts: list[Any] = [getattr(self, part.name) for part in fields(self)]
         cut: list[Any] = [None if part is None else part[entries] for part in parts]
         return WrittenStatistics(*cut)
@@ -92,7 +93,8 @@ class Trust:
     column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
     not believed, empty when they are. `step`: the microseconds that its stored timestamps count in. `nan_in_bounds`:
-    min_value and max_value that are no NaN prove that there is none.
+    min_value and max_value that are no NaN prove that there is none. `stored`: the file's leaf where its type is
+    another one, which Spark reads as the column's; None where they are alike.
     """
 
     counts: bool
@@ -104,11 +106,13 @@ class Trust:
     reason: str
     step: int = 1
     nan_in_bounds: bool = False
+    stored: LeafColumn | None = None
 
 
 def trust(column: LeafColumn, provenance: Provenance) -> Trust:
     """Judge a column of the table in files of one kind, by the leaf that it is there."""
-    leaf = leaf_in_file(column, provenance)
+    alike = leaf_in_file(column, provenance)
+    leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
         return _nothing("the file lacks the column or stores it as another type")
     orders = provenance.column_orders
@@ -127,6 +131,7 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
         nan_in_bounds=order == TYPE_ORDER
         and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
         and counts_nan_in(provenance.created_by),
+        stored=leaf if alike is None else None,
     )
 
 
@@ -198,6 +203,15 @@ def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
 def _comparable(leaf: LeafColumn) -> pa.DataType | None:
     is_time = leaf.type is not None and pa.types.is_timestamp(leaf.type)
     return bounds_type(leaf) if is_time else leaf.type
+
+
+def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
+    """Find the table's column in one file in any type that Spark reads as the table's without a loss."""
+    alike = leaf_in_file(column, provenance)
+    if alike is not None:
+        return alike
+    named = next((leaf for leaf in provenance.columns if leaf.path == column.path), None)
+    return named if named is not None and is_read_as(named, column) else None
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:

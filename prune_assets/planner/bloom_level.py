@@ -42,13 +42,14 @@ def bloom_level(question: Question, before: LevelState) -> LevelState:
         asked = asked[there]
         if len(asked) == 0:
             continue
-        filters = question.index.bloom_filters(column, asked)
-        found += sum(not isinstance(blocks, str) for blocks in filters)
-        reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
-        usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
-        for i in asking:
-            denied = outcomes_from_filters(question.parts[i], column, usable)
-            refined[i, asked] = intersect(refined[i, asked], denied)
+        for stored, positions in question.index.stored_as(column, asked):
+            filters = question.index.bloom_filters(column, positions)
+            found += sum(not isinstance(blocks, str) for blocks in filters)
+            reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
+            usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
+            for i in asking:
+                denied = outcomes_from_filters(question.parts[i], stored, usable)
+                refined[i, positions] = intersect(refined[i, positions], denied)
     status: Status = "consulted" if found else "absent"
     folded, why = question.fold(refined), "; ".join(list(reasons)[:3])
     return LevelState("bloom_filter", folded, refined, status, why)

@@ -125,6 +125,8 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers) -> OutcomeArra
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
     asked = set() if containers.pages is None else set(containers.pages.pages)
     prunable = [column for column in index.columns if not column.unsupported and _can_be_handed_over(column)]
+    # Spark's filters cut a limit down to the type of a file that has another.
+    prunable = [column for column in prunable if not index.has_several_types(column)]
     prunable.sort(key=lambda column: (column.path not in asked, column.index))
     return prunable[: len(asked) + MAX_CANDIDATES]
 

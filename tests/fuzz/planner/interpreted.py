@@ -25,7 +25,7 @@ def interpreted(planner, predicate, rows):
         return str(error)
     if reasons := refused(lowered):
         return reasons[0]
-    answers = [outcomes_of(lowered, row) for row in rows]
-    if any(len(answer) > 1 for answer in answers):
-        return "it may raise"
-    return np.array([_CODES[answer] for (answer,) in answers], np.uint8)
+    found = [outcomes_of(lowered, row) for row in rows]
+    if any(len(outcomes) > 1 for outcomes in found):
+        return "a part of it may raise"
+    return np.array([_CODES[outcome] for outcomes in found for outcome in outcomes], np.uint8)

@@ -85,12 +85,22 @@ def test_what_is_incomplete_or_missing_is_a_reason(tmp_path):
     many = pa.table({"a": pa.array(range(20_000), pa.int64())})
     pq.write_table(many, tmp_path / "t/0.parquet", dictionary_pagesize_limit=1000)
     pq.write_table(many, tmp_path / "t/1.parquet", use_dictionary=False)
-    pq.write_table(pa.table({"a": pa.array([1, 1], pa.int32())}), tmp_path / "t/2.parquet")
+    pq.write_table(pa.table({"a": ["x", "x"]}), tmp_path / "t/2.parquet")
     pq.write_table(pa.table({"b": [1]}), tmp_path / "t/3.parquet")
     index = read_dataset(tmp_path / "t")
     found = read_dictionaries(index, columns_of(index)["a"], np.arange(4))
     assert all("not dictionary-encoded" in reason for reason in found[:2])
     assert all("lacks the column or stores it as another type" in reason for reason in found[2:])
+
+
+def test_entries_of_a_narrower_type_become_those_of_the_column(tmp_path):
+    (tmp_path / "t").mkdir()
+    for i, kind in enumerate((pa.int64(), pa.int8(), pa.int64(), pa.uint32())):
+        pq.write_table(pa.table({"a": pa.array([i, i + 2], kind)}), tmp_path / f"t/{i}.parquet")
+    index = read_dataset(tmp_path / "t")
+    found = read_dictionaries(index, columns_of(index)["a"], np.arange(4))
+    assert {values.type for values in found} == {pa.int64()}
+    assert [values.to_pylist() for values in found] == [[0, 2], [1, 3], [2, 4], [3, 5]]
 
 
 def test_values_beyond_the_type_are_not_believed(tmp_path):

@@ -155,13 +155,25 @@ def test_nothing_is_implied_where_spark_skips_as_much(sorted_table):
     assert implied_predicate(evaluate(eq("day", 5000), sorted_table), sorted_table) is None
 
 
-def test_a_column_that_a_file_stores_otherwise_keeps_that_file(tmp_path):
+def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_reads_it_whole(tmp_path):
     (tmp_path / "t").mkdir()
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.int64())}), tmp_path / "t/0.parquet")
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32())}), tmp_path / "t/1.parquet")
     pq.write_table(pa.table({"b": pa.array([1, 2], pa.int64())}), tmp_path / "t/2.parquet")
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.uint64())}), tmp_path / "t/3.parquet")
     evaluation = evaluate(eq("a", 7), read_dataset(tmp_path / "t"))
-    assert evaluation.statistics.alive.tolist() == [False, True, True]
+    assert evaluation.statistics.alive.tolist() == [False, False, False, True]
+
+
+def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
+    # Spark's own filters cut a limit down to the type of a file.
+    (tmp_path / "t").mkdir()
+    for i, kind in enumerate((pa.int64(), pa.int32())):
+        rows = {"a": pa.array(range(1000), kind), "b": list(range(1000))}
+        pq.write_table(pa.table(rows), tmp_path / f"t/{i}.parquet", row_group_size=100, write_page_index=True)
+    index = read_dataset(tmp_path / "t")
+    found = implied_predicate(evaluate(Or((eq("a", 7), eq("b", 907))), index), index)
+    assert found is None or found.column.name == "b"
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):

@@ -1,0 +1,127 @@
+"""Files of one table that store a column in several types, held against Spark's own answers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from prune_assets.planner.plan import plan
+from tests.numbered_cases.cases import check
+
+pytestmark = pytest.mark.spark
+
+NUMBERS = {kind: getattr(pa, kind)() for kind in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
+NUMBERS |= {"float32": pa.float32(), "float64": pa.float64()}
+DECIMALS = {
+    "decimal(4,2)": (pa.decimal128(4, 2), True),
+    "decimal(4,2) as bytes": (pa.decimal128(4, 2), False),
+    "decimal(15,2)": (pa.decimal128(15, 2), True),
+    "decimal(15,4)": (pa.decimal128(15, 4), True),
+    "decimal(20,4)": (pa.decimal128(20, 4), False),
+    "int32": (pa.int32(), False),
+}
+
+
+def write(directory, *columns, as_integer=True):
+    """Write files of eight pages in four row groups, one a column; `k` tells them apart."""
+    directory.mkdir(exist_ok=True)
+    for i, column in enumerate(columns):
+        pq.write_table(
+            pa.table({"a": column, "k": pa.array([i] * len(column), pa.int64())}),
+            directory / f"{i}.parquet",
+            row_group_size=4,
+            max_rows_per_page=2,
+            write_page_index=True,
+            write_batch_size=1,
+            use_dictionary=["a"] if i % 2 else False,
+            bloom_filter_options={"a": {"ndv": 8}},
+            store_decimal_as_integer=as_integer if isinstance(as_integer, bool) else as_integer[i],
+        )
+    return directory
+
+
+def numbers_of(kind):
+    low = -3 if "u" not in str(kind) else 0
+    found = [low, 1, 2, 5, 7, 9, 11, None, 40, 41, 60, None, 100, 102, 120, 125]
+    return pa.array(found, kind)
+
+
+WHERE = ("a = 7", "a <> 7", "a < 2", "a > 101", "a BETWEEN 8 AND 50", "a IN (3, 10, 101)", "a IS NULL", "NOT a >= 100")
+# What Spark reads as each; some of it with values cut off.
+SMALL = ("int8", "int16", "int32", "uint8", "uint16")
+READ = {
+    **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16"), SMALL),
+    **dict.fromkeys(("int64", "uint32"), (*SMALL, "int64", "uint32")),
+    "float64": (*SMALL, "uint32", "float32"),
+}
+READ_DECIMALS = {
+    "decimal(4,2)": ("decimal(4,2) as bytes",),
+    "decimal(4,2) as bytes": ("decimal(4,2)",),
+    "decimal(15,2)": ("decimal(4,2)", "decimal(4,2) as bytes", "int32"),
+    "decimal(15,4)": ("decimal(4,2)", "decimal(4,2) as bytes", "int32"),
+    "decimal(20,4)": ("decimal(4,2)", "decimal(15,2)", "decimal(15,4)", "decimal(4,2) as bytes", "int32"),
+}
+
+
+@pytest.mark.parametrize("table", READ)
+def test_numbers_of_another_width(spark, tmp_path, table):
+    files = [numbers_of(NUMBERS[file]) for file in READ[table] if file != table]
+    directory = write(tmp_path / "t", numbers_of(NUMBERS[table]), *files, *files)
+    for where in WHERE:
+        check(spark, directory, where)
+
+
+@pytest.mark.parametrize("table", READ_DECIMALS)
+def test_decimals_of_another_form(spark, tmp_path, table):
+    whole = [None if value is None or value > 99 else value for value in numbers_of(pa.int32()).to_pylist()]
+    exact = [None if value is None else Decimal(value) for value in whole]
+    kinds, as_integer = zip(*(DECIMALS[name] for name in (table, *READ_DECIMALS[table] * 2)), strict=True)
+    columns = [pa.array(whole if kind == pa.int32() else exact, kind) for kind in kinds]
+    directory = write(tmp_path / "t", *columns, as_integer=as_integer)
+    for where in ("a = 7", "a = 7.01", "a = 8", "a < 2", "a BETWEEN 7.5 AND 50", "a IS NULL"):
+        check(spark, directory, where)
+    assert plan(directory, where="a = 8.00").report.kept.rows == 0
+
+
+@pytest.mark.parametrize("where", ["a = 0.0", "a = 0.1", "a = 'NaN'", "a > 5", "a <= 5", "a IN (1.5, 0.1)", "a < -0.0"])
+def test_floats_under_doubles(spark, tmp_path, where):
+    odd = [-0.0, 0.0, 1.5, 2.5, float("nan"), 1.0, 3.0, None, -0.0, -0.0, -0.0, -0.0, 0.1, 0.1, 0.1, 0.1]
+    check(spark, write(tmp_path / "t", pa.array(odd, pa.float64()), pa.array(odd, pa.float32())), where)
+
+
+@pytest.mark.parametrize("where", ["a = 7", "a = 8", "a IS NULL", "a > 100", "a IN (3, 10, 41)"])
+@pytest.mark.parametrize("narrow", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
+def test_narrow_integers_lose_nothing_under_wide_ones(tmp_path, narrow, where):
+    drifted = write(tmp_path / "t", numbers_of(pa.int64()), numbers_of(NUMBERS[narrow]))
+    alike = write(tmp_path / "alike", numbers_of(pa.int64()), numbers_of(NUMBERS[narrow]).cast(pa.int64()))
+    assert plan(drifted, where=where).report.kept.rows == plan(alike, where=where).report.kept.rows
+
+
+def test_the_row_reader_reads_the_same(spark, tmp_path):
+    directories = [
+        write(tmp_path / "wide", numbers_of(pa.int64()), numbers_of(pa.int16())),
+        write(tmp_path / "double", numbers_of(pa.float64()), numbers_of(pa.int32()), numbers_of(pa.float32())),
+    ]
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
+    try:
+        for directory in directories:
+            for where in ("a = 7", "a > 101", "a IS NULL"):
+                check(spark, directory, where)
+    finally:
+        spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
+
+
+def test_text_and_bytes(spark, tmp_path):
+    texts = ["a", "b", "c", "d", "\u00e9", None, "x", "z"]
+    encoded = [text if text is None else text.encode() for text in texts]
+    check(spark, write(tmp_path / "t", pa.array(texts), pa.array(encoded)), "a = 'b'")
+    check(spark, write(tmp_path / "u", pa.array(encoded), pa.array(texts)), "a > X'78'")
+
+
+def test_what_spark_cuts_off_is_kept(tmp_path):
+    # Spark reads 300 as 44. Its own filters know nothing of that: what the plan keeps they skip.
+    directory = write(tmp_path / "t", pa.array([1, 2], pa.int8()), pa.array([300, 301], pa.int16()))
+    assert plan(directory, where="a = 44").report.kept.rows == 2
