@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.bloom import hash_values, may_contain
+from parquet_core.trust.stored_types import as_stored
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel
 
 if TYPE_CHECKING:
@@ -217,7 +218,10 @@ def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Block
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):
         return dropped
-    hashes = hash_values(column, pa.array(list(leaf.values), leaf.values[0].type))
+    held = as_stored(pa.array(list(leaf.values), leaf.values[0].type), column)
+    if held is None or len(held) == 0:
+        return dropped
+    hashes = hash_values(column, held)
     found = may_contain([blocks for blocks in filters if blocks is not None], hashes)
     dropped[present] = ~found.any(axis=1)
     return dropped

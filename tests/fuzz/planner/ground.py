@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import leaves
@@ -105,7 +106,7 @@ class Ground:
 
     def _in_order(self):
         """Lay the rows out as the plan counts them, with the values of directories."""
-        whole = arrow_rows(self.table).to_pylist()
+        whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
         paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
         rows = []
         for number, path in enumerate(self.planner.paths):
@@ -114,6 +115,15 @@ class Ground:
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
         return rows
+
+
+def _in_microseconds(rows):
+    """Cut nanoseconds off as the writer does that stores none."""
+    for number, field in enumerate(rows.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            kind = pa.timestamp("us", field.type.tz)
+            rows = rows.set_column(number, field.name, rows.column(number).cast(kind, safe=False))
+    return rows
 
 
 @contextlib.contextmanager
