@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import Compare, In, Op
+from parquet_core.predicate import Compare, In, Interval, Op
 from parquet_core.trust.bounds import GREGORIAN_START
 from parquet_core.trust.stored_types import as_stored
 
@@ -36,6 +36,8 @@ def probes(leaf: Leaf) -> pa.Array | None:
     match leaf:
         case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
             return pa.repeat(value, 1)
+        case Interval(_, low, high) if low == high and not pa.types.is_boolean(low.type):
+            return pa.repeat(low, 1)
         case In(_, values) if len(values) <= MAX_PROBES and not pa.types.is_boolean(values.type):
             return values
         case _:
