@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
-from parquet_core.predicate import Compare, In, Op
+from parquet_core.predicate import Compare, In, Interval, Op
 from parquet_core.trust.bounds import common_calendar_start
 from parquet_core.trust.stored_types import as_stored
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Probing more values than this would cost more than it can save: almost every filter says "maybe" to one.
 MAX_PROBES = 1_000
+# Filters times values that are probed at once.
+MAX_CELLS = 16 << 20
 
 
 def probes(leaf: Leaf) -> pa.Array | None:
@@ -35,6 +37,8 @@ def probes(leaf: Leaf) -> pa.Array | None:
     match leaf:
         case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
             return pa.repeat(value, 1)
+        case Interval(_, low, high) if low == high and not pa.types.is_boolean(low.type):
+            return pa.repeat(low, 1)
         case In(_, values) if len(values) <= MAX_PROBES and not pa.types.is_boolean(values.type):
             return values
         case _:
@@ -57,9 +61,40 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
     if len(held):
         found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
         present = present[~found.any(axis=1)]
-    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
-    answers[present] &= np.uint8(Outcomes.UNKNOWN & ~never)
+    answers[present] &= _without(leaf)
     return answers
+
+
+def outcomes_of_each_from_filters(
+    leaves: Sequence[Leaf], column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]
+) -> OutcomeArray:
+    """Return the same for each of several leaves, a row each; single values are probed at once."""
+    answers: OutcomeArray = np.full((len(leaves), len(filters)), Outcomes.UNKNOWN, np.uint8)
+    found = {i: values for i, leaf in enumerate(leaves) if (values := _single(leaf, column)) is not None}
+    present = np.flatnonzero([blocks is not None for blocks in filters])
+    step = max(1, MAX_CELLS // max(1, len(present)))
+    for part in (list(found)[i : i + step] for i in range(0, len(found), step)):
+        hashes = probe_hashes(column, pa.concat_arrays([found[i] for i in part]))
+        held = may_hold([blocks for blocks in filters if blocks is not None], hashes)
+        for i, absent in zip(part, ~held.T, strict=True):
+            answers[i, present[absent]] &= _without(leaves[i])
+    for i in sorted(set(range(len(leaves))).difference(found)):
+        answers[i] = outcomes_from_filters(leaves[i], column, filters)
+    return answers
+
+
+def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
+    """Return the value of a comparison that filters of the column can be asked about as it is."""
+    if not isinstance(leaf, Compare) or leaf.value.type != column.type or not can_hash(column):
+        return None
+    values = probes(leaf)
+    return None if values is None or _depends_on_calendar(values) else values
+
+
+def _without(leaf: Leaf) -> np.uint8:
+    """Return what is left where no value of an equality stands."""
+    never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
+    return np.uint8(Outcomes.UNKNOWN & ~never)
 
 
 def _depends_on_calendar(values: pa.Array) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.structure_reader import ABSENT
-from parquet_core.evidence.bloom import outcomes_from_filters, probes
+from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
 from prune_assets.planner.question import LevelState
@@ -47,9 +47,9 @@ def bloom_level(question: Question, before: LevelState) -> LevelState:
             found += sum(not isinstance(blocks, str) for blocks in filters)
             reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
             usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
-            for i in asking:
-                denied = outcomes_from_filters(question.parts[i], stored, usable)
-                refined[i, positions] = intersect(refined[i, positions], denied)
+            denied = outcomes_of_each_from_filters([question.parts[i] for i in asking], stored, usable)
+            at = np.ix_(np.array(asking), positions)
+            refined[at] = intersect(refined[at], denied)
     status: Status = "consulted" if found else "absent"
     folded, why = question.fold(refined), "; ".join(list(reasons)[:3])
     return LevelState("bloom_filter", folded, refined, status, why)

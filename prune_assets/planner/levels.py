@@ -10,7 +10,7 @@ with theirs at the leaf. So an OR is skipped when statistics deny one arm and a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -102,14 +102,19 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
     page_answers, page_level = _page_level(question, dictionary, wanted=pages)
     return Evaluation(
         predicate=predicate,
-        partitions=partitions,
-        statistics=statistics,
-        bloom=bloom,
-        dictionary=dictionary,
-        pages=page_level,
+        partitions=_of_leaves(question, partitions),
+        statistics=_of_leaves(question, statistics),
+        bloom=_of_leaves(question, bloom),
+        dictionary=_of_leaves(question, dictionary),
+        pages=_of_leaves(question, page_level),
         page_answers=page_answers,
         access=_access(question, dictionary, page_answers),
     )
+
+
+def _of_leaves(question: Question, state: LevelState) -> LevelState:
+    """Return a state with the answers of the predicate's own leaves alone."""
+    return replace(state, by_leaf=question.lists.joined(state.by_leaf))
 
 
 def statistics_level(question: Question, before: LevelState) -> LevelState:
@@ -205,7 +210,7 @@ def _on_segments(
             sides = ((pages[path].bounds, segments.page[place[path]][block]) for path in (pair.left, pair.right))
             left, right = (bounds.take(page) for bounds, page in sides)
             answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
-        folded[block] = question.prepared(answers)
+        folded[block] = question.fold_anywhere(answers)
     return folded
 
 

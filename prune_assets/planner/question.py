@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
 from parquet_core.pruning import prepare
+from prune_assets.planner.split_lists import split_lists
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
+    from prune_assets.planner.split_lists import SplitLists
     from prune_assets.report.skip_report import LevelName, Status
 
 
@@ -45,6 +47,7 @@ class LevelState:
 class Question:
     """A predicate, its leaves from left to right, and the dataset it is asked of.
 
+    Behind its leaves `parts` has the values of `lists`, which are asked about one by one.
     `columns`: those that files say something about; `partitions`: those that directory names give their values.
     """
 
@@ -54,6 +57,7 @@ class Question:
     columns: dict[Path, LeafColumn]
     partitions: dict[Path, LeafColumn]
     prepared: Fold
+    lists: SplitLists
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
         """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
@@ -80,14 +84,20 @@ class Question:
         ]
 
     def fold(self, answers: OutcomeArray) -> OutcomeArray:
-        """Combine the leaves' answers per row group; a row group without rows has no outcome."""
-        folded = self.prepared(answers)
+        """Combine the answers to the parts per row group; a row group without rows has no outcome."""
+        folded = self.fold_anywhere(answers)
         folded[self.index.row_count <= 0] = Outcomes.NONE
         return folded
+
+    def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
+        """Combine the answers to the parts about containers of any kind."""
+        return self.prepared(self.lists.joined(answers))
 
 
 def question_of(predicate: Predicate, index: MetadataIndex) -> Question:
     """Ask a predicate of a dataset."""
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if not column.unsupported}
-    return Question(predicate, tuple(leaves(predicate)), index, columns, partitions, prepare(predicate))
+    parts = tuple(leaves(predicate))
+    lists = split_lists(parts, columns, index)
+    return Question(predicate, (*parts, *lists.values), index, columns, partitions, prepare(predicate), lists)

@@ -42,15 +42,21 @@ def random_pair(draw, scope):
             return Pair(make.__name__, *make(draw, column, scope), finer)
 
 
-@spelling("float")
+@spelling("integer", "decimal", "float", "date", "string", "binary")
 def between_as_comparisons(draw, column, scope):
     one, two, name = literal(draw, column), literal(draw, column), column.sql
     return f"{name} BETWEEN {one} AND {two}", f"{name} >= {one} AND {name} <= {two}"
 
 
-@spelling("integer", "decimal", "date", "timestamp", "timestamp_ntz", "string", "binary", finer=True)
+@spelling("timestamp", "timestamp_ntz", finer=True)
 def between_as_two_leaves(draw, column, scope):
     return between_as_comparisons(draw, column, scope)
+
+
+@spelling("integer", "decimal", "float", "date", "string", "binary")
+def ends_in_reverse(draw, column, scope):
+    one, two, name = literal(draw, column), literal(draw, column), column.sql
+    return f"{name} > {one} AND NOT {name} > {two}", f"{two} >= {name} AND NOT {name} <= {one}"
 
 
 @spelling("float", finer=True)

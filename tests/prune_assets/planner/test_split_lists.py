@@ -1,0 +1,77 @@
+"""Lists are as sharp as the OR of their values, and stay one leaf."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import Compare, In, IsTruth, Not, Op, Or
+from prune_assets.planner import split_lists
+from prune_assets.planner.levels import evaluate
+from prune_assets.planner.plan import plan
+from tests.numbered_cases.cases import check
+from tests.prune_assets.planner.named_rows import named_rows
+
+WIDE = pa.int64()
+
+
+def table(path, *, bloom, dictionary):
+    """Write two row groups of ten pages; the bounds of each page enclose 51 of the first and 151 of the second."""
+    rows = [number for base in (0, 100) for page in range(10) for number in (base + page, base + 98 - 2 * page)]
+    pq.write_table(
+        pa.table({"a": pa.array(rows, WIDE)}),
+        path,
+        row_group_size=20,
+        max_rows_per_page=2,
+        write_batch_size=1,
+        write_page_index=True,
+        use_dictionary=dictionary,
+        bloom_filter_options={"a": {"ndv": 20, "fpp": 1e-6}} if bloom else None,
+    )
+    return path
+
+
+def in_list(*values):
+    return In(("a",), pa.array(values, WIDE))
+
+
+def any_equal(*values):
+    return Or(tuple(Compare(("a",), Op.EQ, pa.scalar(value, WIDE)) for value in values))
+
+
+@pytest.mark.parametrize(("bloom", "dictionary"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("values", [(1, 51), (98, 51, 151), (51, 151), (3, 103), (0, 98, 1, 96), tuple(range(30, 49))])
+@pytest.mark.parametrize("wrap", [lambda it: it, Not, lambda it: IsTruth(it, Outcomes.FALSE)])
+def test_a_list_keeps_what_its_values_keep(tmp_path, bloom, dictionary, values, wrap):
+    index = read_dataset(table(tmp_path / "t.parquet", bloom=bloom, dictionary=dictionary))
+    listed, equal = (evaluate(wrap(each(*values)), index) for each in (in_list, any_equal))
+    assert named_rows(index, listed.access.ranges) <= named_rows(index, equal.access.ranges)
+    assert named_rows(index, listed.access.matches) >= named_rows(index, equal.access.matches)
+
+
+def test_what_a_filter_lacks_of_a_list_keeps_no_page(tmp_path):
+    path = table(tmp_path / "t.parquet", bloom=True, dictionary=False)
+    # 51 lies in the bounds of every page of the first row group, and 0 in one of them.
+    assert plan(path, where="a IN (0, 51)").report.kept.rows == plan(path, where="a = 0").report.kept.rows == 2
+    assert plan(path, where="a IN (0, 51)").report.normalized == "a IN (0, 51)"
+    assert [leaf.sql for leaf in plan(path, where="a IN (0, 51)").report.leaves] == ["a IN (0, 51)"]
+
+
+@pytest.mark.parametrize(("bloom", "dictionary"), [(False, False), (True, True)])
+def test_lists_are_split_where_single_values_can_be_looked_up(tmp_path, bloom, dictionary):
+    index = read_dataset(table(tmp_path / "t.parquet", bloom=bloom, dictionary=dictionary))
+    columns = {column.path: column for column in index.columns}
+    leaves = [in_list(1, 2), in_list(*range(split_lists.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
+    found = split_lists.split_lists(leaves, columns, index)
+    assert (len(found.of) > 0) is bloom
+    assert len(found.values) <= split_lists.MAX_VALUES_IN_ALL
+    assert [number for number, _ in found.of[:2]] == ([0, 3] if bloom else [])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", ["a IN (0, 51)", "NOT a IN (0, 51)", "a IN (0, 51, NULL)", "(a IN (98, 51)) IS NULL"])
+def test_lists_lose_no_row(spark, tmp_path, where):
+    check(spark, table(tmp_path / "t.parquet", bloom=True, dictionary=True), where)
