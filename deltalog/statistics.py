@@ -19,6 +19,7 @@ from deltalog.bound_values import Pair, days, decimals, floats, instants, intege
 from deltalog.loosened import loosened
 from deltalog.parsed_values import parsed_pair
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.trust.bounds import Bounds, bounds_type
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from deltalog.file_block import StatisticsBatch
     from deltalog.schema import TableColumn
+    from deltalog.snapshot import Snapshot
 
 _Number = int | float | str | None
 _Text = str | None
@@ -57,6 +59,29 @@ def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBat
         return _from_json(columns, shape, batch.json.to_pylist())
 
     return read
+
+
+def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Return how many rows each live file (of those wanted) was written with, ABSENT where that is not said.
+
+    Deleted rows are counted. A count that is none is damage, and ABSENT too.
+    """
+    counts, shape, first = np.full(snapshot.file_count, ABSENT, np.int64), _shape_of([]), 0
+    for block in snapshot.blocks:
+        here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
+        if here.any():
+            for batch in block.statistics.read([], here):
+                counts[first + batch.positions] = _records_of(batch, shape)
+        first += len(block)
+    counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT
+    return counts
+
+
+def _records_of(batch: StatisticsBatch, shape: _Shape) -> NDArray[np.int64]:
+    if batch.parsed is not None:
+        return _parsed_counts(batch.parsed, ("numRecords",))
+    assert batch.json is not None
+    return _counts([_decoded(shape, text).numRecords for text in batch.json.to_pylist()])
 
 
 def _shape_of(columns: Sequence[TableColumn]) -> _Shape:

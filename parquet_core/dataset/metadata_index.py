@@ -95,7 +95,9 @@ class MetadataIndex:
     the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
     of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
     be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
-    file. `summary`: that file, if it holds no data.
+    file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which the log of the table
+    lists, nothing was read; each stands there as one row group of number -1. None when all were. `deleted`, by file:
+    where some rows no longer count. None where all do.
     """
 
     files: tuple[DataFile, ...]
@@ -110,6 +112,9 @@ class MetadataIndex:
     row_count: Positions
     partition_values: dict[Path, pa.Array]
     _footers: FooterSource
+    opened: NDArray[np.bool_] | None = None
+    deleted: NDArray[np.bool_] | None = None
+    _stored_paths: dict[Path, Path] = field(default_factory=dict)
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
@@ -162,7 +167,8 @@ class MetadataIndex:
         if column.path in self._chunks:
             return
         kept = self._on_disk("chunks", column)
-        groups = np.full(len(self), -1, np.int64) if kept is None else kept.groups
+        at = self._read_from()
+        groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
         chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         if kept is not None:
             chunks, bounds = (
@@ -173,25 +179,35 @@ class MetadataIndex:
         if len(new):
             groups = groups.copy()
             groups[new] = len(chunks) + np.arange(len(new))
-            more_chunks, more_bounds = self._decode_footers(column, new)
+            more_chunks, more_bounds = self._decode_footers(column, at[new])
             chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
             self._decoded.append(column)
-        whole = np.array_equal(groups, np.arange(len(chunks)))
-        self._chunks[column.path] = chunks if whole else chunks.take(groups)
-        self._bounds[column.path] = bounds if whole else bounds.take(groups)
+        if not np.array_equal(groups, np.arange(len(chunks))):
+            chunks, bounds = chunks.take(groups), bounds.take(groups)
+        self._chunks[column.path] = chunks.scattered(at, len(self))
+        self._bounds[column.path] = spread_bounds(bounds, at, self.row_count)
+
+    def _read_from(self) -> Positions:
+        """Return the row groups that something is read of."""
+        return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
+
+    def _opened_files(self, positions: Positions) -> Positions:
+        """Return the files of row groups, counted among those that were opened."""
+        file = self.file[positions]
+        return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def _decode_footers(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in the row groups at `positions`, which are all those of their files."""
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
         trusts, first = self._trusts(column), 0
-        for footers in self._footers.read(distinct(self.file[positions])):
+        for footers in self._footers.read(distinct(self._opened_files(positions))):
             here = positions[first : first + len(footers)]
             if not np.array_equal(self.row_count[here], footers.row_count):
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
-            found, statistics, there = footers.chunks(column.path)
+            found, statistics, there = footers.chunks(self._stored_paths.get(column.path, column.path))
             chunks.append(found)
             rows, kind = footers.row_count, self.kind[self.file[here]]
             if statistics is None:
@@ -253,8 +269,20 @@ class MetadataIndex:
         return self._offsets[column.path]
 
     def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
-        name = _name(what, column)
-        return None if self._stored is None else self._stored.read(name, self.file, self.ordinal)
+        if self._stored is None:
+            return None
+        at = self._read_from()
+        kept = self._stored.read(self._name(what, column), self._opened_files(at), self.ordinal[at])
+        if kept is None or len(at) == len(self):
+            return kept
+        groups = np.full(len(self), -1, np.int64)
+        groups[at] = kept.groups
+        return kept._replace(groups=groups)
+
+    def _name(self, what: str, column: LeafColumn) -> str:
+        stored = self._stored_paths.get(column.path)
+        # What a column is called may change, and another may get its name.
+        return _name(what, column) if stored is None else "\x00".join([_name(what, column), "", *stored])
 
     def _slots(self, kept: Kept | None) -> Positions:
         if kept is None:
@@ -371,16 +399,20 @@ class MetadataIndex:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:
             return
+        at = self._read_from()
         for column in self._decoded:
-            values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
-            self._stored.write(_name("chunks", column), values)
+            chunks, bounds = self._chunks[column.path], self._bounds[column.path]
+            if len(at) < len(self):
+                chunks, bounds = chunks.take(at), bounds.take(at)
+            values = {"chunks": chunks, "bounds": bounds}
+            self._stored.write(self._name("chunks", column), values)
         self._decoded.clear()
         by_path = {column.path: column for column in self.columns}
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for path, fetched in stored.items():
                 if fetched.grown and path in by_path:
                     fetched.drop_unused()
-                    self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
+                    self._stored.write(self._name(what, by_path[path]), {"slot": fetched.slot[at], what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()
 

@@ -46,6 +46,7 @@ class SchemaElement:
     converted: int | None = None
     scale: int | None = None
     precision: int | None = None
+    field_id: int | None = None
     logical: tuple[int, list[Any]] | None = None
 
 
@@ -56,7 +57,7 @@ class LeafColumn:
     `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the
     values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
     on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
-    is in bytes, for FIXED_LEN_BYTE_ARRAY alone.
+    is in bytes, for FIXED_LEN_BYTE_ARRAY alone. `field_id`: the number that the writer gave it, None without one.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class LeafColumn:
     max_definition_level: int = 0
     max_repetition_level: int = 0
     unsupported: str = ""
+    field_id: int | None = None
 
     @property
     def name(self) -> str:
@@ -195,4 +197,5 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
         max_definition_level=group.definition,
         max_repetition_level=group.repetition,
         unsupported=reason,
+        field_id=element.field_id,
     )
