@@ -16,7 +16,18 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import may_match
-from parquet_core.predicate import ColumnLeaf, Compare, Constant, In, Interval, IsNaN, columns_of, conjuncts_of, leaves
+from parquet_core.predicate import (
+    ColumnLeaf,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    Pattern,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
 from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
@@ -43,7 +54,8 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
         named = columns_of(part)
         if len(named) != 1 or (columns is not None and named[0] not in columns):
             continue
-        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
+        # Texts of a pattern may be none of those around the literals.
+        if all(isinstance(leaf, ColumnLeaf | Constant) and not isinstance(leaf, Pattern) for leaf in leaves(part)):
             by_column[named[0]].append(part)
     return all(_may_all_be_true(parts) for parts in by_column.values())
 
