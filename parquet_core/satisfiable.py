@@ -115,7 +115,9 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
-        return [from_numpy(np.nextafter(numbers, numbers.dtype.type(np.inf)), kind), from_numpy(extremes, kind)]
+        with np.errstate(over="ignore", under="ignore"):  # behind the largest comes infinity, behind zero next to none
+            after = np.nextafter(numbers, numbers.dtype.type(np.inf))
+        return [from_numpy(after, kind), from_numpy(extremes, kind)]
     if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
         numbers = numbers_from(values)
         ends = np.iinfo(numbers.dtype)

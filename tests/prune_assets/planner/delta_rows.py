@@ -39,7 +39,12 @@ def flat_columns(snapshot):
     ]
 
 
-def rows_by_file(snapshot):
+def top_columns(snapshot):
+    """One leaf for each column of the table."""
+    return list({column.leaf.path[0]: column for column in reversed(snapshot.schema.columns)}.values())
+
+
+def rows_by_file(snapshot, columns):
     """By path: every row of every live file; None when a file is not there."""
     found = {}
     for block in snapshot.blocks:
@@ -51,7 +56,7 @@ def rows_by_file(snapshot):
                 name: None if values.codes[i] < 0 else values.values[int(values.codes[i])].as_py()
                 for name, values in block.partition.items()
             }
-            rows = list(_rows(place, flat_columns(snapshot), texts))
+            rows = list(_rows(place, columns, texts))
             vector = vector_of(block, i)
             deleted = set() if vector is None else set(read_vector(vector, snapshot.table))
             found[place] = FileRows(rows, [number not in deleted for number in range(len(rows))])
@@ -83,8 +88,8 @@ def _python(array):
 
 def _of_table(value, kind):
     """A value of an older type of the column, as one of its type now."""
-    if value is None:
-        return None
+    if value is None or isinstance(value, dict):
+        return value
     if kind == "timestamp_ntz" and not isinstance(value, dt.datetime):
         return dt.datetime.combine(value, dt.time())
     if kind == "timestamp" and value.tzinfo is None:

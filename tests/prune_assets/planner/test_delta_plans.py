@@ -33,7 +33,7 @@ def readable(table):
         snapshot = open_snapshot(GOLDEN / table)
     except PruneError as error:
         return str(error)
-    found = rows_by_file(snapshot)
+    found = rows_by_file(snapshot, flat_columns(snapshot))
     return "its data files are not there" if found is None else found or "it has no file"
 
 
