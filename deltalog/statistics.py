@@ -56,7 +56,7 @@ def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBat
         if batch.parsed is not None:
             return [_from_parsed(column, batch.parsed) for column in columns]
         assert batch.json is not None
-        return _from_json(columns, shape, batch.json.to_pylist())
+        return _from_json(columns, shape, batch.json)
 
     return read
 
@@ -81,7 +81,7 @@ def _records_of(batch: StatisticsBatch, shape: _Shape) -> NDArray[np.int64]:
     if batch.parsed is not None:
         return _parsed_counts(batch.parsed, ("numRecords",))
     assert batch.json is not None
-    return _counts([_decoded(shape, text).numRecords for text in batch.json.to_pylist()])
+    return _counts([row.numRecords for row in _rows(shape, batch.json)])
 
 
 def _shape_of(columns: Sequence[TableColumn]) -> _Shape:
@@ -169,11 +169,8 @@ def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
         return None
 
 
-def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str | bytes]) -> list[Bounds]:
-    try:
-        rows = list(map(shape.decoder.decode, texts))
-    except _NOT_STATISTICS:
-        rows = [_decoded(shape, text) for text in texts]
+def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
+    rows = _rows(shape, texts)
     records = _counts([row.numRecords for row in rows])
     found = []
     for i, column in enumerate(columns):
@@ -184,6 +181,14 @@ def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str | 
             pair = Pair(low, high)
         found.append(_bounds(column, pair, records, _counts(_each(shape.nulls[i], rows))))
     return found
+
+
+def _rows(shape: _Shape, texts: pa.Array) -> list[Any]:
+    found = texts.to_pylist()
+    try:
+        return list(map(shape.decoder.decode, found))
+    except _NOT_STATISTICS:
+        return [_decoded(shape, text) for text in found]
 
 
 def _decoded(shape: _Shape, text: str | bytes) -> Any:

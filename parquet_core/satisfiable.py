@@ -102,7 +102,7 @@ def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
 
 
 def _array(value: pa.Scalar) -> pa.Array:
-    return pa.array([value.as_py()], value.type) if not pa.types.is_timestamp(value.type) else pa.repeat(value, 1)
+    return pa.repeat(value, 1)
 
 
 def _next_and_least(values: pa.Array) -> list[pa.Array] | None:

@@ -6,23 +6,24 @@ them by the names that the log gives for files, and may lack some or hold others
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, overload
 
 import pyarrow as pa
 
+from parquet_core.storage import DataFile
 from parquet_core.trust.bounds import bounds_type
 from parquet_core.trust.statistics import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from parquet_core.storage import DataFile
 
 # No column of a table: what a file holds beside those.
 _NOT_OF_THE_TABLE = "\x00not of the table"
@@ -48,6 +49,37 @@ class TableColumn(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class FileList(Sequence[DataFile]):
+    """Files by number: those that were `found`, by number, as they are now; of the others the log's path and size.
+
+    Of a million files few are looked at.
+    """
+
+    path: Callable[[int], str]
+    sizes: NDArray[np.int64]
+    found: Mapping[int, DataFile]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, number: int) -> DataFile: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[DataFile]: ...
+
+    def __getitem__(self, number: int | slice) -> DataFile | list[DataFile]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        number = int(number)
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        number %= len(self)
+        file = self.found.get(number)
+        return DataFile(self.path(number), int(self.sizes[number]), 0) if file is None else file
+
+
+@dataclass(frozen=True, slots=True)
 class LoggedFiles:
     """The files of a table as its log lists them.
 
@@ -56,7 +88,7 @@ class LoggedFiles:
     values of. `by_id`: files must number columns as the table does.
     """
 
-    files: Sequence[DataFile]
+    files: FileList
     opened: NDArray[np.bool_]
     row_count: NDArray[np.int64]
     deleted: NDArray[np.bool_]

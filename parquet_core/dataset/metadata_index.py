@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
 from parquet_core.dataset.dictionary_reader import dictionary_refusals, read_dictionaries
+from parquet_core.dataset.logged import FileList
 from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.errors import StorageFailure
@@ -100,7 +101,7 @@ class MetadataIndex:
     where some rows no longer count. None where all do.
     """
 
-    files: tuple[DataFile, ...]
+    files: Sequence[DataFile]
     kinds: tuple[Provenance, ...]
     kind: Positions
     columns: tuple[LeafColumn, ...]
@@ -132,6 +133,12 @@ class MetadataIndex:
     def provenance(self, position: int) -> Provenance:
         """Return what the file of a row group says of its schema and writer."""
         return self.kinds[int(self.kind[self.file[position]])]
+
+    def sizes_of_files(self) -> Positions:
+        """Return the bytes of each file."""
+        if isinstance(self.files, FileList):
+            return self.files.sizes
+        return np.array([file.size for file in self.files], np.int64)
 
     def column_chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return what the footers say of a column in every row group."""

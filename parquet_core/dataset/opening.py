@@ -101,7 +101,7 @@ def read_logged(
     row_count = logged.row_count[file]
     row_count[logged.opened[file]] = groups.row_count
     return MetadataIndex(
-        files=tuple(logged.files),
+        files=logged.files,
         kinds=(*kinds, UNOPENED),
         kind=kind,
         columns=columns_of_table(logged, kinds),

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from parquet_core.dataset.logged import LoggedFiles
+from parquet_core.dataset.logged import FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
-from parquet_core.storage import DataFile, is_remote, list_data_files, local_path
+from parquet_core.storage import is_remote, list_data_files, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ class DeltaTable:
     snapshot: Snapshot
     deleted: NDArray[np.int64]
     unknown_rows: int = 0
+    counted: bool = False
     _asked: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[ColumnPath, Bounds] | None = None
 
@@ -133,16 +135,12 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
 
 def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None) -> MetadataIndex:
     """Read the footers of the files that the log leaves for a predicate."""
-    from deltalog.statistics import ABSENT, record_counts
-
     snapshot, opened = table.snapshot, table.ask(predicate).kept
-    rows = record_counts(snapshot, ~opened)
-    table.unknown_rows = int(np.count_nonzero((rows == ABSENT) & ~opened))
     columns = snapshot.schema.columns
     logged = LoggedFiles(
         files=_files(snapshot, opened),
         opened=opened,
-        row_count=np.where(rows > 0, rows, _AT_LEAST),
+        row_count=np.full(len(opened), _AT_LEAST, np.int64),
         deleted=table.deleted > 0,
         columns=[column for column in columns if column.partition is None],
         partitions=tuple(column.leaf for column in columns if column.partition is not None),
@@ -151,11 +149,33 @@ def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache 
     return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache)
 
 
-def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> list[DataFile]:
+def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
+    """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
+    from deltalog.statistics import ABSENT, record_counts
+
+    if table.counted or index.opened is None or index.opened.all():
+        return
+    unopened = ~index.opened
+    rows = record_counts(table.snapshot, unopened)
+    table.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
+    table.counted = True
+    here = unopened[index.file]
+    counts = index.row_count.copy()
+    counts[here] = np.where(rows > 0, rows, _AT_LEAST)[index.file[here]]
+    index.row_count = counts
+
+
+def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
     """Return the live files: as they are now where they are opened, the others as the log has them."""
     from deltalog.paths import resolve
 
-    paths = [resolve(snapshot.table, path) for path in snapshot.paths()]
-    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)]).tolist()
-    found = {file.path: file for file in list_data_files([paths[i] for i in np.flatnonzero(opened).tolist()])}
-    return [found.get(path) or DataFile(path, size, 0) for path, size in zip(paths, sizes, strict=True)]
+    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
+    paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())
+
+    def path(number: int) -> str:
+        return resolve(snapshot.table, paths[number].as_py())
+
+    chosen = np.flatnonzero(opened).tolist()
+    named = [path(i) for i in chosen]
+    found = {file.path: file for file in list_data_files(named)}
+    return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})

@@ -56,7 +56,7 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
     """Put in what the log says of the files that were not opened: of some columns their share of the others."""
     assert index.opened is not None
-    of_file = np.array([file.size for file in index.files], np.int64)
+    of_file = index.sizes_of_files()
     unopened = np.flatnonzero(~index.opened[index.file])
     logged = of_file[index.file[unopened]]
     size, pages = sizes.bytes.copy(), sizes.pages.copy()

@@ -11,9 +11,10 @@ from parquet_core.access_plan import Verdict
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
+from parquet_core.ragged import distinct
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
-from prune_assets.planner.delta_table import delta_table, read_delta
+from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
 from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
@@ -88,6 +89,8 @@ class Plan:
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of the columns read, by row group."""
+        if self.delta is not None:
+            count_rows(self.delta, self.index)
         return measure(self.index, self.columns)
 
     @cached_property
@@ -159,8 +162,8 @@ class Plan:
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:
         """The files of which at least one row is read."""
-        kept = set(self.index.file[self.evaluation.access.verdict != Verdict.SKIP].tolist())
-        return tuple(file for i, file in enumerate(self.index.files) if i in kept)
+        kept = distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+        return tuple(self.index.files[i] for i in kept.tolist())
 
 
 def plan(
