@@ -119,6 +119,8 @@ class MetadataIndex:
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
+    _all_chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
+    _all_bounds: dict[Path, Bounds] = field(default_factory=dict)
     _decoded: list[LeafColumn] = field(default_factory=list)
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
@@ -143,6 +145,15 @@ class MetadataIndex:
     def column_chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return what the footers say of a column in every row group."""
         self._load(column)
+        if self.opened is None:
+            return self._chunks[column.path]
+        if column.path not in self._all_chunks:
+            self._all_chunks[column.path] = self._chunks[column.path].scattered(self.read_from(), len(self))
+        return self._all_chunks[column.path]
+
+    def chunks_read(self, column: LeafColumn) -> ColumnChunks:
+        """Return what the footers that were read say of a column, in the row groups `read_from()`."""
+        self._load(column)
         return self._chunks[column.path]
 
     def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
@@ -152,7 +163,12 @@ class MetadataIndex:
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return what the statistics of every row group say of a column."""
         self._load(column)
-        return self._bounds[column.path]
+        if self.opened is None:
+            return self._bounds[column.path]
+        if column.path not in self._all_bounds:
+            spread = spread_bounds(self._bounds[column.path], self.read_from(), self.row_count)
+            self._all_bounds[column.path] = spread
+        return self._all_bounds[column.path]
 
     def bounds_with_pages(self, column: LeafColumn) -> Bounds:
         """Return the same, with the bounds of a row group's pages where it has none of its own.
@@ -174,7 +190,7 @@ class MetadataIndex:
         if column.path in self._chunks:
             return
         kept = self._on_disk("chunks", column)
-        at = self._read_from()
+        at = self.read_from()
         groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
         chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         if kept is not None:
@@ -191,10 +207,9 @@ class MetadataIndex:
             self._decoded.append(column)
         if not np.array_equal(groups, np.arange(len(chunks))):
             chunks, bounds = chunks.take(groups), bounds.take(groups)
-        self._chunks[column.path] = chunks.scattered(at, len(self))
-        self._bounds[column.path] = spread_bounds(bounds, at, self.row_count)
+        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
 
-    def _read_from(self) -> Positions:
+    def read_from(self) -> Positions:
         """Return the row groups that something is read of."""
         return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
 
@@ -278,7 +293,7 @@ class MetadataIndex:
     def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
         if self._stored is None:
             return None
-        at = self._read_from()
+        at = self.read_from()
         kept = self._stored.read(self._name(what, column), self._opened_files(at), self.ordinal[at])
         if kept is None or len(at) == len(self):
             return kept
@@ -406,12 +421,9 @@ class MetadataIndex:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:
             return
-        at = self._read_from()
+        at = self.read_from()
         for column in self._decoded:
-            chunks, bounds = self._chunks[column.path], self._bounds[column.path]
-            if len(at) < len(self):
-                chunks, bounds = chunks.take(at), bounds.take(at)
-            values = {"chunks": chunks, "bounds": bounds}
+            values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
             self._stored.write(self._name("chunks", column), values)
         self._decoded.clear()
         by_path = {column.path: column for column in self.columns}

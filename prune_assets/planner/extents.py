@@ -42,11 +42,12 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Add up what the footers say of these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     uncounted = np.zeros(len(index), np.bool_)
+    at = index.read_from()
     for column in columns:
-        chunks = index.column_chunks(column)
-        size += chunks.compressed_bytes
-        pages += np.maximum(chunks.data_pages, 0)
-        uncounted |= chunks.data_pages < 0
+        chunks = index.chunks_read(column)
+        size[at] += chunks.compressed_bytes
+        pages[at] += np.maximum(chunks.data_pages, 0)
+        uncounted[at] |= chunks.data_pages < 0
     pages[uncounted] = -1
     if index.opened is None or index.opened.all():
         return Sizes(size, pages)
