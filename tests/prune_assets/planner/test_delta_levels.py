@@ -319,3 +319,13 @@ def test_a_split_of_an_unopened_file_has_no_row_groups(partitioned):
     plan = pr.plan(partitioned.path, where="x = 45")
     assert len(plan.within(str(partitioned.path / "1.parquet"), 0, 1 << 30).row_groups) == 0
     assert plan.within(str(partitioned.path / "2.parquet"), 0, 1 << 30).row_groups.tolist() == [0, 1]
+
+
+@pytest.mark.spark
+def test_a_column_of_spark_is_planned_as_its_text_is(spark, partitioned):
+    from pyspark.sql import functions as fn
+
+    where = (fn.col("x") > 44) & (fn.col("x") < 50) & (fn.col("day") >= fn.lit(dt.date(2024, 1, 2)))
+    plan = pr.plan(partitioned.path, where=where, session=spark)
+    assert names(plan) == ["2.parquet"]
+    assert levels(plan)["partition_values"].status == "consulted"
