@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltalog.errors import BrokenLog, NoSuchVersion, NotADeltaTable
+from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import list_directory, name_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,14 @@ def list_log(table: str) -> LogListing:
     if not listing.commits and not listing.checkpoints:
         raise NotADeltaTable(f"{table}: no Delta log ({LOG}) with a commit or checkpoint in it; check the path")
     return listing
+
+
+def holds_log(table: str) -> bool:
+    """Tell whether there is a log below a directory; of what cannot be listed, such as a web server, there is none."""
+    try:
+        return bool(list_directory(f"{table.rstrip('/')}/{LOG}", _WANTED))
+    except UnsupportedFeature:
+        return False
 
 
 def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
 
 MAX_NESTING = 100
+# Of a decimal that 64 bits do not hold.
+_FIXED_BYTES = 16
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _ID = "delta.columnMapping.id"
 _TYPE_CHANGES = "delta.typeChanges"
@@ -178,6 +180,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
             index=-1,
             physical=physical,
             type=found,
+            type_length=_FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
             order=order,
             max_definition_level=len(here.logical),
             max_repetition_level=int(repeated),
@@ -201,7 +204,7 @@ def _element(name: str) -> SchemaElement | None:
         return None
     # As Spark stores them.
     stored = Physical.INT32 if precision <= 9 else Physical.INT64 if precision <= 18 else Physical.FIXED_LEN_BYTE_ARRAY
-    return SchemaElement("", stored, type_length=16, logical=(5, [scale, precision]))
+    return SchemaElement("", stored, type_length=_FIXED_BYTES, logical=(5, [scale, precision]))
 
 
 def _check_changes(changes: Any, column: Path, place: str) -> None:

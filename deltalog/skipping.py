@@ -15,6 +15,7 @@ from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, un
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from parquet_core.satisfiable import may_be_true
+from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from deltalog.schema import TableColumn
     from deltalog.snapshot import Snapshot
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.trust.bounds import Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ class FileAnswers:
     """What a predicate may be in each live file, in the order of the snapshot's blocks.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
+    `told`: the columns whose statistics say something in a file that was asked; `asked`: how many were.
     """
 
     partitions: OutcomeArray
     outcomes: OutcomeArray
     by_leaf: tuple[OutcomeArray, ...]
+    told: frozenset[Path] = frozenset()
+    asked: int = 0
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -63,9 +68,11 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
     found = list(ahead(lambda block: _of_block(block, predicate, parts, asked), snapshot.blocks))
     return FileAnswers(
-        partitions=_joined([partitions for partitions, _, _ in found]),
-        outcomes=_joined([outcomes for _, outcomes, _ in found]),
-        by_leaf=tuple(_joined([by_leaf[i] for _, _, by_leaf in found]) for i in range(len(parts))),
+        partitions=_joined([answers.partitions for answers in found]),
+        outcomes=_joined([answers.outcomes for answers in found]),
+        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
+        told=frozenset(path for answers in found for path in answers.told),
+        asked=sum(answers.asked for answers in found),
     )
 
 
@@ -82,21 +89,51 @@ def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
 
 def _of_block(
     block: FileBlock, predicate: Predicate, parts: Sequence[Leaf], asked: Sequence[TableColumn | None]
-) -> tuple[OutcomeArray, OutcomeArray, list[OutcomeArray]]:
+) -> FileAnswers:
     answers = [_from_partitions(part, column, block) for part, column in zip(parts, asked, strict=True)]
     partitions = fold(predicate, answers)
     wanted = may_match(partitions) & ~must_match(partitions)
     columns = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
     if not columns or not wanted.any():
-        return partitions, partitions, answers
-    read = statistics_reader(columns)
+        return FileAnswers(partitions, partitions, tuple(answers))
+    read, told = statistics_reader(columns), set()
     for batch in block.statistics.read([column.physical for column in columns], wanted):
         bounds = dict(zip(columns, read(batch), strict=True))
+        told |= {column.leaf.path for column, found in bounds.items() if says_anything(found)}
         for answer, part, column in zip(answers, parts, asked, strict=True):
             if isinstance(part, ColumnLeaf) and column in bounds:
                 said = outcomes_from_bounds(part, bounds[column])
                 answer[batch.positions] = intersect(answer[batch.positions], said)
-    return partitions, fold(predicate, answers), answers
+    return FileAnswers(partitions, fold(predicate, answers), tuple(answers), frozenset(told), int(wanted.sum()))
+
+
+def says_anything(bounds: Bounds) -> bool:
+    """Tell whether anything is known of the values in some container."""
+    return any(len(side) > side.null_count for side in (bounds.lower, bounds.upper, bounds.null_count))
+
+
+def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
+    """Return what the statistics say of columns in every live file, in the order of the snapshot's blocks."""
+    found: list[list[Bounds]] = [[] for _ in columns]
+    read = statistics_reader(columns)
+    for block in snapshot.blocks:
+        here = [unknown_bounds(column.leaf, np.ones(len(block), np.int64)) for column in columns]
+        for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
+            for i, said in enumerate(read(batch)):
+                here[i] = _put(here[i], said, batch.positions)
+        for parts, bounds in zip(found, here, strict=True):
+            parts.append(bounds)
+    none = np.zeros(0, np.int64)
+    return [
+        concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)
+        for parts, column in zip(found, columns, strict=True)
+    ]
+
+
+def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
+    order = np.arange(len(whole))
+    order[at] = len(whole) + np.arange(len(at))
+    return concat_bounds([whole, part]).take(order)
 
 
 def _from_partitions(part: Leaf, column: TableColumn | None, block: FileBlock) -> OutcomeArray:

@@ -19,6 +19,7 @@ from deltalog.bound_values import Pair, days, decimals, floats, instants, intege
 from deltalog.loosened import loosened
 from deltalog.parsed_values import parsed_pair
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.trust.bounds import Bounds, bounds_type
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from deltalog.file_block import StatisticsBatch
     from deltalog.schema import TableColumn
+    from deltalog.snapshot import Snapshot
 
 _Number = int | float | str | None
 _Text = str | None
@@ -54,9 +56,32 @@ def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBat
         if batch.parsed is not None:
             return [_from_parsed(column, batch.parsed) for column in columns]
         assert batch.json is not None
-        return _from_json(columns, shape, batch.json.to_pylist())
+        return _from_json(columns, shape, batch.json)
 
     return read
+
+
+def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Return how many rows each live file (of those wanted) was written with, ABSENT where that is not said.
+
+    Deleted rows are counted. A count that is none is damage, and ABSENT too.
+    """
+    counts, shape, first = np.full(snapshot.file_count, ABSENT, np.int64), _shape_of([]), 0
+    for block in snapshot.blocks:
+        here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
+        if here.any():
+            for batch in block.statistics.read([], here):
+                counts[first + batch.positions] = _records_of(batch, shape)
+        first += len(block)
+    counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT
+    return counts
+
+
+def _records_of(batch: StatisticsBatch, shape: _Shape) -> NDArray[np.int64]:
+    if batch.parsed is not None:
+        return _parsed_counts(batch.parsed, ("numRecords",))
+    assert batch.json is not None
+    return _counts([row.numRecords for row in _rows(shape, batch.json)])
 
 
 def _shape_of(columns: Sequence[TableColumn]) -> _Shape:
@@ -144,11 +169,8 @@ def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
         return None
 
 
-def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str | bytes]) -> list[Bounds]:
-    try:
-        rows = list(map(shape.decoder.decode, texts))
-    except _NOT_STATISTICS:
-        rows = [_decoded(shape, text) for text in texts]
+def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
+    rows = _rows(shape, texts)
     records = _counts([row.numRecords for row in rows])
     found = []
     for i, column in enumerate(columns):
@@ -159,6 +181,14 @@ def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: list[str | 
             pair = Pair(low, high)
         found.append(_bounds(column, pair, records, _counts(_each(shape.nulls[i], rows))))
     return found
+
+
+def _rows(shape: _Shape, texts: pa.Array) -> list[Any]:
+    found = texts.to_pylist()
+    try:
+        return list(map(shape.decoder.decode, found))
+    except _NOT_STATISTICS:
+        return [_decoded(shape, text) for text in found]
 
 
 def _decoded(shape: _Shape, text: str | bytes) -> Any:

@@ -47,6 +47,11 @@ class RangeList:
         number = np.repeat(np.arange(len(positions)), high - low)
         return RangeList(number, self.start[chosen], self.stop[chosen])
 
+    def only(self, chosen: NDArray[np.bool_]) -> RangeList:
+        """Return the ranges of those row groups that are chosen; their numbers stay."""
+        here = chosen[self.row_group]
+        return RangeList(self.row_group[here], self.start[here], self.stop[here])
+
     def as_dataset_rows(self, base: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the ranges, shape (n, 2), counted over the dataset; `base` is the first row of each row group."""
         return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])

@@ -16,7 +16,18 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import may_match
-from parquet_core.predicate import ColumnLeaf, Compare, Constant, In, Interval, IsNaN, columns_of, conjuncts_of, leaves
+from parquet_core.predicate import (
+    ColumnLeaf,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNaN,
+    Pattern,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
 from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
@@ -43,7 +54,8 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
         named = columns_of(part)
         if len(named) != 1 or (columns is not None and named[0] not in columns):
             continue
-        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
+        # Texts of a pattern may be none of those around the literals.
+        if all(isinstance(leaf, ColumnLeaf | Constant) and not isinstance(leaf, Pattern) for leaf in leaves(part)):
             by_column[named[0]].append(part)
     return all(_may_all_be_true(parts) for parts in by_column.values())
 
@@ -90,7 +102,7 @@ def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
 
 
 def _array(value: pa.Scalar) -> pa.Array:
-    return pa.array([value.as_py()], value.type) if not pa.types.is_timestamp(value.type) else pa.repeat(value, 1)
+    return pa.repeat(value, 1)
 
 
 def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
@@ -103,7 +115,9 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
-        return [from_numpy(np.nextafter(numbers, numbers.dtype.type(np.inf)), kind), from_numpy(extremes, kind)]
+        with np.errstate(over="ignore", under="ignore"):  # behind the largest comes infinity, behind zero next to none
+            after = np.nextafter(numbers, numbers.dtype.type(np.inf))
+        return [from_numpy(after, kind), from_numpy(extremes, kind)]
     if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
         numbers = numbers_from(values)
         ends = np.iinfo(numbers.dtype)

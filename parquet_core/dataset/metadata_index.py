@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
 from parquet_core.dataset.dictionary_reader import dictionary_refusals, read_dictionaries
+from parquet_core.dataset.logged import FileList
 from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.errors import StorageFailure
@@ -96,10 +97,12 @@ class MetadataIndex:
     the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
     of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
     be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
-    file. `summary`: that file, if it holds no data.
+    file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which the log of the table
+    lists, nothing was read; each stands there as one row group of number -1. None when all were. `deleted`, by file:
+    where some rows no longer count. None where all do.
     """
 
-    files: tuple[DataFile, ...]
+    files: Sequence[DataFile]
     kinds: tuple[Provenance, ...]
     kind: Positions
     columns: tuple[LeafColumn, ...]
@@ -111,9 +114,14 @@ class MetadataIndex:
     row_count: Positions
     partition_values: dict[Path, pa.Array]
     _footers: FooterSource
+    opened: NDArray[np.bool_] | None = None
+    deleted: NDArray[np.bool_] | None = None
+    _stored_paths: dict[Path, Path] = field(default_factory=dict)
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
+    _all_chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
+    _all_bounds: dict[Path, Bounds] = field(default_factory=dict)
     _decoded: list[LeafColumn] = field(default_factory=list)
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
@@ -129,8 +137,23 @@ class MetadataIndex:
         """Return what the file of a row group says of its schema and writer."""
         return self.kinds[int(self.kind[self.file[position]])]
 
+    def sizes_of_files(self) -> Positions:
+        """Return the bytes of each file."""
+        if isinstance(self.files, FileList):
+            return self.files.sizes
+        return np.array([file.size for file in self.files], np.int64)
+
     def column_chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return what the footers say of a column in every row group."""
+        self._load(column)
+        if self.opened is None:
+            return self._chunks[column.path]
+        if column.path not in self._all_chunks:
+            self._all_chunks[column.path] = self._chunks[column.path].scattered(self.read_from(), len(self))
+        return self._all_chunks[column.path]
+
+    def chunks_read(self, column: LeafColumn) -> ColumnChunks:
+        """Return what the footers that were read say of a column, in the row groups `read_from()`."""
         self._load(column)
         return self._chunks[column.path]
 
@@ -141,7 +164,12 @@ class MetadataIndex:
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return what the statistics of every row group say of a column."""
         self._load(column)
-        return self._bounds[column.path]
+        if self.opened is None:
+            return self._bounds[column.path]
+        if column.path not in self._all_bounds:
+            spread = spread_bounds(self._bounds[column.path], self.read_from(), self.row_count)
+            self._all_bounds[column.path] = spread
+        return self._all_bounds[column.path]
 
     def bounds_with_pages(self, column: LeafColumn) -> Bounds:
         """Return the same, with the bounds of a row group's pages where it has none of its own.
@@ -163,7 +191,8 @@ class MetadataIndex:
         if column.path in self._chunks:
             return
         kept = self._on_disk("chunks", column)
-        groups = np.full(len(self), -1, np.int64) if kept is None else kept.groups
+        at = self.read_from()
+        groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
         chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         if kept is not None:
             chunks, bounds = (
@@ -174,25 +203,34 @@ class MetadataIndex:
         if len(new):
             groups = groups.copy()
             groups[new] = len(chunks) + np.arange(len(new))
-            more_chunks, more_bounds = self._decode_footers(column, new)
+            more_chunks, more_bounds = self._decode_footers(column, at[new])
             chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
             self._decoded.append(column)
-        whole = np.array_equal(groups, np.arange(len(chunks)))
-        self._chunks[column.path] = chunks if whole else chunks.take(groups)
-        self._bounds[column.path] = bounds if whole else bounds.take(groups)
+        if not np.array_equal(groups, np.arange(len(chunks))):
+            chunks, bounds = chunks.take(groups), bounds.take(groups)
+        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+
+    def read_from(self) -> Positions:
+        """Return the row groups that something is read of."""
+        return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
+
+    def _opened_files(self, positions: Positions) -> Positions:
+        """Return the files of row groups, counted among those that were opened."""
+        file = self.file[positions]
+        return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def _decode_footers(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in the row groups at `positions`, which are all those of their files."""
         chunks: list[ColumnChunks] = []
         bounds: list[Bounds] = []
         trusts, first = self._trusts(column), 0
-        for footers in self._footers.read(distinct(self.file[positions])):
+        for footers in self._footers.read(distinct(self._opened_files(positions))):
             here = positions[first : first + len(footers)]
             if not np.array_equal(self.row_count[here], footers.row_count):
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
-            found, statistics, there = footers.chunks(column.path)
+            found, statistics, there = footers.chunks(self._stored_paths.get(column.path, column.path))
             chunks.append(found)
             rows, kind = footers.row_count, self.kind[self.file[here]]
             if statistics is None:
@@ -258,8 +296,20 @@ class MetadataIndex:
         return self._offsets[column.path]
 
     def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
-        name = _name(what, column)
-        return None if self._stored is None else self._stored.read(name, self.file, self.ordinal)
+        if self._stored is None:
+            return None
+        at = self.read_from()
+        kept = self._stored.read(self._name(what, column), self._opened_files(at), self.ordinal[at])
+        if kept is None or len(at) == len(self):
+            return kept
+        groups = np.full(len(self), -1, np.int64)
+        groups[at] = kept.groups
+        return kept._replace(groups=groups)
+
+    def _name(self, what: str, column: LeafColumn) -> str:
+        stored = self._stored_paths.get(column.path)
+        # What a column is called may change, and another may get its name.
+        return _name(what, column) if stored is None else "\x00".join([_name(what, column), "", *stored])
 
     def _slots(self, kept: Kept | None) -> Positions:
         if kept is None:
@@ -396,16 +446,17 @@ class MetadataIndex:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:
             return
+        at = self.read_from()
         for column in self._decoded:
             values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
-            self._stored.write(_name("chunks", column), values)
+            self._stored.write(self._name("chunks", column), values)
         self._decoded.clear()
         by_path = {column.path: column for column in self.columns}
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for path, fetched in stored.items():
                 if fetched.grown and path in by_path:
                     fetched.drop_unused()
-                    self._stored.write(_name(what, by_path[path]), {"slot": fetched.slot, what: fetched.kept})
+                    self._stored.write(self._name(what, by_path[path]), {"slot": fetched.slot[at], what: fetched.kept})
                     fetched.grown = False
         self._stored.finish()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.dataset.footer_source import FooterSource
+from parquet_core.dataset.logged import UNOPENED, columns_of_table, named_as_in_table, paths_in_files
 from parquet_core.dataset.metadata_index import MetadataIndex
 from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.storage import DataFile, Listing
+    from parquet_core.trust.statistics import Provenance
 
     Numbers = NDArray[np.int64]
 
@@ -47,12 +50,10 @@ def read_dataset(
     stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
     source = FooterSource(files, traffic)
     groups = _row_groups(files, source, stored)
-    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
-    if (rows := groups.row_count.sum(dtype=np.float64)) > MAX_ROWS:
-        raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
+    _check_rows(groups, table)
     summary = summary_file(table)
     counts = np.diff(groups.first)
-    kinds = tuple(provenance_of(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds))
+    kinds = _kinds(groups, files)
     columns = kinds[groups.kind[0]].columns if summary is None else read_schema(summary, traffic=traffic)
     partitions = _partitions(table, listing, infer_types=infer_partition_types)
     if stored is not None:
@@ -73,6 +74,60 @@ def read_dataset(
         _footers=source,
         _stored=stored,
     )
+
+
+def read_logged(
+    table: str, logged: LoggedFiles, *, traffic: Traffic, cache: MetadataCache | None = None
+) -> MetadataIndex:
+    """Read the footers of those files of a table that are to be opened, as its log lists them.
+
+    Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
+    """
+    chosen = np.flatnonzero(logged.opened)
+    files = tuple(logged.files[i] for i in chosen.tolist())
+    stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
+    source = FooterSource(files, traffic)
+    groups = _row_groups(files, source, stored)
+    _check_rows(groups, table)
+    if stored is not None:
+        stored.keep_row_groups(groups)
+    as_stored = _kinds(groups, files)
+    kinds = tuple(named_as_in_table(kind, logged) for kind in as_stored)
+    counts = np.ones(len(logged.files), np.int64)
+    counts[chosen] = np.diff(groups.first)
+    file = np.repeat(np.arange(len(counts)), counts)
+    kind = np.full(len(counts), len(kinds), np.int64)
+    kind[chosen] = groups.kind
+    row_count = logged.row_count[file]
+    row_count[logged.opened[file]] = groups.row_count
+    return MetadataIndex(
+        files=logged.files,
+        kinds=(*kinds, UNOPENED),
+        kind=kind,
+        columns=columns_of_table(logged, kinds),
+        partitions=logged.partitions,
+        partition_values={},
+        summary=None,
+        traffic=traffic,
+        file=file,
+        ordinal=np.where(logged.opened[file], np.arange(len(file)) - firsts(counts)[:-1][file], -1),
+        row_count=row_count,
+        _footers=source,
+        opened=logged.opened,
+        deleted=logged.deleted,
+        _stored_paths=paths_in_files(as_stored, kinds),
+        _stored=stored,
+    )
+
+
+def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
+    return tuple(provenance_of(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds))
+
+
+def _check_rows(groups: RowGroups, table: object) -> None:
+    # Each is at most MAX_ROWS; as floating point their sum cannot wrap around.
+    if (rows := groups.row_count.sum(dtype=np.float64)) > MAX_ROWS:
+        raise MalformedFile(f"{table}: its footers claim {rows:.0f} rows in all; one of them is damaged")
 
 
 def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:

@@ -32,7 +32,7 @@ def midpoints(index: MetadataIndex) -> Positions:
         if provenance.columns:
             begins = index.column_chunks(provenance.columns[0]).first_page_offset
             start = np.where(kind == i, np.maximum(begins, 0), start)
-    ends = np.array([file.size for file in index.files], np.int64)[index.file]
+    ends = index.sizes_of_files()[index.file]
     middle: Positions = np.minimum(start + size // 2, ends - 1)
     return middle
 

@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.dataset.gather import gather
 from parquet_core.errors import MalformedFile
 from parquet_core.format.page_index import IndexBytes
-from parquet_core.ragged import any_in
+from parquet_core.ragged import any_in, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,8 @@ def read_structures(
         return groups.name(int(position[i]), wanted[part[i]].column)
 
     file, there = groups.file[position], offset > 0
-    sizes = np.array([entry.size for entry in groups.files], np.int64)[file]
+    of_file = distinct(np.sort(file))
+    sizes = np.array([groups.files[i].size for i in of_file.tolist()], np.int64)[np.searchsorted(of_file, file)]
     for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
         raise MalformedFile(
             f"{place(int(i))}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "

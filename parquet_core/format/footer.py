@@ -77,6 +77,7 @@ _SCHEMA_ELEMENT = struct(
         6: INTEGER,  # converted_type
         7: INTEGER,  # scale
         8: INTEGER,  # precision
+        9: INTEGER,  # field_id
         10: _LOGICAL_TYPE,
     },
     least=5,  # name, and type or children
@@ -349,7 +350,7 @@ def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, 
 
 
 def _schema_element(slots: Slots) -> SchemaElement:
-    physical, length, repetition, name, children, converted, scale, precision, logical = slots
+    physical, length, repetition, name, children, converted, scale, precision, field_id, logical = slots
     return SchemaElement(
         name=_text(name),
         physical=physical,
@@ -359,6 +360,7 @@ def _schema_element(slots: Slots) -> SchemaElement:
         converted=converted,
         scale=scale,
         precision=precision,
+        field_id=field_id,
         logical=logical,
     )
 

@@ -46,6 +46,7 @@ class SchemaElement:
     converted: int | None = None
     scale: int | None = None
     precision: int | None = None
+    field_id: int | None = None
     logical: tuple[int, list[Any]] | None = None
 
 
@@ -57,7 +58,7 @@ class LeafColumn:
     values, None when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates
     on this column cannot prune, empty when they can; its bounds may be known all the same. `type_length`
     is in bytes, for FIXED_LEN_BYTE_ARRAY alone. `may_be_filled`: where a file lacks the column, Spark may read
-    something else than null.
+    something else than null. `field_id`: the number that the writer gave it, None without one.
     """
 
     path: Path
@@ -70,6 +71,7 @@ class LeafColumn:
     max_repetition_level: int = 0
     unsupported: str = ""
     may_be_filled: bool = False
+    field_id: int | None = None
 
     @property
     def name(self) -> str:
@@ -197,4 +199,5 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
         max_definition_level=group.definition,
         max_repetition_level=group.repetition,
         unsupported=reason,
+        field_id=element.field_id,
     )

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     metavar="A,B",
     help="Columns that the query reads, beside those of the predicate; all of them by default.",
 )
+@click.option(
+    "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; the last one by default."
+)
+@click.option(
+    "--timestamp",
+    metavar="TIME",
+    help="The version of a Delta table at a time with its zone, e.g. 2024-01-31T12:00:00+00:00.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
 @click.option(
     "--html",
@@ -50,6 +58,8 @@ def explain(
     table: str,
     where: str,
     columns: str | None,
+    version: int | None,
+    timestamp: str | None,
     as_json: bool,
     html_file: Path | None,
     min_skipped: float | None,
@@ -60,13 +70,16 @@ def explain(
     """Show what a predicate skips in TABLE, out of how much, by which level and why."""
     if as_json and html_file is not None:
         raise click.UsageError("--json and --html exclude each other")
+    if version is not None and timestamp is not None:
+        raise click.UsageError("--version and --timestamp exclude each other")
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
     from prune_assets.planner.plan import plan
 
     session = SparkSemantics(time_zone=time_zone, ansi=not no_ansi, case_sensitive=case_sensitive)
-    report = plan(table, where=where, columns=_names(columns), session=session).report
+    made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)
+    report = made.report
     if as_json:
         click.echo(report.to_json())
     elif html_file is not None:

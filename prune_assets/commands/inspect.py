@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from deltalog.schema import TableColumn
+    from deltalog.snapshot import Snapshot
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
 
@@ -29,9 +31,29 @@ if TYPE_CHECKING:
 )
 @click.option("--pages", is_flag=True, help="List the pages of the chosen columns of a file.")
 @click.option("--bloom", metavar="VALUE", help="Ask the bloom filters of one column for this value.")
+@click.option(
+    "--version",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="A version of a Delta table; the last one by default.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
-def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, as_json: bool) -> None:
-    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
+def inspect(
+    *, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, version: int | None, as_json: bool
+) -> None:
+    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.
+
+    Of a Delta table its log is shown.
+    """
+    from prune_assets.planner.delta_table import delta_table
+
+    delta = delta_table(target, version=version, timestamp=None)
+    if delta is not None:
+        if pages or bloom is not None:
+            asked = "--pages" if pages else "--bloom"
+            raise click.UsageError(f"{asked}: {target} is a Delta table, whose log is shown; name one of its files")
+        _show_delta(delta.snapshot, names, as_json=as_json)
+        return
     from parquet_core.dataset.opening import read_dataset
     from parquet_core.inspection import choose_columns
 
@@ -46,6 +68,35 @@ def inspect(*, target: str, names: tuple[str, ...], pages: bool, bloom: str | No
         _print_file_json(index, columns, pages=pages, bloom=bloom)
     else:
         _show_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
+
+
+def _show_delta(snapshot: Snapshot, names: tuple[str, ...], *, as_json: bool) -> None:
+    from deltalog.inspection import inspect_snapshot
+
+    found = inspect_snapshot(snapshot, _chosen(snapshot, names))
+    if as_json:
+        from prune_assets.report.inspection.json_form import table_json
+
+        click.echo(table_json(found))
+    else:
+        from prune_assets.report.inspection.delta import print_delta
+
+        click.echo(_text(lambda console: print_delta(found, console)))
+
+
+def _chosen(snapshot: Snapshot, names: tuple[str, ...]) -> list[TableColumn]:
+    from prune_assets.planner.columns import resolve
+
+    columns = snapshot.schema.columns
+    found: dict[TableColumn, None] = {}
+    for name in names:
+        low = name.casefold()
+        here = [column for column in columns if f"{column.leaf.name.casefold()}.".startswith(f"{low}.")]
+        if not here:
+            top = resolve(name, snapshot.schema.leaves)
+            here = [column for column in columns if column.leaf.path[0] == top]
+        found |= dict.fromkeys(here)
+    return list(found) if names else list(columns)
 
 
 def _is_file(target: str, index: MetadataIndex) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.access_plan import Verdict
 from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported
 from prune_assets.planner.extents import extent_of, kept_by
-from prune_assets.planner.levels import evaluate, statistics_level
-from prune_assets.planner.partition_level import partition_level
+from prune_assets.planner.levels import evaluate, file_levels, statistics_level
 from prune_assets.planner.post_order import post_order
 from prune_assets.planner.question import question_of
 from prune_assets.report.skip_report import Conjunct, Rewrite
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_ROW_GROUPS = 1_000
 MAX_CONJUNCTS = 200
+# Files of a log times conjuncts.
+MAX_LOGGED_FILES = 1_000_000
 
 
 def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
@@ -34,7 +36,11 @@ def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
         sql, _ = plan.lowered.conjuncts[0]
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
     found = []
-    for sql, predicate in plan.lowered.conjuncts[:MAX_CONJUNCTS]:
+    most = MAX_CONJUNCTS
+    if plan.delta is not None:
+        # Each has the log asked anew.
+        most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
+    for sql, predicate in plan.lowered.conjuncts[:most]:
         kept, complete = _kept(plan, predicate)
         found.append(Conjunct(sql, total.bytes - kept.bytes, complete))
     return tuple(found)
@@ -79,8 +85,11 @@ def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
     """Return what a predicate would keep, and whether every level was asked."""
     index = plan.index
     if len(index) <= MAX_ROW_GROUPS:
-        access = evaluate(predicate, index, pages=plan.depth == "pages").access
-        return kept_by(access, index, plan.columns, plan.sizes).extent(index), True
-    question = question_of(predicate, index)
-    alive = statistics_level(question, partition_level(question)).alive
+        access = evaluate(predicate, index, pages=plan.depth == "pages", delta=plan.delta).access
+        # Of files that were not opened there is more to ask.
+        complete = index.opened is None or bool(index.opened[index.file[access.verdict != Verdict.SKIP]].all())
+        return kept_by(access, index, plan.columns, plan.sizes).extent(index), complete
+    question = question_of(predicate, index, plan.delta)
+    partitions, log_statistics = file_levels(question)
+    alive = statistics_level(question, log_statistics or partitions).alive
     return extent_of(index, plan.sizes, alive & (index.row_count > 0)), False

@@ -28,23 +28,45 @@ MAX_OFFSET_INDEXES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of the columns read, by row group; `pages` is -1 where nothing counts them."""
+    """Sizes of the columns read, by row group; `pages` is -1 where nothing counts them.
+
+    `pro_rata`: a file that was not opened has its share of some of its columns, not what they take.
+    """
 
     bytes: NDArray[np.int64]
     pages: NDArray[np.int64]
+    pro_rata: bool = False
 
 
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Add up what the footers say of these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     uncounted = np.zeros(len(index), np.bool_)
+    at = index.read_from()
     for column in columns:
-        chunks = index.column_chunks(column)
-        size += chunks.compressed_bytes
-        pages += np.maximum(chunks.data_pages, 0)
-        uncounted |= chunks.data_pages < 0
+        chunks = index.chunks_read(column)
+        size[at] += chunks.compressed_bytes
+        pages[at] += np.maximum(chunks.data_pages, 0)
+        uncounted[at] |= chunks.data_pages < 0
     pages[uncounted] = -1
-    return Sizes(size, pages)
+    if index.opened is None or index.opened.all():
+        return Sizes(size, pages)
+    return _with_unopened(index, Sizes(size, pages), whole=len(columns) == len(index.columns))
+
+
+def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
+    """Put in what the log says of the files that were not opened: of some columns their share of the others."""
+    assert index.opened is not None
+    of_file = index.sizes_of_files()
+    unopened = np.flatnonzero(~index.opened[index.file])
+    logged = of_file[index.file[unopened]]
+    size, pages = sizes.bytes.copy(), sizes.pages.copy()
+    opened = int(of_file[index.opened].sum())
+    pages[unopened] = -1
+    size[unopened] = logged
+    if not whole and opened:
+        size[unopened] = np.ceil(logged * min(1.0, int(sizes.bytes.sum()) / opened)).astype(np.int64)
+    return Sizes(size, pages, pro_rata=not whole)
 
 
 def extent_of(index: MetadataIndex, sizes: Sizes, alive: NDArray[np.bool_]) -> Extent:
@@ -61,7 +83,7 @@ def _extent(
 ) -> Extent:
     return Extent(
         files=len(distinct(index.file[alive])),
-        row_groups=int(alive.sum()),
+        row_groups=None if np.any(index.ordinal[alive] < 0) else int(alive.sum()),
         pages=None if np.any(pages[alive] < 0) else int(pages[alive].sum()),
         rows=int(rows[alive].sum()),
         bytes=int(size[alive].sum()),

@@ -1,5 +1,8 @@
 """The levels in cost order: partition values, row-group statistics, bloom filters, dictionaries, page indexes.
 
+Where a Delta log lists the files, it gives the partition values, and statistics of whole files behind them; footers are
+read of what these leave.
+
 Partition values stand in paths and statistics in footers, which are read anyway. Where a chunk has both a bloom
 filter and a dictionary the filter is the smaller by far, a byte or two a value; the dictionary may also have to be
 decompressed. Page indexes come last because they leave parts of row groups, which nothing else can use.
@@ -31,6 +34,7 @@ from parquet_core.pruning import constant_answers
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
 from prune_assets.planner.bloom_level import bloom_level
+from prune_assets.planner.delta_level import log_partition_level, log_statistics_level
 from prune_assets.planner.dictionary_level import dictionary_level
 from prune_assets.planner.partition_level import partition_level
 from prune_assets.planner.question import LevelState, question_of
@@ -45,8 +49,9 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path, Predicate
+    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.planner.question import Question
-    from prune_assets.report.skip_report import Status
+    from prune_assets.report.skip_report import LevelName, Status
 
 # Answers of leaves about segments that are held at once, and segments: few enough to stay in a processor's cache.
 MAX_ANSWERS = 16 << 20
@@ -69,6 +74,7 @@ class Evaluation:
 
     predicate: Predicate
     partitions: LevelState
+    log_statistics: LevelState | None
     statistics: LevelState
     bloom: LevelState
     dictionary: LevelState
@@ -79,7 +85,13 @@ class Evaluation:
     @property
     def of_row_groups(self) -> tuple[LevelState, ...]:
         """The levels about whole row groups, in cost order."""
-        return self.partitions, self.statistics, self.bloom, self.dictionary
+        of_log = () if self.log_statistics is None else (self.log_statistics,)
+        return self.partitions, *of_log, self.statistics, self.bloom, self.dictionary
+
+    @property
+    def levels_of_files(self) -> tuple[LevelName, ...]:
+        """The levels that were asked about whole files, before these were opened."""
+        return () if self.log_statistics is None else (self.partitions.level, self.log_statistics.level)
 
     @property
     def row_groups(self) -> LevelState:
@@ -92,17 +104,23 @@ class Evaluation:
         return *self.of_row_groups, self.pages
 
 
-def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) -> Evaluation:
-    """Ask every level about a predicate; `pages` False stops at row groups."""
-    question = question_of(predicate, index)
-    partitions = partition_level(question)
-    statistics = statistics_level(question, partitions)
+def evaluate(
+    predicate: Predicate, index: MetadataIndex, *, pages: bool = True, delta: DeltaTable | None = None
+) -> Evaluation:
+    """Ask every level about a predicate; `pages` False stops at row groups.
+
+    `delta`: the table whose log lists the files of `index`.
+    """
+    question = question_of(predicate, index, delta)
+    partitions, log_statistics = file_levels(question)
+    statistics = statistics_level(question, log_statistics or partitions)
     bloom = bloom_level(question, statistics)
     dictionary = dictionary_level(question, bloom)
     page_answers, page_level = _page_level(question, dictionary, wanted=pages)
     return Evaluation(
         predicate=predicate,
         partitions=_of_leaves(question, partitions),
+        log_statistics=None if log_statistics is None else _of_leaves(question, log_statistics),
         statistics=_of_leaves(question, statistics),
         bloom=_of_leaves(question, bloom),
         dictionary=_of_leaves(question, dictionary),
@@ -115,6 +133,14 @@ def evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool = True) 
 def _of_leaves(question: Question, state: LevelState) -> LevelState:
     """Return a state with the answers of the predicate's own leaves alone."""
     return replace(state, by_leaf=question.lists.joined(state.by_leaf))
+
+
+def file_levels(question: Question) -> tuple[LevelState, LevelState | None]:
+    """Ask what is known of whole files without opening them."""
+    if question.delta is None:
+        return partition_level(question), None
+    partitions = log_partition_level(question)
+    return partitions, log_statistics_level(question, partitions)
 
 
 def statistics_level(question: Question, before: LevelState) -> LevelState:
@@ -131,6 +157,8 @@ def statistics_level(question: Question, before: LevelState) -> LevelState:
         answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = question.fold(answers)
     asked = question.asked()
+    if question.delta is not None and not before.alive.any():
+        return LevelState("row_group_statistics", folded, answers, "not_applicable", "the log leaves no file to open")
     if not asked:
         why = "no part of the predicate can be answered from what files say about their columns"
         return LevelState("row_group_statistics", folded, answers, "not_applicable", why)
@@ -232,4 +260,7 @@ def _access(question: Question, before: LevelState, pages: PageAnswers | None) -
     if any(isinstance(part, Unsupported) for part in question.parts):
         # Beside what is not looked into no row is sure to be selected: for any of them Spark may raise there.
         matches = whole_groups(np.zeros(0, np.int64), index.row_count)
+    if index.deleted is not None:
+        # Which rows of these files still count was not asked.
+        matches = matches.only(~index.deleted[index.file])
     return make_access_plan(ranges, matches, index.row_count)

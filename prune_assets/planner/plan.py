@@ -11,9 +11,11 @@ from parquet_core.access_plan import Verdict
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
+from parquet_core.ragged import distinct
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
-from prune_assets.planner.engines.compare import engines_of
+from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
+from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.hand_over import handed_over
@@ -26,18 +28,21 @@ from prune_assets.sql.lowering import LoweredPredicate, lower
 from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
+    import datetime as dt
     import os
     from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
     from pyspark.sql import Column, SparkSession
+    from pyspark.sql.types import StructType
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
+    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
     from prune_assets.spark_filters import SparkFilter
@@ -74,10 +79,18 @@ class Plan:
     requests: int
     fetched: dict[str, int]
     depth: Depth = "pages"
+    delta: DeltaTable | None = None
+
+    @cached_property
+    def named_columns(self) -> Sequence[LeafColumn]:
+        """The columns that a predicate may name."""
+        return named_columns(self.index) if self.delta is None else self.delta.snapshot.schema.leaves
 
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of the columns read, by row group."""
+        if self.delta is not None:
+            count_rows(self.delta, self.index)
         return measure(self.index, self.columns)
 
     @cached_property
@@ -93,22 +106,25 @@ class Plan:
     @cached_property
     def spark_filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
-        return as_spark_filters(self.lowered.sql, _named_columns(self.index), semantics=self.semantics)
+        return as_spark_filters(self.lowered.sql, self.named_columns, semantics=self.semantics)
 
     @cached_property
     def handed_over(self) -> tuple[Predicate, ...]:
         """What follows for plain columns from the parts of the predicate that Spark keeps to itself."""
-        return handed_over(self.lowered, _named_columns(self.index), semantics=self.semantics)
+        return handed_over(self.lowered, self.named_columns, semantics=self.semantics)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
-        """What Spark reads alone and with the hand-over, beside what this plan can prove."""
-        return engines_of(self)
+        """What Spark reads alone and with the hand-over, beside what this plan can prove.
+
+        Of a Delta table the last alone: its readers are others.
+        """
+        return engines_of(self) if self.delta is None else (best_possible(self),)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """Where Spark would lose rows by itself, and what `read` switches off for it."""
-        return wrong_skips(self)
+        return wrong_skips(self) if self.delta is None else ()
 
     @cached_property
     def report(self) -> SkipReport:
@@ -120,7 +136,7 @@ class Plan:
     @cached_property
     def implied(self) -> ImpliedPredicate | None:
         """The range on one column that hands over to Spark what Spark would not skip by itself."""
-        return implied_predicate(self.evaluation, self.index)
+        return implied_predicate(self.evaluation, self.index) if self.delta is None else None
 
     def within(self, file: str, start: int, length: int) -> SplitPlan:
         """Return what to read of the row groups that belong to a byte range of a file.
@@ -132,6 +148,7 @@ class Plan:
         if number is None:
             raise WrongUse(f"{file}: no data file of {self.table}")
         positions = row_groups_within(self.index, self._midpoints, number, start, length)
+        positions = positions[self.index.ordinal[positions] >= 0]
         return SplitPlan(self.index.ordinal[positions], self.evaluation.access.take(positions))
 
     @cached_property
@@ -145,8 +162,8 @@ class Plan:
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:
         """The files of which at least one row is read."""
-        kept = set(self.index.file[self.evaluation.access.verdict != Verdict.SKIP].tolist())
-        return tuple(file for i, file in enumerate(self.index.files) if i in kept)
+        kept = distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+        return tuple(self.index.files[i] for i in kept.tolist())
 
 
 def plan(
@@ -156,21 +173,29 @@ def plan(
     columns: Sequence[str] | None = None,
     session: SparkSession | SparkSemantics | None = None,
     depth: Depth = "pages",
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
 ) -> Plan:
     """Plan which rows of a table a predicate may select.
 
-    `table`: a directory, file, glob or list of files. `where`: Spark SQL, or a PySpark Column, which takes a
-    session. `columns`: what will be read, by default all;
-    it decides which bytes count. `depth`: how deep to look. Raises WrongUse (PredicateSyntaxError,
-    UnknownColumn, PredicateTypeError, TableNotFound), MalformedFile and StorageFailure.
+    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table. `where`: Spark
+    SQL, or a PySpark Column, which takes a session. `columns`: what will be read, by default all; it decides which
+    bytes count. `depth`: how deep to look. `version`, `timestamp`: of a Delta table an older version, by number or
+    time: a datetime or ISO 8601 with a zone, or milliseconds. Raises WrongUse (PredicateSyntaxError, UnknownColumn,
+    PredicateTypeError, TableNotFound, NoSuchVersion), MalformedFile, UnsupportedFeature and StorageFailure.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     started = time.perf_counter()
     semantics = _semantics(session)
-    index = read_dataset(table, cache=metadata_cache(), infer_partition_types=semantics.infer_partition_types)
-    lowered = lower_predicate(where, table, index, session=session)
-    evaluation = evaluate(lowered.predicate, index, pages=depth == "pages")
+    delta = delta_table(table, version=version, timestamp=timestamp)
+    if delta is None:
+        index = read_dataset(table, cache=metadata_cache(), infer_partition_types=semantics.infer_partition_types)
+        lowered = lower_predicate(where, table, index, session=session)
+    else:
+        lowered = _lower_on_delta(where, delta, session=session)
+        index = read_delta(delta, lowered.predicate, cache=metadata_cache())
+    evaluation = evaluate(lowered.predicate, index, pages=depth == "pages", delta=delta)
     index.save()
     return Plan(
         table=table if isinstance(table, str) else str(table),
@@ -183,6 +208,7 @@ def plan(
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
         depth=depth,
+        delta=delta,
     )
 
 
@@ -194,18 +220,46 @@ def lower_predicate(
     session: SparkSession | SparkSemantics | None,
 ) -> LoweredPredicate:
     """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column."""
+
+    def schema(spark: SparkSession) -> StructType:
+        from prune_assets.spark.table_schema import table_schema
+
+        return table_schema(spark, table, index)
+
+    return _lower(where, named_columns(index), schema, session=session)
+
+
+def _lower_on_delta(
+    where: str | Column, delta: DeltaTable, *, session: SparkSession | SparkSemantics | None
+) -> LoweredPredicate:
+    def schema(_: SparkSession) -> StructType:
+        import json
+
+        from pyspark.sql.types import StructType
+
+        return StructType.fromJson(json.loads(delta.snapshot.schema.text))
+
+    return _lower(where, delta.snapshot.schema.leaves, schema, session=session)
+
+
+def _lower(
+    where: str | Column,
+    columns: Sequence[LeafColumn],
+    schema: Callable[[SparkSession], StructType],
+    *,
+    session: SparkSession | SparkSemantics | None,
+) -> LoweredPredicate:
     semantics = _semantics(session)
     if isinstance(where, str):
-        return lower(where, _named_columns(index), semantics=semantics, is_own=_asks_session(session))
+        return lower(where, columns, semantics=semantics, is_own=_asks_session(session))
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
     from prune_assets.spark.column_predicate import lower_column
-    from prune_assets.spark.table_schema import table_schema
 
-    frame = session.createDataFrame([], table_schema(session, table, index))
-    return lower_column(where, _named_columns(index), frame=frame, semantics=semantics)
+    frame = session.createDataFrame([], schema(session))
+    return lower_column(where, columns, frame=frame, semantics=semantics)
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
@@ -219,7 +273,7 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
         return True
     if (made.semantics.time_zone, made.semantics.zone_span) == (semantics.time_zone, semantics.zone_span):
         return True
-    return lower(made.lowered.sql, _named_columns(made.index), semantics=semantics).predicate == made.lowered.predicate
+    return lower(made.lowered.sql, made.named_columns, semantics=semantics).predicate == made.lowered.predicate
 
 
 def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
@@ -230,7 +284,7 @@ def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[st
     return cache(partial(is_own_function, session))
 
 
-def _named_columns(index: MetadataIndex) -> list[LeafColumn]:
+def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may name; one of both files and directories is that of directories.
 
     Where the two are spelled differently it depends on the session which is meant: that of the files stands

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
 from parquet_core.pruning import prepare
 from prune_assets.planner.split_lists import split_lists
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from deltalog.skipping import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
+    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.planner.split_lists import SplitLists
     from prune_assets.report.skip_report import LevelName, Status
 
@@ -49,6 +52,7 @@ class Question:
 
     Behind its leaves `parts` has the values of `lists`, which are asked about one by one.
     `columns`: those that files say something about; `partitions`: those that directory names give their values.
+    `delta`: the table whose log lists the files, and what that says (`log`).
     """
 
     predicate: Predicate
@@ -58,6 +62,8 @@ class Question:
     partitions: dict[Path, LeafColumn]
     prepared: Fold
     lists: SplitLists
+    delta: DeltaTable | None = None
+    log: FileAnswers | None = None
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
         """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
@@ -87,6 +93,9 @@ class Question:
         """Combine the answers to the parts per row group; a row group without rows has no outcome."""
         folded = self.fold_anywhere(answers)
         folded[self.index.row_count <= 0] = Outcomes.NONE
+        if self.log is not None:
+            # The log may deny more than its answers to the leaves add up to.
+            folded[~self.log.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
@@ -94,10 +103,13 @@ class Question:
         return self.prepared(self.lists.joined(answers))
 
 
-def question_of(predicate: Predicate, index: MetadataIndex) -> Question:
-    """Ask a predicate of a dataset."""
+def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None) -> Question:
+    """Ask a predicate of a dataset, and of the log that lists its files where there is one."""
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if not column.unsupported}
     parts = tuple(leaves(predicate))
     lists = split_lists(parts, columns, index)
-    return Question(predicate, (*parts, *lists.values), index, columns, partitions, prepare(predicate), lists)
+    log = None if delta is None else delta.ask(predicate)
+    return Question(
+        predicate, (*parts, *lists.values), index, columns, partitions, prepare(predicate), lists, delta, log
+    )

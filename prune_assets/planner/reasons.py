@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path, Predicate
+    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.planner.levels import Evaluation
     from prune_assets.planner.question import LevelState
 
@@ -35,6 +36,8 @@ _EVIDENCE = {
 # A leaf may be a list of thousands; in the reason of each row group its beginning does.
 MAX_SQL_CHARACTERS = 500
 _MOST_LEAVES = 20
+# Files of a log of which the bounds are told.
+MAX_LOGGED = 2_000
 _BLOCK = 1_024
 _PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
@@ -48,9 +51,11 @@ class Reasons:
     Nothing is read for them: what a level did not ask about is said not to have been asked.
     """
 
-    def __init__(self, evaluation: Evaluation, index: MetadataIndex) -> None:
+    def __init__(self, evaluation: Evaluation, index: MetadataIndex, delta: DeltaTable | None = None) -> None:
         self._index = index
+        self._delta = delta
         self._evaluation = evaluation
+        self._in_paths = set(index.partition_values) if delta is None else {column.path for column in index.partitions}
         self._by_path = {column.path: column for column in index.columns if not column.unsupported}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
@@ -66,7 +71,8 @@ class Reasons:
             more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
             return f"no row can satisfy all of: {'; '.join(map(_sql, self._conjuncts[:_MOST_LEAVES]))}{more}"
         conjunct = self._conjuncts[number]
-        said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position)}"
+        of_log = state.level in {"partition_values", "delta_statistics"}
+        said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position, of_log=of_log)}"
         return f"{_sql(conjunct)}: {said or 'true of no row'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
@@ -100,7 +106,7 @@ class Reasons:
         if isinstance(leaf, Constant):
             return "the same for every row"
         proven = int(answers[number][place]) == wanted
-        if isinstance(leaf, CompareColumns) or leaf.column in self._index.partition_values:
+        if isinstance(leaf, CompareColumns) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
         if column is None:
@@ -144,19 +150,27 @@ class Reasons:
         return f"page index: {reason}" if reason else ""
 
     def _directory(self, path: Path, position: int) -> str:
+        if self._delta is not None:
+            return f"{'.'.join(path)} is {self._delta.partition_text(path, int(self._index.file[position]))} in the log"
         value = self._index.partition_values[path][int(self._index.file[position])]
         return f"{'.'.join(path)} is {show(value) if value.is_valid else 'null'} by its directory"
 
-    def _bounds(self, predicate: Predicate, position: int) -> str:
+    def _bounds(self, predicate: Predicate, position: int, *, of_log: bool = False) -> str:
         said = []
         for path in columns_of(predicate):
-            if path in self._index.partition_values:
+            if path in self._in_paths:
                 said.append(self._directory(path, position))
             if path not in self._by_path:
                 continue
-            column = self._by_path[path]
+            column, place = self._by_path[path], position
             bounds = self._index.bounds(column)
-            low, high, nulls = bounds.lower[position], bounds.upper[position], bounds.null_count[position]
+            if of_log and self._delta is not None:
+                place = int(self._index.file[position])
+                logged = self._delta.bounds(path) if len(self._index.files) <= MAX_LOGGED else None
+                if logged is None:
+                    continue
+                bounds = logged
+            low, high, nulls = bounds.lower[place], bounds.upper[place], bounds.null_count[place]
             said.append(f"{column.name} in [{show(low)}, {show(high)}], {show(nulls)} nulls")
         return ", ".join(said)
 

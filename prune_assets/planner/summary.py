@@ -17,6 +17,7 @@ from prune_assets.planner.reasons import Reasons
 from prune_assets.planner.table_map import credited_level, table_map
 from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import (
+    DeltaVersion,
     Extent,
     FileReport,
     Level,
@@ -69,6 +70,27 @@ def summarize(plan: Plan) -> SkipReport:
         map=() if complete else table_map(plan),
         engines=plan.engines,
         warnings=plan.warnings,
+        delta=_delta(plan),
+    )
+
+
+def _delta(plan: Plan) -> DeltaVersion | None:
+    table, index = plan.delta, plan.index
+    if table is None:
+        return None
+    read = np.zeros(len(index.files), np.bool_)
+    read[index.file[plan.kept.rows > 0]] = True
+    return DeltaVersion(
+        version=table.snapshot.version,
+        files=len(index.files),
+        opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+        deletion_vectors=int(np.count_nonzero(table.deleted)),
+        deleted_rows=int(table.deleted.sum()),
+        kept_deleted_rows=int(table.deleted[read].sum()),
+        unknown_rows=table.unknown_rows,
+        pro_rata=plan.sizes.pro_rata,
+        log_bytes=plan.fetched.get("log", 0),
+        notes=table.snapshot.notes,
     )
 
 
@@ -80,13 +102,14 @@ def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
 def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
     before = total
     found = []
+    of_files = plan.evaluation.levels_of_files
     for state in plan.evaluation.levels:
         paged = state is plan.evaluation.pages
         after = plan.kept.extent(plan.index) if paged else extent_of(plan.index, plan.sizes, state.alive)
         found.append(
             Level(
                 level=state.level,
-                unit="page" if paged else "row group",
+                unit="page" if paged else "file" if state.level in of_files else "row group",
                 total=before,
                 kept=after,
                 skipped_rows=before.rows - after.rows,
@@ -102,14 +125,15 @@ def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
 def _why_nothing(status: str, before: Extent, after: Extent) -> str:
     if status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
         return ""
-    return "what it says leaves a matching row possible everywhere" if before.row_groups else "nothing was left to ask"
+    return "what it says leaves a matching row possible everywhere" if before.files else "nothing was left to ask"
 
 
 def _costliest(plan: Plan) -> tuple[FileReport, ...]:
     """Describe the row groups that cost most to read, in the order of the table."""
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
-    files, reasons, levels = plan.index.file[costliest], Reasons(plan.evaluation, plan.index), credited_level(plan)
+    reasons, levels = Reasons(plan.evaluation, plan.index, plan.delta), credited_level(plan)
+    files = plan.index.file[costliest]
     return tuple(
         _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
     )
@@ -117,7 +141,7 @@ def _costliest(plan: Plan) -> tuple[FileReport, ...]:
 
 def file_reports(plan: Plan) -> LazyTuple[FileReport]:
     """Say of every file and row group what is read of it and why; each is put together when it is looked at."""
-    reasons, levels = Reasons(plan.evaluation, plan.index), credited_level(plan)
+    reasons, levels = Reasons(plan.evaluation, plan.index, plan.delta), credited_level(plan)
     first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
     return LazyTuple(len(plan.index.files), lambda i: _file(plan, i, range(first[i], first[i + 1]), reasons, levels))
 

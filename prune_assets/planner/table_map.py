@@ -41,12 +41,11 @@ def table_map(plan: Plan) -> tuple[MapCell, ...]:
     by_level = _sums(cell[known] * width + level[known], skipped[known], cells * width).reshape(cells, width)
     size, kept = _sums(cell, plan.sizes.bytes, cells), _sums(cell, plan.kept.bytes, cells)
     read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)
-    paths = [file.path for file in index.files]
     return tuple(
         MapCell(
-            first_file=paths[index.file[a]],
+            first_file=index.files[index.file[a]].path,
             first_row_group=int(index.ordinal[a]),
-            last_file=paths[index.file[b]],
+            last_file=index.files[index.file[b]].path,
             last_row_group=int(index.ordinal[b]),
             row_groups=b - a + 1,
             kept_row_groups=int(read[i]),

@@ -108,4 +108,5 @@ def _bin_title(cell: MapCell, table: str, levels: Sequence[str]) -> str:
 
 
 def _place(path: str, row_group: int, table: str) -> str:
-    return f"{printable(short_path(path, table, _LONGEST_PATH))} row group {row_group}"
+    name = printable(short_path(path, table, _LONGEST_PATH))
+    return f"{name} (not opened)" if row_group < 0 else f"{name} row group {row_group}"

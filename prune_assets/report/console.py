@@ -21,6 +21,7 @@ from prune_assets.report.quantities import (
 )
 from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
 from prune_assets.report.wording import (
+    delta_text,
     extents,
     headline,
     leaf_outcome,
@@ -78,6 +79,8 @@ def _header(report: SkipReport) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
+    if report.delta is not None:
+        grid.add_row("Delta", _plain(delta_text(report.delta), _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
         grid.add_row("Normalized", _sql(report.normalized))
@@ -182,6 +185,7 @@ def _cost(report: SkipReport) -> Text:
     parts = ", ".join(
         f"{name} {bytes_text(size)}"
         for name, size in (
+            *([] if report.delta is None else [("the log", report.delta.log_bytes)]),
             ("page indexes", report.index_bytes),
             ("bloom filters", report.bloom_bytes),
             ("dictionaries", report.dictionary_bytes),
@@ -194,9 +198,10 @@ def _cost(report: SkipReport) -> Text:
 def _kept(report: SkipReport) -> list[RenderableType]:
     kept = kept_row_groups(report)
     lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(item, report.table)]
-    if not report.files_complete and len(kept) > _SHOWN:
+    count = report.kept.row_groups
+    if not report.files_complete and len(kept) > _SHOWN and count is not None:
         # The report itself names but the costliest.
-        return _section("Kept row groups, the largest first", [*lines, _more(report.kept.row_groups)])
+        return _section("Kept row groups, the largest first", [*lines, _more(count)])
     return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
 
 

@@ -79,7 +79,7 @@ def _page(report: SkipReport) -> Page:
     colours: dict[str, str] = {level.level: f"level-{number % _PALETTE}" for number, level in enumerate(report.levels)}
     kept = kept_row_groups(report)
     parts = {part.sql for part in report.unsupported}
-    script = _script()
+    script, count = _script(), report.kept.row_groups
     return Page(
         report=report,
         headline=wording.headline(report),
@@ -92,7 +92,7 @@ def _page(report: SkipReport) -> Page:
         pages=page_strips(report, colours.get("page_index", OTHER)),
         together=tuple(rewrite for rewrite in report.rewrites if rewrite.sql not in parts),
         kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
-        kept_count=len(kept) if report.files_complete else report.kept.row_groups,
+        kept_count=len(kept) if report.files_complete or count is None else count,
         any_matches=any(item.row_group.matches for item in kept),
         script=script,
         # The page's own policy lets this script run and no other, should escaping ever fail.
@@ -157,7 +157,9 @@ def _environment() -> jinja2.Environment:
         title=wording.level_title,
         effect=wording.rewrite_effect,
         meaning=wording.rewrite_meaning,
+        delta=wording.delta_text,
         row_groups=wording.row_groups_text,
+        denied=wording.denied_text,
     )
     return environment
 

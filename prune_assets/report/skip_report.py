@@ -7,17 +7,22 @@ from typing import Literal
 
 SCHEMA = "skip-report/1"
 
-LevelName = Literal["partition_values", "row_group_statistics", "bloom_filter", "dictionary", "page_index"]
+LevelName = Literal[
+    "partition_values", "delta_statistics", "row_group_statistics", "bloom_filter", "dictionary", "page_index"
+]
 Status = Literal["absent", "not_applicable", "consulted"]
 Verdict = Literal["skip", "scan", "selection"]
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them."""
+    """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them.
+
+    `row_groups` is None where files are counted that were not opened: their bytes are those of the log, whole files.
+    """
 
     files: int
-    row_groups: int
+    row_groups: int | None
     pages: int | None
     rows: int
     bytes: int
@@ -32,7 +37,7 @@ class Level:
     """
 
     level: LevelName
-    unit: Literal["row group", "page"]
+    unit: Literal["file", "row group", "page"]
     total: Extent
     kept: Extent
     skipped_rows: int
@@ -80,11 +85,15 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """What one level shows a leaf to rule out: row groups, and the compressed bytes of the columns read in them."""
+    """What one level shows a leaf to rule out: row groups, and the compressed bytes of the columns read in them.
+
+    `unit`: a level that speaks of whole files counts those instead, in `row_groups` too.
+    """
 
     level: str
     row_groups: int
     bytes: int
+    unit: Literal["file", "row group"] = "row group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +158,7 @@ class MapCell:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupReport:
-    """What happens to one row group.
+    """What happens to one row group, or with `index` -1 to a file that was not opened.
 
     `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; `matches`
     are proven to be selected wholly. `level` is the level that removed it, or rows of it ("" when all
@@ -178,6 +187,29 @@ class FileReport:
     path: str
     verdict: Verdict
     row_groups: tuple[RowGroupReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaVersion:
+    """The version of a Delta table that a plan is for, and what its log says of the rows.
+
+    `files`: live ones; `opened_files`: those of which footers were read. Rows of the report are rows as written:
+    `deleted_rows` of them no longer count, in `deletion_vectors` files, `kept_deleted_rows` in files that are read;
+    rows of such files are never told to match. `unknown_rows`: files that were not opened and do not tell how many
+    rows they have; each counts as one. `pro_rata`: unopened files count with their share of the columns read.
+    `notes`: what was found wrong with the log.
+    """
+
+    version: int
+    files: int
+    opened_files: int
+    deletion_vectors: int
+    deleted_rows: int
+    kept_deleted_rows: int
+    unknown_rows: int
+    pro_rata: bool
+    log_bytes: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +244,7 @@ class SkipReport:
     bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
     was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of
     the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
-    the costliest of those that are read, and `map` has them all, in runs.
+    the costliest of those that are read, and `map` has them all, in runs. `delta`: for a Delta table.
     """
 
     table: str
@@ -239,6 +271,7 @@ class SkipReport:
     pages: tuple[ColumnPages, ...] = ()
     files_complete: bool = True
     map: tuple[MapCell, ...] = ()
+    delta: DeltaVersion | None = None
     schema: str = SCHEMA
 
     @property

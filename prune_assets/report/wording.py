@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from prune_assets.report.quantities import bytes_text, share_text
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import Extent, Leaf, Level, Rewrite, SkipReport
+    from prune_assets.report.skip_report import DeltaVersion, Denial, Extent, Leaf, Level, Rewrite, SkipReport
 
 # In cost order; a level that is not named here is shown after these, under its own name.
 LEVEL_TITLES = {
     "partition_values": "Partition values",
+    "delta_statistics": "Delta statistics",
     "row_group_statistics": "Row-group statistics",
     "bloom_filter": "Bloom filter",
     "dictionary": "Dictionary",
@@ -46,8 +47,24 @@ def headline(report: SkipReport) -> str:
     if report.skipped_fraction is None:
         return "Nothing to read: the table holds no bytes of these columns"
     share = share_text(report.skipped_bytes, report.total.bytes)
-    approximately = "about " if report.estimated else ""
+    estimated = report.estimated or (report.delta is not None and report.delta.pro_rata)
+    approximately = "about " if estimated else ""
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
+
+
+def delta_text(delta: DeltaVersion) -> str:
+    """Say which version was planned, how many of its files were opened, and how many rows no longer count."""
+    said = [f"version {delta.version}: {delta.files:,} files, of which {delta.opened_files:,} were opened"]
+    if delta.deleted_rows:
+        said.append(
+            f"rows are counted as written: {delta.deleted_rows:,} of them are deleted, in {delta.deletion_vectors:,} "
+            f"files, {delta.kept_deleted_rows:,} of these in files that are read"
+        )
+    if delta.unknown_rows:
+        said.append(f"{delta.unknown_rows:,} unopened files do not tell how many rows they have; each counts as one")
+    if delta.pro_rata:
+        said.append("unopened files count with their share of the columns read")
+    return "; ".join([*said, *delta.notes])
 
 
 def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:
@@ -63,7 +80,7 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 
 def leaf_outcome(leaf: Leaf) -> str:
     """Say what a leaf rules out, by which level, and what is read because it could not."""
-    denied = [f"{level_title(part.level)} rules out {row_groups_text(part.row_groups)}" for part in leaf.denied]
+    denied = [f"{level_title(part.level)} rules out {denied_text(part)}" for part in leaf.denied]
     if not denied:
         denied = [leaf.why if leaf.why != "" else "rules out no row group"]
     said = ", ".join(denied)
@@ -87,6 +104,15 @@ def rewrite_effect(rewrite: Rewrite, report: SkipReport) -> str:
 def rewrite_meaning(rewrite: Rewrite) -> str:
     """Say how far a rewrite can be trusted to mean the same."""
     return "selects the same rows" if rewrite.exact else "not quite the same: check that it is what you mean"
+
+
+def denied_text(denial: Denial) -> str:
+    """Count what a level rules out, in its unit."""
+    return row_groups_text(denial.row_groups) if denial.unit == "row group" else _files_text(denial.row_groups)
+
+
+def _files_text(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"
 
 
 def row_groups_text(count: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
+from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics, is_true
@@ -43,6 +44,11 @@ def read(
     same table and predicate; the files it rests on are compared with what is there now. Raises what `plan`
     raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
     """
+    if plan.delta is not None if plan is not None else has_log(table):
+        raise WrongUse(
+            f"{table}: a Delta table; its deleted rows, names and partition values only its own reader knows; "
+            "read it with spark.read.format('delta') of the package delta-spark and the same filter"
+        )
     if is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:

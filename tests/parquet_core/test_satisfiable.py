@@ -22,6 +22,7 @@ from parquet_core.predicate import (
     Not,
     Op,
     Or,
+    StartsWith,
     Unsupported,
     leaves,
 )
@@ -98,6 +99,10 @@ def is_(op, value, column=X):
         (And((is_(Op.GT, 5), is_(Op.LT, 3, ("y",)))), True),
         (And((is_(Op.GT, 5), Unsupported("f(x)", "why"), is_(Op.LT, 5))), False),
         (Or((is_(Op.GT, 5), is_(Op.LT, 3))), True),
+        # A value between the literals' neighbours: a pattern tells values apart that they do not.
+        (And((is_(Op.GT, "a"), StartsWith(X, pa.scalar("b")))), True),
+        (StartsWith(X, pa.scalar("b")), True),
+        (And((is_(Op.GT, "b"), is_(Op.LT, "a"), StartsWith(X, pa.scalar("b")))), False),
         (Unsupported("f(x)", "why"), True),
         (Constant(Outcomes.FALSE), True),
     ],

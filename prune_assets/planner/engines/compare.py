@@ -34,8 +34,13 @@ def engines_of(plan: Plan) -> tuple[Engine, ...]:
     return (
         _engine(ALONE, alone, plan),
         _engine(HANDED_OVER, with_plan, plan),
-        Engine(BEST, plan.kept.extent(index), estimated=plan.kept.estimated),
+        best_possible(plan),
     )
+
+
+def best_possible(plan: Plan) -> Engine:
+    """Return what has to be read by all that the plan can prove."""
+    return Engine(BEST, plan.kept.extent(plan.index), estimated=plan.kept.estimated)
 
 
 def implied_filters(implied: ImpliedPredicate) -> SparkFilter:

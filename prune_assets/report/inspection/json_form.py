@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from deltalog.inspection import DeltaInspection
 from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
     from parquet_core.inspection.facts import RowGroupFacts
 
-_FORMS = (FileInspection, TableInspection)
+_FORMS = (FileInspection, TableInspection, DeltaInspection)
 _NO_ROW_GROUPS = "[]}"
 
 
-def table_json(inspection: TableInspection) -> str:
+def table_json(inspection: TableInspection | DeltaInspection) -> str:
     """Render the inspection of a table as one line of JSON."""
     return _encode(inspection)
 
@@ -48,7 +49,10 @@ def _encode(value: object) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of an inspection, of a file or a table, made from the dataclasses."""
+    """Return the JSON Schema (draft 2020-12) of an inspection, made from the dataclasses.
+
+    It is that of a file, of a table, or of a Delta table.
+    """
     forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["description"] = inspect.cleandoc(definition["description"])

@@ -16,6 +16,7 @@ from prune_assets.semantics import SparkSemantics
 
 ALL, SOME, NONE = Extent(2, 8, None, 800, 1_000), Extent(1, 2, None, 200, 250), Extent(0, 0, None, 0, 0)
 REPORT = SkipReport("t", "a = 1", "a = 1", (), (), ALL, SOME, (), (), (), 3, 4_000, 0, 0, 0.1, estimated=False)
+LAST = {"version": None, "timestamp": None}
 
 
 class Planner(ModuleType):
@@ -88,12 +89,12 @@ def test_a_new_page_has_the_rights_of_any_new_file(tmp_path):
 def test_options_reach_the_planner(planner):
     prune("--columns", "b, c.d", "--time-zone", "UTC", "--case-sensitive", "--no-ansi")
     session = SparkSemantics(time_zone="UTC", ansi=False, case_sensitive=True)
-    assert planner.calls == [("t", {"where": "a = 1", "columns": ["b", "c.d"], "session": session})]
+    assert planner.calls == [("t", {"where": "a = 1", "columns": ["b", "c.d"], "session": session, **LAST})]
 
 
 def test_defaults_are_those_of_spark_with_no_zone_and_all_columns(planner):
     prune()
-    assert planner.calls == [("t", {"where": "a = 1", "columns": None, "session": SparkSemantics()})]
+    assert planner.calls == [("t", {"where": "a = 1", "columns": None, "session": SparkSemantics(), **LAST})]
 
 
 @pytest.mark.parametrize(("wanted", "code"), [("0", 0), ("0.75", 0), ("0.7500001", 1), ("1", 1)])

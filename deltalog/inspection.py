@@ -1,0 +1,230 @@
+"""What a Delta table is by its log: version, features, files, how far statistics reach, and how the log stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from deltalog.deletion_vectors import deleted_rows
+from deltalog.history import snapshot_time
+from deltalog.protocol import reader_features, writer_features
+from deltalog.statistics import ABSENT, record_counts, statistics_reader
+from parquet_core.inspection.facts import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.schema import TableColumn
+    from deltalog.snapshot import Snapshot
+
+# Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
+SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
+_NAMED = "delta.dataSkippingStatsColumns"
+_COUNTED = "delta.dataSkippingNumIndexedCols"
+_COUNTED_BY_DEFAULT = 32
+_ONLY_NULLS = {"boolean", "binary"}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Files smaller than `below` bytes and not in the class before; None: the largest."""
+
+    below: int | None
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCoverage:
+    """In how many files a column has bounds and null counts that may be trusted; `why`: why it has no bounds."""
+
+    name: str
+    type: str
+    bounds: int
+    null_counts: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogHealth:
+    """How the log stands: what reading this version took, and what was found wrong on the way (`notes`).
+
+    `checkpoint`: the version of the checkpoint that was read, None without one.
+    """
+
+    checkpoint: int | None
+    commits_since_checkpoint: int
+    opened_files: int
+    opened_bytes: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaInspection:
+    """What the log of a Delta table says of a version.
+
+    `time`: when it was made, in milliseconds of UTC, None when its commit is gone. `rows`: those that count, None when
+    some of the files (`files_without_rows`) do not tell theirs.
+    """
+
+    schema: str = SCHEMA
+    kind: Literal["delta"] = "delta"
+    path: str
+    version: int
+    time: int | None
+    reader_version: int
+    writer_version: int
+    reader_features: tuple[str, ...]
+    writer_features: tuple[str, ...]
+    column_mapping: str
+    partitions: tuple[str, ...]
+    properties: dict[str, str]
+    files: int
+    bytes: int
+    rows: int | None
+    files_without_rows: int
+    deletion_vectors: int
+    deleted_rows: int
+    sizes: tuple[SizeClass, ...]
+    all_columns: int
+    columns: tuple[ColumnCoverage, ...]
+    log: LogHealth
+
+
+def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None = None) -> DeltaInspection:
+    """Describe a version of a table, and how far statistics reach for some of its columns (all)."""
+    counts, deleted = record_counts(snapshot), deleted_rows(snapshot)
+    silent = int(np.count_nonzero(counts == ABSENT))
+    protocol = snapshot.protocol
+    return DeltaInspection(
+        path=snapshot.table,
+        version=snapshot.version,
+        time=snapshot_time(snapshot),
+        reader_version=protocol.min_reader_version,
+        writer_version=protocol.min_writer_version,
+        reader_features=reader_features(protocol),
+        writer_features=writer_features(protocol),
+        column_mapping=snapshot.schema.mapping,
+        partitions=snapshot.schema.partition_columns,
+        properties=snapshot.properties,
+        files=snapshot.file_count,
+        bytes=snapshot.total_bytes,
+        rows=None if silent else int(counts.sum() - deleted.sum()),
+        files_without_rows=silent,
+        deletion_vectors=int(np.count_nonzero(deleted)),
+        deleted_rows=int(deleted.sum()),
+        sizes=tuple(_sizes(snapshot)),
+        all_columns=len(snapshot.schema.columns),
+        columns=tuple(_coverage(snapshot, snapshot.schema.columns if columns is None else columns)),
+        log=_health(snapshot),
+    )
+
+
+def _sizes(snapshot: Snapshot) -> Iterator[SizeClass]:
+    size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
+    number = np.searchsorted(SIZES, size, side="right")
+    files = np.bincount(number, minlength=len(SIZES) + 1).tolist()
+    for i, below in enumerate([*SIZES, None]):
+        yield SizeClass(below, files[i], int(size[number == i].sum()))
+
+
+def _health(snapshot: Snapshot) -> LogHealth:
+    checkpoint = snapshot.segment.checkpoint
+    at = None if checkpoint is None else checkpoint.version
+    return LogHealth(
+        checkpoint=at,
+        commits_since_checkpoint=snapshot.version - (-1 if at is None else at),
+        opened_files=len(snapshot.opened),
+        opened_bytes=sum(file.size for file in snapshot.opened),
+        notes=snapshot.notes,
+    )
+
+
+def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[ColumnCoverage]:
+    asked = [column for column in columns if not column.refused and column.partition is None]
+    counted = dict(zip((column.leaf.path for column in asked), _counts(snapshot, asked), strict=True))
+    why = _Why(snapshot)
+    for column in columns:
+        bounds, nulls = counted.get(column.leaf.path, (0, 0))
+        reason = "" if bounds else why.of(column, nulls=nulls)
+        yield ColumnCoverage(column.leaf.name, column.kind, int(bounds), int(nulls), reason)
+
+
+def _counts(snapshot: Snapshot, columns: Sequence[TableColumn]) -> NDArray[np.int64]:
+    """Return for each column the files with both bounds, and those with a null count."""
+    total = np.zeros((len(columns), 2), np.int64)
+    if not columns:
+        return total
+    read = statistics_reader(columns)
+    for block in snapshot.blocks:
+        for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
+            for i, found in enumerate(read(batch)):
+                total[i, 0] += min(len(side) - side.null_count for side in (found.lower, found.upper))
+                total[i, 1] += len(found) - found.null_count.null_count
+    return total
+
+
+class _Why:
+    """Says why a column has no bounds."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        properties = snapshot.properties
+        self._named = _names(properties[_NAMED]) if _NAMED in properties else None
+        self._most = _number(properties.get(_COUNTED), _COUNTED_BY_DEFAULT)
+        # As Spark counts them: in the order of the schema, without those of partitions.
+        data = [column for column in snapshot.schema.columns if column.partition is None]
+        self._place = {column.leaf.path: i for i, column in enumerate(data)}
+
+    def of(self, column: TableColumn, *, nulls: int) -> str:
+        """Return the first reason that holds."""
+        if column.partition is not None:
+            return "a partition column: the log has its values"
+        if column.refused:
+            return column.refused
+        if column.kind in _ONLY_NULLS:
+            return f"of type {column.kind} only nulls are counted"
+        if self._named is not None:
+            if not _is_named(column, self._named):
+                return f"{_NAMED} does not name it"
+        elif 0 <= self._most <= self._place[column.leaf.path]:
+            place = self._place[column.leaf.path] + 1
+            return f"it is column {place:,}, and {_COUNTED} is {self._most:,}"
+        return "the files hold nothing but nulls, or bounds that cannot be trusted" if nulls else "no file tells any"
+
+
+def _names(text: str) -> frozenset[str]:
+    found = (name.strip() for name in _split(text))
+    return frozenset(name.casefold() for name in found if name)
+
+
+def _split(text: str) -> list[str]:
+    """Cut at commas outside of backticks; the backticks go.
+
+    >>> _split("a, `b,c`, s.d")
+    ['a', ' b,c', ' s.d']
+    """
+    parts, quoted = [""], False
+    for sign in text:
+        if sign == "`":
+            quoted = not quoted
+        elif sign == "," and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def _is_named(column: TableColumn, named: Collection[str]) -> bool:
+    path = column.leaf.path
+    return any(".".join(path[:length]).casefold() in named for length in range(1, len(path) + 1))
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    try:
+        return otherwise if text is None else int(text)
+    except ValueError:
+        return otherwise

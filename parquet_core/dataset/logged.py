@@ -1,0 +1,166 @@
+"""Files that a log lists, in place of a directory: which of them are opened, and what their columns are called.
+
+A log tells enough of some files that their footers need not be read. Its table has columns of its own; a file knows
+them by the names that the log gives for files, and may lack some or hold others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, overload
+
+import pyarrow as pa
+
+from parquet_core.storage import DataFile
+from parquet_core.trust.bounds import bounds_type
+from parquet_core.trust.statistics import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+# No column of a table: what a file holds beside those.
+_NOT_OF_THE_TABLE = "\x00not of the table"
+_WITHIN = "a part of a repeated value is not pruned on"
+# Stands for files that were not opened: nothing is known of what is in them.
+UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by="")
+
+
+class TableColumn(Protocol):
+    """A leaf of the table: what predicates name, what files call it, and its number in them if that counts."""
+
+    @property
+    def leaf(self) -> LeafColumn:
+        """The column under the name and with the type that predicates know."""
+
+    @property
+    def physical(self) -> Path:
+        """Its path in files."""
+
+    @property
+    def field_id(self) -> int | None:
+        """The number that files give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileList(Sequence[DataFile]):
+    """Files by number: those that were `found`, by number, as they are now; of the others the log's path and size.
+
+    Of a million files few are looked at.
+    """
+
+    path: Callable[[int], str]
+    sizes: NDArray[np.int64]
+    found: Mapping[int, DataFile]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, number: int) -> DataFile: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[DataFile]: ...
+
+    def __getitem__(self, number: int | slice) -> DataFile | list[DataFile]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        number = int(number)
+        if not -len(self) <= number < len(self):
+            raise IndexError(number)
+        number %= len(self)
+        file = self.found.get(number)
+        return DataFile(self.path(number), int(self.sizes[number]), 0) if file is None else file
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedFiles:
+    """The files of a table as its log lists them.
+
+    By file: whether it is `opened`, the `row_count` of those that are not, which nothing is read of, and where
+    some rows no longer count (`deleted`). `columns` are those of files, `partitions` those that the log gives the
+    values of. `by_id`: files must number columns as the table does.
+    """
+
+    files: FileList
+    opened: NDArray[np.bool_]
+    row_count: NDArray[np.int64]
+    deleted: NDArray[np.bool_]
+    columns: Sequence[TableColumn]
+    partitions: tuple[LeafColumn, ...]
+    by_id: bool = False
+
+
+def named_as_in_table(kind: Provenance, logged: LoggedFiles) -> Provenance:
+    """Return what a footer says with the names of the table; what is no column of it has a name that none has."""
+    known = {column.physical: column for column in logged.columns}
+    return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
+
+
+def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> LeafColumn:
+    column = known.get(leaf.path)
+    if column is not None and column.leaf.type is not None and leaf.max_repetition_level == 0:
+        same = not by_id or (leaf.field_id is not None and leaf.field_id == column.field_id)
+        return replace(leaf, path=column.leaf.path if same else (_NOT_OF_THE_TABLE, *leaf.path))
+    for length in range(len(leaf.path), 0, -1):
+        column = known.get(leaf.path[:length])
+        if column is not None and column.leaf.type is None:
+            below = (*column.leaf.path, *leaf.path[length:])
+            return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
+    return replace(leaf, path=(_NOT_OF_THE_TABLE, *leaf.path))
+
+
+def paths_in_files(kinds: Sequence[Provenance], named: Sequence[Provenance]) -> dict[Path, Path]:
+    """Return the path in files of every column that is called otherwise in the table."""
+    stored = [leaf for kind in kinds for leaf in kind.columns]
+    called = [leaf for kind in named for leaf in kind.columns]
+    return {to.path: leaf.path for leaf, to in zip(stored, called, strict=True) if leaf.path != to.path}
+
+
+def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
+    """Return the columns of a table as its files store them, in the order of the table.
+
+    `kinds`: with the names of the table. A column that no file stores as the table has it is there as the log says.
+    """
+    by_path: dict[Path, LeafColumn] = {}
+    below: dict[Path, dict[Path, LeafColumn]] = {}
+    repeated = {column.leaf.path for column in logged.columns if column.leaf.type is None}
+    types = {column.leaf.path: column.leaf for column in logged.columns}
+    for leaf in (leaf for kind in kinds for leaf in kind.columns):
+        whole = _whole(leaf.path, repeated)
+        if whole is not None:
+            below.setdefault(whole, {}).setdefault(leaf.path, leaf)
+        elif leaf.path in types and leaf.path not in by_path and _alike(leaf, types[leaf.path]):
+            by_path[leaf.path] = leaf
+    return tuple(_columns(logged, by_path, below))
+
+
+def _whole(path: Path, repeated: set[Path]) -> Path | None:
+    return next((path[:length] for length in range(1, len(path) + 1) if path[:length] in repeated), None)
+
+
+def _columns(
+    logged: LoggedFiles, by_path: dict[Path, LeafColumn], below: dict[Path, dict[Path, LeafColumn]]
+) -> Iterator[LeafColumn]:
+    for column in logged.columns:
+        path = column.leaf.path
+        if path in below:
+            yield from below[path].values()
+        else:
+            stored = by_path.get(path, column.leaf)
+            yield replace(stored, unsupported=column.leaf.unsupported or stored.unsupported)
+
+
+def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:
+    """Tell whether what a file stores compares as the table's column does."""
+    if leaf.type is None or column.type is None:
+        return False
+    if pa.types.is_timestamp(column.type):
+        return bool(bounds_type(leaf) == bounds_type(column))
+    return bool(leaf.type == column.type)

@@ -1,0 +1,181 @@
+"""A Delta table for the planner: its version, what its log says about a predicate, and the files that are left."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.dataset.logged import FileList, LoggedFiles
+from parquet_core.dataset.opening import read_logged
+from parquet_core.errors import WrongUse
+from parquet_core.storage import is_remote, list_data_files, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.skipping import FileAnswers
+    from deltalog.snapshot import Snapshot
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.predicate import Predicate
+    from parquet_core.trust.bounds import Bounds
+
+# Rows of a file whose number the log does not tell: there is no file without one.
+_AT_LEAST = 1
+
+
+@dataclass(slots=True)
+class DeltaTable:
+    """A version of a Delta table.
+
+    `deleted`: the rows of each file that its deletion vector takes away. `unknown_rows`: unopened files of which the
+    log does not tell how many rows they have.
+    """
+
+    snapshot: Snapshot
+    deleted: NDArray[np.int64]
+    unknown_rows: int = 0
+    counted: bool = False
+    _asked: tuple[Predicate, FileAnswers] | None = None
+    _bounds: dict[ColumnPath, Bounds] | None = None
+
+    def ask(self, predicate: Predicate) -> FileAnswers:
+        """Return what the log says about a predicate in every live file; the last answer is kept."""
+        from deltalog.skipping import skip_files
+
+        if self._asked is None or self._asked[0] is not predicate:
+            self._asked = predicate, skip_files(self.snapshot, predicate)
+        return self._asked[1]
+
+    def bounds(self, path: ColumnPath) -> Bounds | None:
+        """Return the bounds that the log gives of a column in every file; None for one it cannot tell of."""
+        from deltalog.skipping import file_bounds
+
+        column = self.snapshot.schema.by_path().get(path)
+        if column is None or column.partition is not None:
+            return None
+        if self._bounds is None:
+            self._bounds = {}
+        if path not in self._bounds:
+            (self._bounds[path],) = file_bounds(self.snapshot, [column])
+        return self._bounds[path]
+
+    def partition_text(self, path: ColumnPath, file: int) -> str | None:
+        """Return a partition value as the log spells it, quoted; None when the path is no partition column."""
+        column = self.snapshot.schema.by_path().get(path)
+        if column is None or column.partition is None:
+            return None
+        for block in self.snapshot.blocks:
+            if file < len(block):
+                texts = block.partition.get(column.partition)
+                code = -1 if texts is None else int(texts.codes[file])
+                return "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
+            file -= len(block)
+        return None
+
+
+def delta_table(
+    table: str | os.PathLike[str] | Sequence[str], *, version: int | None, timestamp: dt.datetime | int | str | None
+) -> DeltaTable | None:
+    """Open a version of a table that has a Delta log; None for any other.
+
+    `timestamp`: a time with its zone, as ISO 8601 where it is text. Raises WrongUse for a version of what has none.
+    """
+    path = _with_log(table)
+    if path is None:
+        if version is not None or timestamp is not None:
+            raise WrongUse(
+                f"{table}: only a Delta table has versions, and this has no _delta_log; leave version and timestamp out"
+            )
+        return None
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+        raise WrongUse(f"version={version!r}: must be a number of a version, from 0")
+    from deltalog.deletion_vectors import deleted_rows
+    from deltalog.snapshot import open_snapshot
+
+    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp))
+    return DeltaTable(snapshot, deleted_rows(snapshot))
+
+
+def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
+    """Tell whether a table is a directory with a Delta log."""
+    return _with_log(table) is not None
+
+
+def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
+    """Return the path of a table that has a Delta log; None when it has none."""
+    if not isinstance(table, str | os.PathLike):
+        return None
+    path = os.fspath(table)
+    if not is_remote(path):
+        path = local_path(path)
+        return path if Path(path, "_delta_log").is_dir() else None
+    from deltalog.log_files import holds_log
+
+    return path if holds_log(path) else None
+
+
+def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | None:
+    if not isinstance(timestamp, str):
+        return timestamp
+    try:
+        return dt.datetime.fromisoformat(timestamp)
+    except ValueError:
+        raise WrongUse(f"timestamp={timestamp!r}: not a time; write it as 2024-01-31T12:00:00+00:00") from None
+
+
+def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None) -> MetadataIndex:
+    """Read the footers of the files that the log leaves for a predicate."""
+    snapshot, opened = table.snapshot, table.ask(predicate).kept
+    columns = snapshot.schema.columns
+    logged = LoggedFiles(
+        files=_files(snapshot, opened),
+        opened=opened,
+        row_count=np.full(len(opened), _AT_LEAST, np.int64),
+        deleted=table.deleted > 0,
+        columns=[column for column in columns if column.partition is None],
+        partitions=tuple(column.leaf for column in columns if column.partition is not None),
+        by_id=snapshot.schema.mapping == "id",
+    )
+    return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache)
+
+
+def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
+    """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
+    from deltalog.statistics import ABSENT, record_counts
+
+    if table.counted or index.opened is None or index.opened.all():
+        return
+    unopened = ~index.opened
+    rows = record_counts(table.snapshot, unopened)
+    table.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
+    table.counted = True
+    here = unopened[index.file]
+    counts = index.row_count.copy()
+    counts[here] = np.where(rows > 0, rows, _AT_LEAST)[index.file[here]]
+    index.row_count = counts
+
+
+def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
+    """Return the live files: as they are now where they are opened, the others as the log has them."""
+    from deltalog.paths import resolve
+
+    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
+    paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())
+
+    def path(number: int) -> str:
+        return resolve(snapshot.table, paths[number].as_py())
+
+    chosen = np.flatnonzero(opened).tolist()
+    named = [path(i) for i in chosen]
+    found = {file.path: file for file in list_data_files(named)}
+    return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})

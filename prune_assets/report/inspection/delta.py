@@ -1,0 +1,101 @@
+"""The console form of what a Delta log says: features, files by size, how far statistics reach, how the log stands."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
+from prune_assets.report.inspection.wording import counted
+from prune_assets.report.quantities import bytes_text, clipped, printable, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, RenderableType
+
+    from deltalog.inspection import DeltaInspection
+
+_SHOWN_COLUMNS = 60
+_SHOWN = 10
+_LONGEST = 200
+
+
+def print_delta(found: DeltaInspection, console: Console) -> None:
+    """Print a version of a Delta table."""
+    parts: list[RenderableType] = [grid(_header(found))]
+    parts += section("Log", grid(_log(found)))
+    parts += section("Files by size", _sizes(found))
+    if found.columns:
+        parts += section("Statistics of files, by column", _columns(found))
+        parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
+    for part in parts:
+        console.print(part, highlight=False, soft_wrap=False)
+
+
+def _header(found: DeltaInspection) -> Iterator[tuple[str, str]]:
+    yield "Delta table", printable(found.path)
+    made = "" if found.time is None else f", made at {_moment(found.time)}"
+    yield "Version", f"{found.version:,}{made}"
+    yield "Protocol", f"reader {found.reader_version}, writer {found.writer_version}"
+    for who, features in (("read", found.reader_features), ("write", found.writer_features)):
+        if features:
+            yield f"Features to {who}", printable(clipped(", ".join(features), _LONGEST))
+    if found.column_mapping != "none":
+        yield "Column mapping", f"by {found.column_mapping}"
+    if found.partitions:
+        yield "Partitioned by", ", ".join(map(name_text, found.partitions[:_SHOWN]))
+    yield "Files", f"{found.files:,}, {bytes_text(found.bytes)}"
+    yield "Rows", _rows(found)
+    for name, value in list(found.properties.items())[:_SHOWN]:
+        yield "Property", f"{name_text(name)} = {printable(clipped(value, _LONGEST))}"
+    if len(found.properties) > _SHOWN:
+        yield "", f"… and {len(found.properties) - _SHOWN:,} more; --json shows all"
+
+
+def _rows(found: DeltaInspection) -> str:
+    unknown = f"not known: {counted(found.files_without_rows, 'file')} do not tell"
+    rows = unknown if found.rows is None else f"{found.rows:,}"
+    if not found.deletion_vectors:
+        return rows
+    return f"{rows}; {found.deleted_rows:,} more are deleted, in {counted(found.deletion_vectors, 'file')}"
+
+
+def _moment(milliseconds: int) -> str:
+    try:
+        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
+
+
+def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:
+    log = found.log
+    yield "Checkpoint", "none" if log.checkpoint is None else f"of version {log.checkpoint:,}"
+    yield "Commits since", f"{log.commits_since_checkpoint:,}"
+    yield "Opened", f"{counted(log.opened_files, 'file')}, {bytes_text(log.opened_bytes)}"
+    for note in log.notes[:_SHOWN]:
+        yield "Note", printable(clipped(note, _LONGEST))
+
+
+def _sizes(found: DeltaInspection) -> RenderableType:
+    rows, last = [], 0
+    for size in found.sizes:
+        upper = "and more" if size.below is None else f"to {bytes_text(size.below)}"
+        if size.files:
+            rows.append((f"{bytes_text(last)} {upper}", f"{size.files:,}", bytes_text(size.bytes)))
+        last = last if size.below is None else size.below
+    return cells(("size", "files", "bytes"), rows, numbers=("files", "bytes")) if rows else line("no file")
+
+
+def _columns(found: DeltaInspection) -> RenderableType:
+    rows = [
+        (
+            name_text(column.name),
+            printable(clipped(column.type, 40)),
+            share_text(column.bounds, found.files),
+            share_text(column.null_counts, found.files),
+            printable(clipped(column.why, _LONGEST)),
+        )
+        for column in found.columns[:_SHOWN_COLUMNS]
+    ]
+    return cells(("column", "type", "bounds", "null counts", "why not"), rows, numbers=("bounds", "null counts"))

@@ -1,0 +1,103 @@
+"""`prune explain` and `prune inspect` of Delta tables, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from prune_assets.cli import main
+from prune_assets.report.inspection.json_form import json_schema
+
+deltalake = pytest.importorskip("deltalake")
+
+
+def prune(*arguments):
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Three commits of a hundred rows; statistics of `x` and `flag` alone."""
+    path = tmp_path_factory.mktemp("lake") / "t"
+    for i in range(3):
+        numbers = list(range(i * 100, i * 100 + 100))
+        columns = {
+            "x": numbers,
+            "name": [f"n{n}" for n in numbers],
+            "flag": [n > 5 for n in numbers],
+            "day": [str(i)] * 100,
+        }
+        properties = {"delta.dataSkippingStatsColumns": "x,`flag`"} if i == 0 else None
+        deltalake.write_deltalake(
+            str(path),
+            pa.table(columns),
+            mode="append",
+            partition_by=["day"] if i == 0 else None,
+            configuration=properties,
+        )
+    return path
+
+
+def test_explain_plans_the_version_that_is_asked_for(table):
+    last = json.loads(prune("explain", table, "--where", "x >= 50", "--json").stdout)
+    first = json.loads(prune("explain", table, "--where", "x >= 50", "--json", "--version", 0).stdout)
+    assert (last["delta"]["version"], last["total"]["files"]) == (2, 3)
+    assert (first["delta"]["version"], first["total"]["files"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--version", "9"], "version 9"),
+        (["--version", "-1"], "--version"),
+        (["--timestamp", "soon"], "not a time"),
+        (["--version", "0", "--timestamp", "2024-01-01T00:00:00Z"], "exclude each other"),
+        (["--timestamp", "2001-01-01T00:00:00Z"], "no version at"),
+    ],
+)
+def test_a_version_that_is_not_there_is_wrong_use(table, options, message):
+    result = prune("explain", table, "--where", "x = 1", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize("options", [["--version", "0"], ["--timestamp", "2024-01-01T00:00:00Z"]])
+def test_a_version_of_a_plain_table_is_wrong_use(tmp_path, options):
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    result = prune("explain", tmp_path, "--where", "x = 1", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "only a Delta table has versions" in result.stderr
+
+
+def test_inspect_shows_version_features_coverage_and_log(table):
+    text = " ".join(prune("inspect", table).stdout.split())
+    assert "Delta table" in text
+    assert "Version 2, made at" in text
+    assert "Rows 300" in text
+    assert "Partitioned by day" in text
+    assert "Checkpoint none" in text
+    assert "Commits since 3" in text
+
+
+def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(table):
+    found = json.loads(prune("inspect", table, "--json").stdout)
+    jsonschema.validate(found, json_schema())
+    columns = {column["name"]: column for column in found["columns"]}
+    assert (columns["x"]["bounds"], columns["x"]["null_counts"], columns["x"]["why"]) == (3, 3, "")
+    assert columns["name"]["why"] == "delta.dataSkippingStatsColumns does not name it"
+    assert columns["flag"]["why"] == "of type boolean only nulls are counted"
+    assert columns["day"]["why"] == "a partition column: the log has its values"
+    assert next(size["files"] for size in found["sizes"]) == found["files"] == 3
+    assert [
+        column["name"] for column in json.loads(prune("inspect", table, "--json", "--column", "X").stdout)["columns"]
+    ] == ["x"]
+
+
+def test_inspect_refuses_what_only_files_have(table):
+    for option in (["--pages"], ["--column", "x", "--bloom", "1"], ["--column", "y"], ["--version", "7"]):
+        assert prune("inspect", table, *option).exit_code == 2
