@@ -154,7 +154,12 @@ def _columns(
             yield from below[path].values()
         else:
             stored = by_path.get(path, column.leaf)
-            yield replace(stored, unsupported=column.leaf.unsupported or stored.unsupported)
+            # A column that files know by its number may stand there under another name.
+            yield replace(
+                stored,
+                unsupported=column.leaf.unsupported or stored.unsupported,
+                may_be_filled=stored.may_be_filled or logged.by_id,
+            )
 
 
 def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:

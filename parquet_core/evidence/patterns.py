@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from
+from parquet_core.arrow_arrays import flags_from, scalar_of
 from parquet_core.common_prefix import common_prefix
 from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard
 
@@ -73,16 +73,16 @@ def _prefix(leaf: Pattern) -> bytes:
 
 def _outside(prefix: bytes, lower: pa.Array, upper: pa.Array) -> Flags:
     above = successor(prefix)
-    outside = flags_from(pc.less(upper, pa.scalar(prefix, upper.type)))
-    return outside if above is None else outside | flags_from(pc.greater_equal(lower, pa.scalar(above, lower.type)))
+    outside = flags_from(pc.less(upper, scalar_of(prefix, upper.type)))
+    return outside if above is None else outside | flags_from(pc.greater_equal(lower, scalar_of(above, lower.type)))
 
 
 def _inside(prefix: bytes, lower: pa.Array, upper: pa.Array) -> Flags:
     if not prefix:
         return np.ones(len(lower), np.bool_)
     above = successor(prefix)
-    inside = flags_from(pc.greater_equal(lower, pa.scalar(prefix, lower.type)))
-    return inside if above is None else inside & flags_from(pc.less(upper, pa.scalar(above, upper.type)))
+    inside = flags_from(pc.greater_equal(lower, scalar_of(prefix, lower.type)))
+    return inside if above is None else inside & flags_from(pc.less(upper, scalar_of(above, upper.type)))
 
 
 def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array, always: Flags) -> None:

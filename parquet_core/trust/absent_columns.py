@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Tell whether every row of such files is null in a column of the table, since nothing there has its name."""
-    if column.unsupported or column.may_be_filled:
+    if column.unsupported or column.may_be_filled or not provenance.columns:
         return False
     wanted = _folded(column.path)
     alike = [leaf for leaf in provenance.columns if _folded(leaf.path[:1]) == wanted[:1]]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateSyntaxError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
@@ -56,6 +57,7 @@ _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
 # NULL where an operand is: what Spark calls null intolerant.
 _STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
 _STRICT_FUNCTIONS = frozenset({"abs", "upper", "lower"})
+_TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 _TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
@@ -117,7 +119,11 @@ class _Filters:
         if not isinstance(found, Filter):
             return Opaque()
         truth = _TRUTHS[node.expression.name]
-        same = Filter(found.column, Rel.IS_NULL) if truth is None else Filter(found.column, Rel.EQ, (pa.scalar(truth),))
+        same = (
+            Filter(found.column, Rel.IS_NULL)
+            if truth is None
+            else Filter(found.column, Rel.EQ, (scalar_of(truth, pa.bool_()),))
+        )
         return opposite(same) if negated else same
 
     def _strict_columns(self, node: exp.Expr) -> list[Path]:
@@ -242,12 +248,12 @@ def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
         return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)
     if pa.types.is_boolean(leaf.value.type) and leaf.op in {Op.EQ, Op.NE} and not leaf.value.as_py():
         # `flag = FALSE` is NOT flag to Spark, and that is `flag <> TRUE`.
-        leaf, negated = Compare(leaf.column, leaf.op, pa.scalar(value=True)), not negated
+        leaf, negated = Compare(leaf.column, leaf.op, _TRUE), not negated
     return _signed(Filter(leaf.column, Rel(leaf.op.value), (leaf.value,), strict=True), negated=negated)
 
 
 def _least(value: pa.Scalar) -> pa.Scalar | None:
     if pa.types.is_floating(value.type):
-        return pa.scalar(-math.inf, value.type)
+        return scalar_of(-math.inf, value.type)
     domain = domain_of(value.type)
     return None if domain is None else scalar(domain, domain.low)

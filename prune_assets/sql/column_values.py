@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
 from prune_assets.sql.ranges import Ranges, complement
@@ -82,7 +83,7 @@ def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
         found.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
     elif points:
         plain = [_plain(values, point) for point in points]
-        found.append(In(values.path, pa.array(plain, type=values.arrow)))
+        found.append(In(values.path, array_of(plain, values.arrow)))
     return Or(tuple(found)) if len(found) > 1 else found[0]
 
 
@@ -107,7 +108,7 @@ def _nothing(values: ColumnValues) -> Predicate:
 
 
 def _scalar(values: ColumnValues, ordinal: int) -> pa.Scalar:
-    return pa.scalar(_plain(values, ordinal), type=values.arrow)
+    return scalar_of(_plain(values, ordinal), values.arrow)
 
 
 def _plain(values: ColumnValues, ordinal: int) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import Compare, Contains, EndsWith, Like, Op, StartsWith, Wildcard
 from prune_assets.sql.refusal import Refusal
 
@@ -43,20 +44,20 @@ def _simple(column: Path, parts: tuple[str | Wildcard, ...]) -> Predicate | None
     leaf: Predicate | None = None
     match parts:
         case ():
-            leaf = Compare(column, Op.EQ, pa.scalar(""))
+            leaf = Compare(column, Op.EQ, scalar_of("", pa.string()))
         case (str(text),):
-            leaf = Compare(column, Op.EQ, pa.scalar(text))
+            leaf = Compare(column, Op.EQ, scalar_of(text, pa.string()))
         case (Wildcard.ANY,):
-            leaf = StartsWith(column, pa.scalar(""))
+            leaf = StartsWith(column, scalar_of("", pa.string()))
         case (str(text), Wildcard.ANY):
-            leaf = StartsWith(column, pa.scalar(text))
+            leaf = StartsWith(column, scalar_of(text, pa.string()))
         case (Wildcard.ANY, str(text)):
-            leaf = EndsWith(column, pa.scalar(text))
+            leaf = EndsWith(column, scalar_of(text, pa.string()))
         case (Wildcard.ANY, str(text), Wildcard.ANY):
-            leaf = Contains(column, pa.scalar(text))
+            leaf = Contains(column, scalar_of(text, pa.string()))
         case _ if parts.count(_ONE) == 1 and parts.count(_ANY) == len(parts) - 1 > 0:
             # At least one character, whatever it is.
-            leaf = Compare(column, Op.GT, pa.scalar(""))
+            leaf = Compare(column, Op.GT, scalar_of("", pa.string()))
     return leaf
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from sqlglot import exp
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -107,7 +107,7 @@ def _affix(name: str, operand: exp.Expr, affix: exp.Expr, names: Names) -> Predi
     literal = plain_text(start.column, value)
     if not literal:
         return every_value(start.column, holds=True)
-    return _of_start(_AFFIXES[name](start.column.path, pa.scalar(literal, start.column.type)), start)
+    return _of_start(_AFFIXES[name](start.column.path, scalar_of(literal, start.column.type)), start)
 
 
 def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, names: Names) -> Predicate:

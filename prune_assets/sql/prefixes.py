@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.evidence.patterns import successor
 from parquet_core.predicate import Compare, Not, Op, Or, StartsWith
 
@@ -38,13 +39,13 @@ def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) 
             return every_value(column, holds=op is Op.NE)
         op, literal = _OF_LONGER.get(op, op), literal[:count]
     elif len(literal) < count:
-        return Compare(column.path, op, pa.scalar(literal, column.type))
+        return Compare(column.path, op, scalar_of(literal, column.type))
     return _as_long(column, op, literal)
 
 
 def _as_long(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
     """Return the comparison of as many first characters as the literal has."""
-    begins = StartsWith(column.path, pa.scalar(literal, column.type))
+    begins = StartsWith(column.path, scalar_of(literal, column.type))
     match op:
         case Op.EQ:
             return begins
@@ -60,7 +61,7 @@ def _as_long(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
 
 def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
     """Return what is TRUE, or FALSE, for every value and NULL for null."""
-    always = StartsWith(column.path, pa.scalar(b"" if pa.types.is_binary(column.type) else "", column.type))
+    always = StartsWith(column.path, scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type))
     return always if holds else Not(always)
 
 
@@ -70,9 +71,9 @@ def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
     if above is None:
         return every_value(column, holds=op is Op.LT)
     try:
-        return Compare(column.path, op, pa.scalar(above if isinstance(prefix, bytes) else above.decode(), column.type))
+        return Compare(column.path, op, scalar_of(above if isinstance(prefix, bytes) else above.decode(), column.type))
     except UnicodeDecodeError:
         # No string is the least one above: the character after has another first byte.
-        value = pa.scalar(prefix, column.type)
+        value = scalar_of(prefix, column.type)
         reached = Or((Compare(column.path, Op.LT, value), StartsWith(column.path, value)))
         return reached if op is Op.LT else Not(reached)

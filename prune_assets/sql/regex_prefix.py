@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.predicate import And, Contains, EndsWith, In, Or, StartsWith
 from prune_assets.sql.like import REPLACEMENT
 from prune_assets.sql.refusal import Refusal
@@ -118,15 +119,15 @@ def _whole(column: Path, read: _Regex) -> Predicate | None:
         return None
     ends = tuple(dict.fromkeys(text + end for text in read.texts for end in _ENDS))
     if read.anchored:
-        return In(column, pa.array(ends))
+        return In(column, array_of(ends, pa.string()))
     return _any(_leaves(EndsWith, column, ends))
 
 
 def _leaves(kind: type[_Affix], column: Path, texts: Sequence[str]) -> list[Predicate]:
     """Ask for each text; the empty one, which is everywhere, makes the others needless."""
     if "" in texts:
-        return [StartsWith(column, pa.scalar(""))]
-    return [kind(column, pa.scalar(text)) for text in dict.fromkeys(texts)]
+        return [StartsWith(column, scalar_of("", pa.string()))]
+    return [kind(column, scalar_of(text, pa.string())) for text in dict.fromkeys(texts)]
 
 
 def _kind(read: _Regex) -> type[_Affix]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import And, Compare, Contains, Not, Op, StartsWith
 from prune_assets.sql.comparisons import NULL
 from prune_assets.sql.prefixes import compare_start, every_value
@@ -53,7 +54,7 @@ def compare_call(call: StringCall, op: Op, value: SparkValue, unknown: Unsupport
         case Start(column, count):
             literal = plain_text(column, value)
             if count is None:
-                return Compare(column.path, op, pa.scalar(literal, column.type))
+                return Compare(column.path, op, scalar_of(literal, column.type))
             return compare_start(column, count, op, literal)
         case Length(column):
             return _length(column, op, _whole_number(value))
@@ -89,13 +90,13 @@ def _length(column: LeafColumn, op: Op, number: int) -> Predicate:
     zero = _asks_for_zero(op, number)
     if zero is None:
         raise Refusal("a length says nothing about the order of values", "only a length of 0 can be asked for")
-    empty = pa.scalar(b"" if pa.types.is_binary(column.type) else "", column.type)
+    empty = scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type)
     return Compare(column.path, Op.EQ if zero else Op.GT, empty)
 
 
 def _place(column: LeafColumn, text: str, op: Op, number: int, unknown: Unsupported) -> Predicate:
     if op is Op.EQ and number == 1:
-        return StartsWith(column.path, pa.scalar(text))
+        return StartsWith(column.path, scalar_of(text, pa.string()))
     zero = _asks_for_zero(op, number)
     if text == "":
         # An empty text begins every value at 1.
@@ -103,7 +104,7 @@ def _place(column: LeafColumn, text: str, op: Op, number: int, unknown: Unsuppor
             raise Refusal("an empty text is found in every value")
         return every_value(column, holds=not zero)
     # In what is no UTF-8 a text may stand across characters, where Spark does not find it.
-    found = And((Contains(column.path, pa.scalar(text)), unknown))
+    found = And((Contains(column.path, scalar_of(text, pa.string())), unknown))
     if zero is not None:
         return Not(found) if zero else found
     if number > 0 and op in {Op.EQ, Op.GT, Op.GE}:

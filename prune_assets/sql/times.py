@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
@@ -95,7 +96,7 @@ def compare_times(column: LeafColumn, op: Op, value: SparkValue, clocks: Clocks)
     try:
         if pa.types.is_date32(column.type):
             return _compare_days(column.path, op, value, clocks)
-        return Compare(column.path, op, pa.scalar(_stored(column, value, clocks), spark_type(column)))
+        return Compare(column.path, op, scalar_of(_stored(column, value, clocks), spark_type(column)))
     except ZoneNeeded:
         raise Refusal(*ZONE_NEEDED) from None
     except UncertainTime:
@@ -123,8 +124,8 @@ def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks
     except UncertainTime:
         raise Refusal(*UNCERTAIN_TIME) from None
     kind = spark_type(column)
-    one = Compare(column.path, Op.EQ, pa.scalar(found[0], kind))
-    leaf = one if len(found) == 1 else In(column.path, pa.array(found, kind))
+    one = Compare(column.path, Op.EQ, scalar_of(found[0], kind))
+    leaf = one if len(found) == 1 else In(column.path, array_of(found, kind))
     return leaf if len(known) == len(values) else Or((leaf, Constant(Outcomes.NULL)))
 
 
@@ -239,4 +240,4 @@ def _between_days(column: Path, start: int, stop: int) -> Predicate:
 
 
 def _day(number: int) -> pa.Scalar:
-    return pa.scalar(number, pa.date32())
+    return scalar_of(number, pa.date32())

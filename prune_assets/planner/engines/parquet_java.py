@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, numbers_from
 from parquet_core.bloom import hash_values, may_contain
 from parquet_core.trust.stored_types import as_stored
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel
@@ -161,7 +161,7 @@ def _prefix_outside(leaf: Filter, of: Evidence) -> Flags:
 
 
 def _literals(leaf: Filter) -> pa.Array:
-    return in_java_order(pa.array(list(leaf.values), leaf.values[0].type))
+    return in_java_order(array_of_scalars(leaf.values))
 
 
 def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
@@ -218,7 +218,7 @@ def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Block
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):
         return dropped
-    held = as_stored(pa.array(list(leaf.values), leaf.values[0].type), column)
+    held = as_stored(array_of_scalars(leaf.values), column)
     if held is None or len(held) == 0:
         return dropped
     hashes = hash_values(column, held)

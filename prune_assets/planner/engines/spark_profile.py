@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
+from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import may_match, negate
@@ -35,6 +35,7 @@ from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -123,7 +124,7 @@ def _holds(leaf: Filter, values: pa.Array) -> Flags:
         case Rel.IS_NULL | Rel.NOT_NULL:
             outcomes = outcomes_of_values(IsNull(leaf.column), values)
         case Rel.IN | Rel.NOT_IN:
-            outcomes = outcomes_of_values(In(leaf.column, pa.array(list(leaf.values), leaf.values[0].type)), values)
+            outcomes = outcomes_of_values(In(leaf.column, array_of_scalars(leaf.values)), values)
         case Rel.EQ | Rel.NE | Rel.LT | Rel.LE | Rel.GT | Rel.GE:
             outcomes = outcomes_of_values(Compare(leaf.column, Op(leaf.rel.value), leaf.values[0]), values)
         case _:

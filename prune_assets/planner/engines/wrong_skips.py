@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from
+from parquet_core.arrow_arrays import flags_from, scalar_of
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
@@ -102,7 +102,7 @@ def _of_zeros(
 ) -> Iterator[ReaderWarning]:
     if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
         return
-    zero = pa.scalar(0.0, bounds.lower.type)
+    zero = scalar_of(0.0, bounds.lower.type)
     possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
     possible &= ~evidence_of(bounds).all_null
     chunks = plan.index.column_chunks(column)
@@ -123,7 +123,7 @@ def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: 
     if plan.depth != "pages" or len(indexed) == 0:
         return len(indexed) > 0
     bounds = plan.index.pages(column, indexed).bounds
-    zero = pa.scalar(0.0, bounds.lower.type)
+    zero = scalar_of(0.0, bounds.lower.type)
     low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
     ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
     return bool(np.any(ends))
