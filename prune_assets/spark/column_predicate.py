@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -126,7 +125,10 @@ def _conjuncts(condition: Any) -> Iterator[Any]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep what Spark refuses out of the log of pyspark."""
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    # By its own door: a logger of another class under these names would be in pyspark's way.
+    from pyspark.logger import PySparkLogger
+
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
