@@ -12,7 +12,7 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.levels import evaluate
-from prune_assets.planner.plan import _named_columns
+from prune_assets.planner.plan import named_columns
 from prune_assets.planner.question import LevelState
 from prune_assets.sql.lowering import lower
 
@@ -29,7 +29,7 @@ class Planner:
 
     def __init__(self, directory, semantics):
         self.index = read_dataset(directory)
-        self.columns = _named_columns(self.index)
+        self.columns = named_columns(self.index)
         self.semantics = semantics
         self.base = np.cumsum(self.index.row_count) - self.index.row_count
         self.rows = int(self.index.row_count.sum())
