@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 def inspect(
     *, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, version: int | None, as_json: bool
 ) -> None:
-    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.
-
-    Of a Delta table its log is shown.
-    """
+    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
     from prune_assets.planner.delta_table import delta_table
 
     delta = delta_table(target, version=version, timestamp=None)
