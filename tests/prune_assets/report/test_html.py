@@ -275,7 +275,7 @@ def test_row_groups_without_bytes_are_drawn(report):
 
 
 @pytest.mark.parametrize(("files", "blocks"), [(10_000, 1_482), (500, 2_000)], ids=["binned", "most cells"])
-def test_size_and_time_stay_bounded(files, blocks):
+def test_size_stays_bounded(files, blocks):
     report = make_report(files=files)
     html = to_html(report)
     assert len(html.encode()) < 1_500_000

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-
 import pyarrow as pa
 import pytest
 from fixture_lines import braced, fixture_lines
