@@ -32,6 +32,8 @@ TYPE_ORDER, IEEE_754_TOTAL_ORDER, INT96_TIMESTAMP_ORDER = 1, 2, 3
 _LEGACY_DATES = "org.apache.spark.legacyDateTime"
 _LEGACY_INT96 = "org.apache.spark.legacyINT96"
 _SPARK_VERSION = "org.apache.spark.version"
+# What parquet-mr's rewriter of files puts beside the names of those who wrote them.
+_COPIED = "original.created.by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +130,16 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
         column_order=order,
         reason=reason,
         step=timestamp_step(leaf),
-        nan_in_bounds=order == TYPE_ORDER
-        and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
-        and counts_nan_in(provenance.created_by),
+        nan_in_bounds=_has_nan_in_bounds(leaf, order, provenance),
         stored=leaf if alike is None else None,
     )
+
+
+def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenance) -> bool:
+    # Tools of the same library copy row groups of other writers, whose bounds leave NaN out: Spark's writer is none.
+    by_spark = _SPARK_VERSION in provenance.key_values and _COPIED not in provenance.key_values
+    is_float = order == TYPE_ORDER and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
+    return by_spark and is_float and counts_nan_in(provenance.created_by)
 
 
 def _nothing(reason: str) -> Trust:
