@@ -60,4 +60,3 @@ def split_lists(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> S
             values += [Compare(leaf.column, Op.EQ, value) for value in leaf.values]
             of.append((i, slice(first, len(leaves) + len(values))))
     return SplitLists(len(leaves), tuple(values), tuple(of))
-
