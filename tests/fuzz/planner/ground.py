@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import leaves
+from parquet_core.predicate import Compare, In, leaves
 from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
@@ -73,12 +74,26 @@ class Ground:
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
         column = self.columns.get(path)
-        oldest = None if column is None else OLDEST.get(column.of.family)
+        oldest = None if column is None else self._oldest(column)
         if oldest is None:
             return False
+        return any(value is not None and value < oldest for value in self._beside(column, rows))
+
+    def looks_up_old_moments(self, predicate):
+        """Tell whether such a date or timestamp is compared with, which a filter knows in one calendar of two."""
+        for leaf in leaves(predicate):
+            column = self.columns.get(leaf.column) if isinstance(leaf, Compare | In) else None
+            oldest = None if column is None else self._oldest(column)
+            if oldest is not None and any(value < oldest for value in _stored(leaf, column.of.arrow)):
+                return True
+        return False
+
+    @staticmethod
+    def _oldest(column):
+        if column.of.family not in OLDEST:
+            return None
         scale = {"date": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-        unit = scale["date" if column.of.family == "date" else column.of.arrow.unit]
-        return any(value is not None and value < oldest * unit for value in self._beside(column, rows))
+        return OLDEST[column.of.family] * scale["date" if column.of.family == "date" else column.of.arrow.unit]
 
     def holds_nulls_only(self, path, rows):
         """Tell whether row groups of these rows hold no value of a column at all."""
@@ -86,11 +101,14 @@ class Ground:
         return column is not None and all(value is None for value in self._beside(column, rows))
 
     def _beside(self, column, rows):
-        """Yield the values of a column in the row groups of these rows."""
+        """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
         places, index = self._places(), self.planner.index
+        above = (".".join(column.path[:depth]) for depth in range(1, len(column.path)))
+        holes = set().union(*(self.table.holes.get(name, ()) for name in above))
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
         within = np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
-        return (column.values[places[row]] for row in np.flatnonzero(within))
+        found = (places[row] for row in np.flatnonzero(within))
+        return (None if row in holes else column.values[row] for row in found)
 
     def _places(self):
         """Return the row of the table by the row that the plan counts."""
@@ -115,6 +133,15 @@ class Ground:
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
         return rows
+
+
+def _stored(leaf, kind):
+    """Return the values that a leaf looks up as whole numbers of a column's own unit, rounded down."""
+    values = leaf.values if isinstance(leaf, In) else array_of_scalars([leaf.value])
+    if pa.types.is_date(kind):
+        return values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+    exact = values.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+    return [value * 1000 if kind.unit == "ns" else value // (1000 if kind.unit == "ms" else 1) for value in exact]
 
 
 def _in_microseconds(rows):
