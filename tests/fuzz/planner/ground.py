@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -177,7 +178,8 @@ def _with(values, changed):
     for path, value in changed.items():
         place = values
         for name in path[:-1]:
-            place[name] = dict(place.get(name) or {})
+            # Of a struct that was null the other fields stay null.
+            place[name] = defaultdict(lambda: None, place.get(name) or {})
             place = place[name]
         place[path[-1]] = value
     return values
