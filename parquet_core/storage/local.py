@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import DataFile, is_hidden
 
+try:
+    from parquet_core.storage import system_calls
+except ImportError:  # there was no compiler, or no POSIX
+    system_calls = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
 
     from parquet_core.storage.files import Traffic
 
@@ -84,6 +91,8 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
         # Through its descriptor the directory is not looked up again for every file in it.
         opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         prefix = directory if directory.endswith("/") else f"{directory}/"
+        if system_calls is not None and _list_at_once(system_calls, opened, prefix, files, directories):
+            return
         for entry in list(os.scandir(opened)):
             name = entry.name
             if is_hidden(name):
@@ -100,6 +109,31 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
     finally:
         if opened >= 0:
             os.close(opened)
+
+
+def _list_at_once(calls: ModuleType, opened: int, prefix: str, files: list[DataFile], directories: list[str]) -> bool:
+    """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
+    names, known = calls.entries(opened)
+    visible = [i for i, name in enumerate(names) if not is_hidden(name)]
+    found = [prefix + names[i] for i in visible if known[i]]
+    rest = [names[i] for i in visible if not known[i]]
+    sizes, modified, changed = calls.states(opened, rest, threads())
+    if -2 in sizes:
+        return False
+    paths = [prefix + name for name in rest]
+    listed = map(DataFile._make, zip(paths, sizes, modified, repeat(None), changed, strict=False))
+    if -1 in sizes:
+        found += [path for path, size in zip(paths, sizes, strict=True) if size == -1]
+        files += [file for file in listed if file.size >= 0]
+    else:
+        files += listed
+    directories += found
+    return True
+
+
+def threads() -> int:
+    """Return how many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def read_files(
