@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from parquet_core.format.compact import (
 from parquet_core.format.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.ragged import spans
-from parquet_core.storage import DataFile, Traffic, read_each
+from parquet_core.storage import DataFile, Ranges, Traffic, gather, is_remote
 from parquet_core.trust.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ _FILE_META_DATA = struct(
         7: ENCODED_LIST,  # column_orders
     }
 )
+_COMMON_KINDS = 8
 _WIDTH = _FILE_META_DATA.width
 
 # A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
@@ -189,16 +190,30 @@ def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Foo
     The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
     Parquet file, UnsupportedFeature for an encrypted footer.
     """
-    first, hint = 0, SIZE_HINT
+    if not files:
+        return
+    # The first file alone shows how long the footers of this dataset are.
+    encoded, starts, stops = _read_encoded(files[:1], SIZE_HINT, traffic)
+    begun, first = 0, 1
+    if len(files) == 1:
+        yield parse_footers(encoded, starts, stops, files)
     while first < len(files):
-        # The first file alone shows how long the footers of this dataset are.
-        count = 1 if first == 0 else max(1, _BATCH_BYTES // hint)
-        batch = files[first : first + count]
-        encoded, starts, stops = _read_encoded(batch, hint, traffic)
-        yield parse_footers(encoded, starts, stops, batch)
-        longest = int((stops - starts).max())
-        hint = min(_LARGEST_HINT, max(4096, 1 << (longest + longest // 4 + 8).bit_length()))
-        first += count
+        hint = _hint(int((stops - starts).max()), files[first])
+        last = first + max(1, _BATCH_BYTES // hint)
+        if begun == first:
+            encoded, starts, stops = b"", starts[:0], stops[:0]
+        encoded, more_starts, more_stops = _read_encoded(files[first:last], hint, traffic, before=encoded)
+        starts, stops = np.concatenate([starts, more_starts]), np.concatenate([stops, more_stops])
+        yield parse_footers(encoded, starts, stops, files[begun:last])
+        begun = first = last
+
+
+def _hint(longest: int, file: DataFile) -> int:
+    """Return how many bytes to ask for of the end of a file, by the longest footer of the files before it."""
+    ample = longest + longest // 4 + 8
+    # Bytes that nobody asked for are cheaper than a second request, but for a local file, of which they fill memory.
+    rounded = 1 << ample.bit_length() if is_remote(file.path) else -(-ample // 512) * 512
+    return min(_LARGEST_HINT, max(4096, rounded))
 
 
 def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
@@ -217,38 +232,54 @@ def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     return provenance_of(kind, file).columns
 
 
-def _read_encoded(files: Sequence[DataFile], hint: int, traffic: Traffic) -> tuple[bytes, Numbers, Numbers]:
-    """Return bytes that hold the FileMetaData of every file, and where each begins and ends."""
-    for file in files:
-        if file.size < 12:
-            raise MalformedFile(
-                f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
-            )
-    wanted = [(file, [(file.size - min(file.size, hint), min(file.size, hint))]) for file in files]
-    found: list[bytes | None] = []
-    rest: list[tuple[DataFile, list[tuple[int, int]]]] = []
-    # Of each tail only the footer is kept: the memory of one serves the next.
-    for file, (tail,) in zip(files, read_each(wanted, purpose="footer", traffic=traffic), strict=True):
-        length = _footer_bytes(tail[-8:], file)
-        found.append(tail[-8 - length : -8] if length + 8 <= len(tail) else None)
-        if length + 8 > len(tail):
-            rest.append((file, [(file.size - 8 - length, length)]))
-    whole = read_each(rest, purpose="footer", traffic=traffic)
-    encoded = [next(whole)[0] if data is None else data for data in found]
-    length_of = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    stops = np.cumsum(length_of)
-    return b"".join(encoded), stops - length_of, stops
+def _read_encoded(
+    files: Sequence[DataFile], hint: int, traffic: Traffic, *, before: bytes = b""
+) -> tuple[bytes, Numbers, Numbers]:
+    """Return bytes that begin with `before` and hold the FileMetaData of every file, and where each begins and ends."""
+    sizes = np.array([file.size for file in files], np.int64)
+    for i in np.flatnonzero(sizes < 12).tolist():
+        raise MalformedFile(
+            f"{files[i].path}: {sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
+        )
+    tails, every = np.minimum(sizes, hint), np.arange(len(files))
+    ranges = Ranges(every, sizes - tails, tails)
+    (encoded,) = gather(files, ranges, counts=[len(files)], purpose="footer", traffic=traffic, before=before)
+    stops = len(before) + np.cumsum(tails) - 8
+    lengths = _footer_lengths(encoded, stops, sizes, files)
+    starts = stops - lengths
+    short = np.flatnonzero(lengths + 8 > tails)
+    if len(short):
+        ranges = Ranges(short, (sizes - 8 - lengths)[short], lengths[short])
+        (rest,) = gather(files, ranges, counts=[len(short)], purpose="footer", traffic=traffic)
+        ends = len(encoded) + np.cumsum(lengths[short])
+        starts[short], stops[short] = ends - lengths[short], ends
+        encoded += rest
+    if len(before) + int(lengths.sum()) < len(encoded) // 2:
+        # Of tails that were mostly no footer nothing else is kept.
+        kept = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        encoded = b"".join([before, *kept])
+        stops = len(before) + np.cumsum(lengths)
+        starts = stops - lengths
+    return encoded, starts, stops
 
 
-def _footer_bytes(end: bytes, file: DataFile) -> int:
+def _footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[DataFile]) -> Numbers:
+    """Return the bytes of each footer, which its file gives in the eight bytes at `at`."""
+    ends = np.frombuffer(encoded, np.uint8)[at[:, None] + np.arange(8)]
+    lengths: Numbers = ends[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
+    wrong = np.any(ends[:, 4:] != np.frombuffer(MAGIC, np.uint8), axis=1) | (lengths + 12 > sizes)
+    for i in np.flatnonzero(wrong).tolist():
+        _refuse(ends[i].tobytes(), files[i])
+    return lengths
+
+
+def _refuse(end: bytes, file: DataFile) -> NoReturn:
     if end[4:] == ENCRYPTED_MAGIC:
         raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
     if end[4:] != MAGIC:
         raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
     length = int.from_bytes(end[:4], "little")
-    if length + 12 > file.size:
-        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
-    return length
+    raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
 
 
 def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
@@ -307,17 +338,27 @@ def _rows(table: Table, width: int) -> Numbers:
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
     """Return the distinct kinds of footers and the kind of each; files of one writer share theirs, byte for byte."""
     kinds: dict[EncodedKind, int] = {}
-    columns = [_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)]
-    starts, lengths = table[:, columns].tolist(), table[:, [column + 1 for column in columns]].tolist()
-    numbers = [
-        kinds.setdefault(tuple(map(_slice, repeat(encoded), start, length)), len(kinds))  # type: ignore[arg-type]  # of 4
-        for start, length in zip(starts, lengths, strict=True)
-    ]
-    return tuple(kinds), np.array(numbers, np.int64)
+    columns = np.array([_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)])
+    starts, lengths = table[:, columns], table[:, columns + 1]
+    kind, rest = np.full(len(table), -1, np.int64), np.arange(len(table))
+    # Most datasets have few kinds: whoever is of the first one's is found without making its own.
+    for _ in range(_COMMON_KINDS):
+        if len(rest) == 0:
+            break
+        found = _slices(encoded, starts[rest[0]].tolist(), lengths[rest[0]].tolist())
+        alike = np.all(lengths[rest] == lengths[rest[0]], axis=1)
+        for part, begins in zip(found, starts[rest].T.tolist(), strict=True):
+            if part is not None:
+                alike &= np.fromiter(map(encoded.startswith, repeat(part), begins), np.bool_, len(rest))
+        kind[rest[alike]] = kinds.setdefault(found, len(kinds))
+        rest = rest[~alike]
+    for i, start, length in zip(rest.tolist(), starts[rest].tolist(), lengths[rest].tolist(), strict=True):
+        kind[i] = kinds.setdefault(_slices(encoded, start, length), len(kinds))
+    return tuple(kinds), kind
 
 
-def _slice(encoded: bytes, start: int, length: int) -> bytes | None:
-    return encoded[start : start + length] if length >= 0 else None
+def _slices(encoded: bytes, starts: list[int], lengths: list[int]) -> EncodedKind:
+    return tuple(encoded[a : a + b] if b >= 0 else None for a, b in zip(starts, lengths, strict=True))  # type: ignore[return-value]  # of 4
 
 
 def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import DataFile, is_hidden
+from parquet_core.storage.schemes import is_remote
 
 try:
     from parquet_core.storage import system_calls
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from types import ModuleType
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parquet_core.storage.files import Traffic
+
+    Numbers = NDArray[np.int64]
 
 # Neighbouring ranges are read together when the hole between them is smaller than this:
 # a read by position costs about as much as copying so many bytes.
 HOLE = 32 << 10
+# No file has more; so far sums of positions cannot wrap around.
+_MOST_BYTES = 1 << 61
 
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
@@ -175,6 +183,43 @@ def read_files(
     finally:
         if requests:
             traffic.add(purpose, fetched, requests=requests)
+
+
+class Wanted(NamedTuple):
+    """Ranges in order of file and start: those of file i are `first[i]` to `first[i + 1]`.
+
+    Each goes to place `at` of the buffer of number `target`.
+    """
+
+    first: Numbers
+    start: Numbers
+    length: Numbers
+    target: Numbers
+    at: Numbers
+
+
+def reads_at_once(paths: Sequence[str]) -> bool:
+    """Tell whether `read_at_once` may be asked for these files."""
+    return system_calls is not None and not any(map(is_remote, paths))
+
+
+def read_at_once(
+    paths: list[str], wanted: Wanted, sizes: list[int], before: bytes, *, purpose: str, traffic: Traffic
+) -> list[bytes] | None:
+    """Read ranges inside of files into buffers, where the compiled calls are there; None when one could not be read.
+
+    `sizes` leaves out `before`, with which the first buffer begins. Whoever reads that file by itself gets its error.
+    """
+    furthest = wanted.start.max(initial=0)
+    if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:
+        return None
+    whole = [sizes[0] + len(before), *sizes[1:]]
+    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads())
+    if -1 in requests:
+        return None
+    if any(requests):
+        traffic.add(purpose, sum(fetched), requests=sum(requests))
+    return buffers
 
 
 def read_block(file: DataFile, start: int, length: int) -> bytes:

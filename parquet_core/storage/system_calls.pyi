@@ -16,6 +16,7 @@ def read(
     target: Numbers,
     at: Numbers,
     sizes: list[int],
+    before: bytes,
     hole: int,
     threads: int,
 ) -> tuple[list[bytes], list[int], list[int]]: ...

@@ -350,12 +350,13 @@ def read(
     const long long[::1] target,
     const long long[::1] at,
     list sizes,
+    bytes before,
     long long hole,
     int threads,
 ):
     """Read ranges into buffers of `sizes` bytes; those of file i are `first[i]` to `first[i + 1]`, ascending.
 
-    Range r goes to place `at[r]` of buffer `target[r]`; those at most `hole` apart are read together. Returns the
+    The first buffer begins with `before`, its size counted. Range r goes to place `at[r]` of buffer `target[r]`; those at most `hole` apart are read together. Returns the
     buffers, and by file the reads, -1 where they failed, and the bytes. Raises ValueError for what does not fit.
     """
     cdef Py_ssize_t i, files = len(paths), ranges = start.shape[0]
@@ -364,6 +365,11 @@ def read(
     cdef array requests = clone(_NUMBERS, files, True), fetched = clone(_NUMBERS, files, True)
     cdef bytes buffer
     cdef Reads work
+    if before:
+        buffer = buffers[0]
+        if len(before) > len(buffer):
+            raise ValueError("a buffer that is too short")
+        memcpy(PyBytes_AS_STRING(buffer), PyBytes_AS_STRING(before), len(before))
     if not (first.shape[0] == files + 1 and length.shape[0] == target.shape[0] == at.shape[0] == ranges):
         raise ValueError("lists of different lengths")
     if ranges == 0:
