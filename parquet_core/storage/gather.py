@@ -44,6 +44,8 @@ def gather(
 
     Neighbours in a file are read together. Raises as `read_each` does.
     """
+    if len(ranges.file) == 0:
+        return [before, *(b"" for _ in counts[1:])][: len(counts)]
     order = np.lexsort((ranges.start, ranges.file))
     ordered = ranges.take(order)
     heads = np.flatnonzero(np.diff(ordered.file, prepend=-1))
@@ -66,8 +68,6 @@ def gather(
 
 def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose: str, traffic: Traffic) -> list[bytes]:
     """Read ranges that are ordered by file and start; the answers stand where `order` says."""
-    if len(order) == 0:
-        return []
     owner, first, lengths = ordered
     heads = _block_heads(owner, first, first + lengths, hole_of(files[int(owner[0])].path))
     reach = np.maximum.reduceat(first + lengths, heads)

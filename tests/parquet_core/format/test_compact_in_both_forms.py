@@ -49,6 +49,9 @@ def as_table(module, data, spec):
             end = table[at] + table[at + 1] if table[at + 1] >= 0 else -1
             found = module.decode_lists(data, array("q", [table[at]]), array("q", [end]), of, place=str)
             lists += [part.tolist() for part in found]
+            if of.is_plain or of.code in {compact.INTEGER.code, compact.BOOLEAN.code, compact.BINARY.code}:
+                columns = module.decode_columns(data, array("q", [table[at]]), array("q", [end]), of, place=str)
+                lists += [part.tolist() for part in columns]
     except MalformedFile as error:
         return str(error)
     return table.tolist(), lists
