@@ -259,15 +259,16 @@ class _Structs:
         """Return the elements of a list of each as numbers, shape (numbers of one, elements)."""
         place = _named(self.encoded, self.there, self.name)
         _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
-        numbers: Numbers = np.frombuffer(columns, np.int64)
-        return numbers.reshape(of.size if of.is_plain else of.width, -1)
+        shape = of.size if of.is_plain else of.width, -1
+        numbers: Numbers = np.frombuffer(columns, np.int64).reshape(shape)
+        return numbers
 
     def counts_by_page(self, field: int, first: Numbers) -> Numbers:
         """Return one number a page, MISSING for the pages of a chunk without the list."""
         present = self.counts(field) != MISSING
         if not present.any():
             return np.broadcast_to(np.int64(MISSING), first[-1:])
-        written = self.elements(field, INTEGER)[0]
+        written: Numbers = self.elements(field, INTEGER)[0]
         if (written == MISSING).any():
             # Garbage that was given is not the same as none given.
             written = np.where(written == MISSING, -1, written)
