@@ -768,7 +768,7 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
         if header < 0x10:
             position = _after(data, position, size)
         wire = header & 0x0F
-        # The two forms that most fields have are passed over in place.
+        # The forms that most fields have are passed over in place.
         if 4 <= wire <= _I64:
             while data[position] >= 0x80:
                 position += 1
@@ -777,6 +777,8 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
             position += 1 + data[position]
             if position > size:
                 raise IndexError
+        elif wire == _LIST and depth <= MAX_DEPTH:
+            position = _skip_list(data, position, size, depth + 1)
         else:
             position = _skip(data, position, size, wire, depth)
 
@@ -787,8 +789,30 @@ def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
     position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:
         return _end(position, size, count)
-    for _ in range(count):
-        position = _skip(data, position, size, wire, depth)
+    # As above.
+    if 4 <= wire <= _I64:
+        for _ in range(count):
+            if position >= size:
+                raise IndexError
+            while data[position] >= 0x80:
+                position += 1
+            position += 1
+    elif wire == _BINARY:
+        for _ in range(count):
+            if data[position] < 0x80:
+                position += 1 + data[position]
+                if position > size:
+                    raise IndexError
+            else:
+                position = _skip(data, position, size, wire, depth)
+    elif wire == _STRUCT and depth <= MAX_DEPTH:
+        for _ in range(count):
+            position = _skip_struct(data, position, size, depth + 1)
+    else:
+        for _ in range(count):
+            position = _skip(data, position, size, wire, depth)
+    if position > size:
+        raise IndexError
     return position
 
 
