@@ -159,7 +159,7 @@ def test_lists_that_are_passed_over_end_where_they_are_cut_off(as_python):
         5: b"\x02\xac\x02\x04",
         8: b"\x01a\x00\x03abc",
         12: b"\x15\x02\x00\x00\x18\x01a\x00",
-        9: b"\x25\x02\x04\x03\x00\x28\x01a\x00",
+        9: b"\x25\x02\x04\x03\x28\x01a\x00",
         1: b"\x01\x02\x01",
         7: bytes(24),
     }
