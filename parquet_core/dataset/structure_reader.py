@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.errors import MalformedFile
 from parquet_core.format.page_index import IndexBytes
-from parquet_core.ragged import any_in, distinct
+from parquet_core.ragged import any_in, distinct, order_of
 from parquet_core.storage import Ranges, gather
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
 
 def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which ranges begin inside of another range of their file."""
-    order = np.lexsort((offset, file))
+    order = order_of(file, offset)
     order = order[there[order]]
     owner, start, stop = file[order], offset[order], (offset + length)[order]
     found = np.zeros(len(file), np.bool_)

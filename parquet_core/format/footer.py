@@ -111,7 +111,7 @@ class Footers:
     """The footers of successive files.
 
     `kind` is the index in `kinds` of what a file says about its schema, writer and orders. Per row group:
-    `file` and `ordinal` (counted from 0 here), `row_count`, and where in `encoded` its chunks begin.
+    `file` and `ordinal` (counted from 0 here), `row_count`, its `file_size`, and where in `encoded` its chunks begin.
     """
 
     files: tuple[DataFile, ...]
@@ -123,6 +123,7 @@ class Footers:
     file: Numbers
     ordinal: Numbers
     row_count: Numbers
+    file_size: Numbers
     sorting_columns: Numbers  # start and length of the list, by row group
     first_chunk: Numbers
     chunk_start: Numbers
@@ -154,7 +155,6 @@ class Footers:
         if len(there) == 0:
             return absent_chunks(len(self)), None, there
         chunk = self.first_chunk[there] + leaf_index[there]
-        sizes = np.array([file.size for file in self.files], np.int64)
         name = ".".join(path)
         found, statistics = decode_column_chunks(
             ChunkRanges(
@@ -163,7 +163,7 @@ class Footers:
                 stop=self.chunk_stop[chunk],
                 physical=physical[there],
                 row_count=self.row_count[there],
-                file_size=sizes[self.file[there]],
+                file_size=self.file_size[there],
                 path=path,
                 place=lambda i: self.place(int(there[i]), name),
             )
@@ -323,6 +323,7 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         file=file,
         ordinal=ordinal,
         row_count=row_count,
+        file_size=np.array([file.size for file in files], np.int64)[file],
         sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
         chunk_start=begins[chunk],
@@ -348,8 +349,9 @@ def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, .
         found = _slices(encoded, starts[rest[0]].tolist(), lengths[rest[0]].tolist())
         alike = np.all(lengths[rest] == lengths[rest[0]], axis=1)
         for part, begins in zip(found, starts[rest].T.tolist(), strict=True):
-            if part is not None:
-                alike &= np.fromiter(map(encoded.startswith, repeat(part), begins), np.bool_, len(rest))
+            if part is None:
+                continue
+            alike &= np.fromiter(map(encoded.startswith, repeat(part), begins), np.bool_, len(rest))
         kind[rest[alike]] = kinds.setdefault(found, len(kinds))
         rest = rest[~alike]
     for i, start, length in zip(rest.tolist(), starts[rest].tolist(), lengths[rest].tolist(), strict=True):

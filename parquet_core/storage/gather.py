@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parquet_core.ragged import order_of
 from parquet_core.storage import local
 from parquet_core.storage.ranges import hole_of, read_each
 
@@ -46,7 +47,7 @@ def gather(
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]
-    order = np.lexsort((ranges.start, ranges.file))
+    order = order_of(ranges.file, ranges.start)
     ordered = ranges.take(order)
     heads = np.flatnonzero(np.diff(ordered.file, prepend=-1))
     paths = [files[i].path for i in ordered.file[heads].tolist()]
