@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,10 +34,10 @@ from parquet_core.format.compact import (
     rows_of,
     struct,
 )
+from parquet_core.format.encoded_footers import encoded_footers
 from parquet_core.format.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.ragged import spans
-from parquet_core.storage import DataFile, Ranges, Traffic, gather, is_remote
 from parquet_core.trust.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
@@ -47,15 +47,9 @@ if TYPE_CHECKING:
 
     from parquet_core.format.compact import Slots, Table
     from parquet_core.predicate import Path
+    from parquet_core.storage import DataFile, Traffic
 
     Numbers = NDArray[np.int64]
-
-MAGIC = b"PAR1"
-ENCRYPTED_MAGIC = b"PARE"
-SIZE_HINT = 64 << 10
-_LARGEST_HINT = 16 << 20
-# Footers are decoded together up to this many bytes of them.
-_BATCH_BYTES = 32 << 20
 
 _TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
 _LOGICAL_TYPE = member(
@@ -190,30 +184,8 @@ def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Foo
     The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
     Parquet file, UnsupportedFeature for an encrypted footer.
     """
-    if not files:
-        return
-    # The first file alone shows how long the footers of this dataset are.
-    encoded, starts, stops = _read_encoded(files[:1], SIZE_HINT, traffic)
-    begun, first = 0, 1
-    if len(files) == 1:
-        yield parse_footers(encoded, starts, stops, files)
-    while first < len(files):
-        hint = _hint(int((stops - starts).max()), files[first])
-        last = first + max(1, _BATCH_BYTES // hint)
-        if begun == first:
-            encoded, starts, stops = b"", starts[:0], stops[:0]
-        encoded, more_starts, more_stops = _read_encoded(files[first:last], hint, traffic, before=encoded)
-        starts, stops = np.concatenate([starts, more_starts]), np.concatenate([stops, more_stops])
-        yield parse_footers(encoded, starts, stops, files[begun:last])
-        begun = first = last
-
-
-def _hint(longest: int, file: DataFile) -> int:
-    """Return how many bytes to ask for of the end of a file, by the longest footer of the files before it."""
-    ample = longest + longest // 4 + 8
-    # Bytes that nobody asked for are cheaper than a second request, but for a local file, of which they fill memory.
-    rounded = 1 << ample.bit_length() if is_remote(file.path) else -(-ample // 512) * 512
-    return min(_LARGEST_HINT, max(4096, rounded))
+    for batch in encoded_footers(files, _decode, traffic=traffic):
+        yield _footers(batch.encoded, batch.starts, batch.stops, batch.files, _joined(batch.parts))
 
 
 def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
@@ -223,73 +195,53 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
 
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
-    encoded, start, stop = _read_encoded([file], SIZE_HINT, traffic)
-    decoded, _ = decode_tables(encoded, start, stop, _FILE_META_DATA, 2, place=lambda _: f"{file.path}: footer")
-    table = _rows(decoded, _WIDTH)
+    (batch,) = encoded_footers([file], _decode, traffic=traffic)
+    table = batch.parts[0].files
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    (kind,), _ = _encoded_kinds(encoded, table)
+    (kind,), _ = _encoded_kinds(batch.encoded, table)
     return provenance_of(kind, file).columns
-
-
-def _read_encoded(
-    files: Sequence[DataFile], hint: int, traffic: Traffic, *, before: bytes = b""
-) -> tuple[bytes, Numbers, Numbers]:
-    """Return bytes that begin with `before` and hold the FileMetaData of every file, and where each begins and ends."""
-    sizes = np.array([file.size for file in files], np.int64)
-    for i in np.flatnonzero(sizes < 12).tolist():
-        raise MalformedFile(
-            f"{files[i].path}: {sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
-        )
-    tails, every = np.minimum(sizes, hint), np.arange(len(files))
-    ranges = Ranges(every, sizes - tails, tails)
-    (encoded,) = gather(files, ranges, counts=[len(files)], purpose="footer", traffic=traffic, before=before)
-    stops = len(before) + np.cumsum(tails) - 8
-    lengths = _footer_lengths(encoded, stops, sizes, files)
-    starts = stops - lengths
-    short = np.flatnonzero(lengths + 8 > tails)
-    if len(short):
-        ranges = Ranges(short, (sizes - 8 - lengths)[short], lengths[short])
-        (rest,) = gather(files, ranges, counts=[len(short)], purpose="footer", traffic=traffic)
-        ends = len(encoded) + np.cumsum(lengths[short])
-        starts[short], stops[short] = ends - lengths[short], ends
-        encoded += rest
-    if len(before) + int(lengths.sum()) < len(encoded) // 2:
-        # Of tails that were mostly no footer nothing else is kept.
-        kept = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
-        encoded = b"".join([before, *kept])
-        stops = len(before) + np.cumsum(lengths)
-        starts = stops - lengths
-    return encoded, starts, stops
-
-
-def _footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[DataFile]) -> Numbers:
-    """Return the bytes of each footer, which its file gives in the eight bytes at `at`."""
-    ends = np.frombuffer(encoded, np.uint8)[at[:, None] + np.arange(8)]
-    lengths: Numbers = ends[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
-    wrong = np.any(ends[:, 4:] != np.frombuffer(MAGIC, np.uint8), axis=1) | (lengths + 12 > sizes)
-    for i in np.flatnonzero(wrong).tolist():
-        _refuse(ends[i].tobytes(), files[i])
-    return lengths
-
-
-def _refuse(end: bytes, file: DataFile) -> NoReturn:
-    if end[4:] == ENCRYPTED_MAGIC:
-        raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
-    if end[4:] != MAGIC:
-        raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
-    length = int.from_bytes(end[:4], "little")
-    raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
 
 
 def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
     """Decode the FileMetaData in each byte range and check what everything else relies on."""
+    return _footers(encoded, starts, stops, files, _decode(encoded, starts, stops, files))
 
-    def file_place(i: int) -> str:
+
+class _Tables(NamedTuple):
+    """Rows of numbers: of files, of row groups, and where in the bytes each column chunk begins and the last ends."""
+
+    files: Numbers
+    groups: Numbers
+    places: Numbers
+
+
+def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> _Tables:
+    def place(i: int) -> str:
         return f"{files[i].path}: footer"
 
-    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=file_place)
-    table, groups, begins = _rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64)
+    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
+    return _Tables(_rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64))
+
+
+def _joined(parts: Sequence[_Tables]) -> _Tables:
+    """Put tables behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = _Tables(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    # A list is named by the number of its first element, which is counted in its own part.
+    for table, column, of, behind in (
+        (tables.files, _FILE_META_DATA.offset(4), [part.files for part in parts], [part.groups for part in parts]),
+        (tables.groups, _ROW_GROUP.offset(1), [part.groups for part in parts], [part.places for part in parts]),
+    ):
+        sizes = np.array([len(part) for part in behind], np.int64)
+        shift = np.repeat(np.cumsum(sizes) - sizes, [len(part) for part in of])
+        table[:, column] += np.where(table[:, column] >= 0, shift, 0)
+    return tables
+
+
+def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile], tables: _Tables) -> Footers:
+    table, groups, begins = tables
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):

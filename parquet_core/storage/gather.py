@@ -11,7 +11,7 @@ from parquet_core.storage import local
 from parquet_core.storage.ranges import hole_of, read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,10 +40,12 @@ def gather(
     purpose: str,
     traffic: Traffic,
     before: bytes = b"",
+    arrived: Callable[[bytes, int], None] | None = None,
 ) -> list[bytes]:
     """Read ranges end to end into buffers, `counts` of them into each; the first buffer begins with `before`.
 
-    Neighbours in a file are read together. Raises as `read_each` does.
+    Neighbours in a file are read together. Raises as `read_each` does. `arrived` may be called meanwhile, with the
+    first buffer and how many ranges are in it already, counted in order of file and start.
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]
@@ -59,7 +61,7 @@ def gather(
         at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
         wanted = local.Wanted(np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order])
         sizes = np.diff(begins).tolist()
-        found = local.read_at_once(paths, wanted, sizes, before, purpose=purpose, traffic=traffic)
+        found = local.read_at_once(paths, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
         if found is not None:
             return found
     pieces = _pieces(files, ordered, order, purpose, traffic)

@@ -18,7 +18,7 @@ except ImportError:  # there was no compiler, or no POSIX
     system_calls = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import ModuleType
 
     import numpy as np
@@ -204,17 +204,25 @@ def reads_at_once(paths: Sequence[str]) -> bool:
 
 
 def read_at_once(
-    paths: list[str], wanted: Wanted, sizes: list[int], before: bytes, *, purpose: str, traffic: Traffic
+    paths: list[str],
+    wanted: Wanted,
+    sizes: list[int],
+    before: bytes,
+    arrived: Callable[[bytes, int], None] | None,
+    *,
+    purpose: str,
+    traffic: Traffic,
 ) -> list[bytes] | None:
     """Read ranges inside of files into buffers, where the compiled calls are there; None when one could not be read.
 
-    `sizes` leaves out `before`, with which the first buffer begins. Whoever reads that file by itself gets its error.
+    `sizes` leaves out `before`, with which the first buffer begins; for `arrived` see `gather`. Whoever reads the
+    file that could not be read by itself gets its error.
     """
     furthest = wanted.start.max(initial=0)
     if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:
         return None
     whole = [sizes[0] + len(before), *sizes[1:]]
-    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads())
+    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads(), arrived)
     if -1 in requests:
         return None
     if any(requests):

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,4 +19,5 @@ def read(
     before: bytes,
     hole: int,
     threads: int,
+    arrived: Callable[[bytes, int], None] | None = None,
 ) -> tuple[list[bytes], list[int], list[int]]: ...

@@ -9,7 +9,7 @@ from array import array as _array
 from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EINTR, ENOMEM, errno
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset, strlen
 
 cdef extern from * nogil:
@@ -38,6 +38,8 @@ cdef extern from * nogil:
     #define prune_duplicate(descriptor) fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     #define prune_set_errno(value) (errno = (value))
     #define prune_take(next, step) __atomic_fetch_add(next, step, __ATOMIC_RELAXED)
+    #define prune_mark(flag) __atomic_store_n(flag, 1, __ATOMIC_RELEASE)
+    #define prune_marked(flag) __atomic_load_n(flag, __ATOMIC_ACQUIRE)
 
     /* Memory that is about to be filled is cheaper to get at once than page by page in the midst of a read. */
     static void prune_ready(char *begin, Py_ssize_t size) {
@@ -88,10 +90,13 @@ cdef extern from * nogil:
     void prune_set_errno(int)
     char* strerror(int)
     Py_ssize_t prune_take(Py_ssize_t*, Py_ssize_t)
+    void prune_mark(unsigned char*)
+    bint prune_marked(unsigned char*)
 
 cdef enum:
     MOST_THREADS = 8
     STEP = 32  # jobs that a thread takes at once
+    TOLD = 128  # files after which it is told that they were read
     SCRATCH = 1 << 16  # bytes of ranges with holes between them that are read at once
 
 cdef array _NUMBERS = _array("q")
@@ -104,6 +109,7 @@ cdef struct Share:
     void* work
     Py_ssize_t count
     Py_ssize_t next
+    unsigned char* done  # by step; NULL where nobody asks
 
 
 cdef void* _run(void* given) noexcept nogil:
@@ -113,23 +119,38 @@ cdef void* _run(void* given) noexcept nogil:
         first = prune_take(&share.next, STEP)
         if first >= share.count:
             return NULL
-        share.do(share.work, first, min(first + STEP, share.count))
+        _do_step(share, first)
 
 
-cdef void _do_all(Do do, void* work, Py_ssize_t count, int threads) noexcept nogil:
-    """Do all jobs; what no further thread can be had for, this one does."""
-    cdef Share share = Share(do, work, count, 0)
-    cdef pthread_t helpers[MOST_THREADS]
+cdef void _do_step(Share* share, Py_ssize_t first) noexcept nogil:
+    share.do(share.work, first, min(first + STEP, share.count))
+    if share.done != NULL:
+        prune_mark(&share.done[first // STEP])
+
+
+cdef int _start(Share* share, pthread_t* helpers, int threads) noexcept nogil:
+    """Start those threads that there is something to do for; what none can be had for, this one does."""
     cdef int started = 0
     threads = min(threads, MOST_THREADS)
-    while started + 1 < threads and (started + 1) * 2 * STEP < count:
-        if prune_start(&helpers[started], _run, &share):
+    while started + 1 < threads and (started + 1) * 2 * STEP < share.count:
+        if prune_start(&helpers[started], _run, share):
             break
         started += 1
-    _run(&share)
+    return started
+
+
+cdef void _join(pthread_t* helpers, int started) noexcept nogil:
     while started:
         started -= 1
         pthread_join(helpers[started], NULL)
+
+
+cdef void _do_all(Do do, void* work, Py_ssize_t count, int threads) noexcept nogil:
+    cdef Share share = Share(do, work, count, 0, NULL)
+    cdef pthread_t helpers[MOST_THREADS]
+    cdef int started = _start(&share, helpers, threads)
+    _run(&share)
+    _join(helpers, started)
 
 
 # Listing.
@@ -356,6 +377,43 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
         close(directory)
 
 
+cdef int _read_telling(Reads* work, Py_ssize_t files, int threads, object arrived, bytes buffer) except -1:
+    """Read, and between two steps tell how much has been read; no further than up to what could not be."""
+    cdef Share share = Share(_read, work, files, 0, NULL)
+    cdef pthread_t helpers[MOST_THREADS]
+    cdef int started = 0
+    cdef Py_ssize_t steps = (files + STEP - 1) // STEP, ready = 0, whole = 0, told = 0, first
+    share.done = <unsigned char*> calloc(steps, 1)
+    if share.done == NULL:
+        raise MemoryError
+    try:
+        started = _start(&share, helpers, threads)
+        while True:
+            while ready < steps and prune_marked(&share.done[ready]):
+                ready += 1
+            while whole < min(ready * STEP, files) and work.requests[whole] >= 0:
+                whole += 1
+            if whole < min(ready * STEP, files) or told == files:
+                break
+            if whole - told >= TOLD or whole == files:
+                arrived(buffer, work.first[whole])
+                told = whole
+                continue
+            with nogil:
+                first = prune_take(&share.next, STEP)
+                if first < files:
+                    _do_step(&share, first)
+                else:
+                    _join(helpers, started)
+                    started = 0
+    finally:
+        with nogil:
+            prune_take(&share.next, files)
+            _join(helpers, started)
+            free(share.done)
+    return 0
+
+
 def read(
     list paths,
     const long long[::1] first,
@@ -367,11 +425,15 @@ def read(
     bytes before,
     long long hole,
     int threads,
+    object arrived=None,
 ):
     """Read ranges into buffers of `sizes` bytes; those of file i are `first[i]` to `first[i + 1]`, ascending.
 
     The first buffer begins with `before`, its size counted. Range r goes to place `at[r]` of buffer `target[r]`; those at most `hole` apart are read together. Returns the
     buffers, and by file the reads, -1 where they failed, and the bytes. Raises ValueError for what does not fit.
+
+    `arrived` is called with the first buffer and the number of ranges, from the first on, that are read; once with all,
+    unless one could not be. What it raises ends the reading.
     """
     cdef Py_ssize_t i, files = len(paths), ranges = start.shape[0]
     cdef list encoded = [PyUnicode_EncodeFSDefault(path) for path in paths]
@@ -413,8 +475,11 @@ def read(
         work.requests, work.fetched = requests.data.as_longlongs, fetched.data.as_longlongs
         memset(work.requests, 0, files * sizeof(long long))
         memset(work.fetched, 0, files * sizeof(long long))
-        with nogil:
-            _do_all(_read, &work, files, threads)
+        if arrived is None:
+            with nogil:
+                _do_all(_read, &work, files, threads)
+        else:
+            _read_telling(&work, files, threads, arrived, buffers[0])
     finally:
         free(work.paths)
         free(work.into)

@@ -213,6 +213,55 @@ def test_footers_of_any_length_are_read_alike(tmp_path, monkeypatch):
     assert len(answers[0][0]) == 405
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_what_arrives_is_told_in_order_and_whole(tmp_path, monkeypatch, threads):
+    for i in range(700):
+        (tmp_path / f"{i:04}").write_bytes(f"{i:04}".encode() * 100)
+    listed = list_data_files(tmp_path)
+    monkeypatch.setattr(local, "threads", lambda: threads)
+    told = []
+
+    def arrived(buffer, count):
+        assert buffer[: 2 + 4 * count] == b"ab" + b"".join(f"{i:04}".encode() for i in range(count))
+        told.append(count)
+
+    ranges, counts = asked([(i, 8, 4) for i in range(700)], [])
+    (found,) = gather(listed, ranges, counts=counts, purpose="x", traffic=Traffic(), before=b"ab", arrived=arrived)
+    assert found[-4:] == b"0699"
+    assert told == sorted(set(told))
+    assert told[-1] == 700
+    assert len(told) > 1
+
+    def refuse(buffer, count):
+        raise MalformedFile("no")
+
+    with pytest.raises(MalformedFile, match="no"):
+        gather(listed, ranges, counts=counts, purpose="x", traffic=Traffic(), arrived=refuse)
+    (tmp_path / "0650").unlink()
+    told.clear()
+    with pytest.raises(StorageFailure, match="0650"):
+        gather(listed, ranges, counts=counts, purpose="x", traffic=Traffic(), before=b"ab", arrived=arrived)
+    assert max(told, default=0) <= 650
+
+
+def test_many_footers_are_decoded_alike_while_they_arrive(tmp_path, monkeypatch):
+    """Several row groups a file, longer footers among them, and so many files that they arrive in parts."""
+    for i in range(300):
+        columns = 60 if i in {150, 280} else 1 + i % 3
+        table = pa.table({f"c{j}": range(4) for j in range(columns)})
+        pq.write_table(table, tmp_path / f"{i:03}.parquet", row_group_size=1 + i % 4)
+    listed = list_data_files(tmp_path)
+    answers = []
+    for calls in (local.system_calls, None):
+        monkeypatch.setattr(local, "system_calls", calls)
+        (found,) = read_footers(listed, traffic=Traffic())
+        chunks = [found.encoded[a:b] for a, b in zip(found.chunk_start, found.chunk_stop, strict=True)]
+        numbers = [found.kind, found.num_rows, found.file, found.ordinal, found.row_count, found.first_chunk]
+        answers.append((chunks, [column.tolist() for column in numbers]))
+    assert answers[0] == answers[1]
+    assert len(answers[0][1][2]) == sum(-(-4 // (1 + i % 4)) for i in range(300))
+
+
 def test_the_first_file_that_is_none_is_named(tmp_path, form):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"PAR1" + b"x" * 60)
