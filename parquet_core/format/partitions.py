@@ -45,25 +45,23 @@ def read_partitions(
     >>> [(column.name, str(column.type), found.values[column.path].to_pylist()) for column in found.columns]
     [('day', 'int32', [1, 2]), ('hour', 'string', ['x', 'y'])]
     """
-    places: dict[str, int] = {}
-    place = [places.setdefault(path.rpartition("/")[0], len(places)) for path in paths]
-    directories = [_inside(found, base) for found in places]
+    if "=" not in "".join(paths):
+        # No path has to be taken apart to see that none names a column.
+        return Partitions()
     numbers: dict[str, int] = {}
-    of_place = np.array([numbers.setdefault(directory, len(numbers)) for directory in directories], np.int64)
+    number = [numbers.setdefault(_directory(path, base), len(numbers)) for path in paths]
     parts = [directory.split("/") if directory else [] for directory in numbers]
     names = _names(parts)
     if not names:
         return Partitions()
     reason = _reason(parts, names)
-    if not reason and any(
-        _inside(path.rpartition("/")[0], base) not in numbers for path in empty if not path.endswith("/")
-    ):
+    if not reason and any(_directory(path, base) not in numbers for path in empty if not path.endswith("/")):
         reason = _BESIDE
     if reason:
         return Partitions(tuple(_unsupported(name, reason) for name in names))
     columns: list[LeafColumn] = []
     values: dict[Path, pa.Array] = {}
-    of_file = from_numpy(of_place[np.array(place, np.int64)])
+    of_file = from_numpy(np.array(number, np.int64))
     for depth, name in enumerate(names):
         found = infer([part[depth].partition("=")[2] for part in parts], types=infer_types)
         if isinstance(found, str):
@@ -85,8 +83,8 @@ def named_by_patterns(paths: Iterable[str]) -> Partitions:
     return Partitions(tuple(_unsupported(name, reason) for name in _names(parts)))
 
 
-def _inside(directory: str, base: str) -> str:
-    return directory[len(base.rstrip("/")) :].strip("/")
+def _directory(path: str, base: str) -> str:
+    return path[len(base.rstrip("/")) :].rpartition("/")[0].strip("/")
 
 
 def _names(parts: Iterable[list[str]]) -> list[str]:
