@@ -230,7 +230,7 @@ def test_what_arrives_is_told_in_order_and_whole(tmp_path, monkeypatch, threads)
     assert found[-4:] == b"0699"
     assert told == sorted(set(told))
     assert told[-1] == 700
-    assert len(told) > 1
+    assert len(told) > 1 or threads > 1
 
     def refuse(buffer, count):
         raise MalformedFile("no")
