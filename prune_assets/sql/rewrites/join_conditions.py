@@ -12,7 +12,20 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, from_numpy
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or, columns_of, leaves
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    columns_of,
+    leaves,
+)
 from parquet_core.satisfiable import may_be_true, may_fulfil
 
 if TYPE_CHECKING:
@@ -30,18 +43,29 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     What they come to stands where the first of them stood: the rest of the list, or what is FALSE, and NULL for null.
     """
     by_column: dict[Path, list[int]] = {}
-    for i, operand in enumerate(operands):
+    bare = [_bare(operand) for operand in operands]
+    for i, operand in enumerate(bare):
         column = _only_column(operand)
         if column is not None:
             by_column.setdefault(column, []).append(i)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
-        joined = _joined(column, [operands[i] for i in places]) if 1 < len(places) <= MOST else None
+        joined = _joined(column, [bare[i] for i in places]) if 1 < len(places) <= MOST else None
         if joined is not None:
+            never_null = any(bare[i] is not operands[i] for i in places)
             for i in places:
                 found[i] = ()
-            found[places[0]] = joined
+            found[places[0]] = _is_true(joined) if never_null else joined
     return tuple(chain.from_iterable(found))
+
+
+def _bare(operand: Predicate) -> Predicate:
+    """Return what is asked whether it is TRUE, as `x <=> 5` asks of `x = 5`; it is FALSE where that is NULL."""
+    return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
+
+
+def _is_true(joined: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    return (IsTruth(joined[0], Outcomes.TRUE),) if len(joined) == 1 else (Constant(Outcomes.FALSE),)
 
 
 def _only_column(operand: Predicate) -> Path | None:
