@@ -324,9 +324,7 @@ def test_a_transaction_that_is_there_is_not_written_again(table, there):
         done = append(snapshot, [named("again", day=ONE)], txn=by("app", 2))
         assert not done.written
         assert done.version == 2
-        assert done.notes == (
-            f"the application 'app' has written 2 before: its last is {there}; nothing was written",
-        )
+        assert done.notes == (f"the application 'app' has written 2 before: its last is {there}; nothing was written",)
     assert open_snapshot(table).version == 2
     assert open_snapshot(table).transactions["app"].version == there
 

@@ -485,21 +485,21 @@ def test_a_table_in_a_bucket(s3):
     ]
 
 
-def test_eight_writers_in_a_bucket(s3):
+def test_five_writers_in_a_bucket(s3):
     place = f"{s3}/table"
     seen = partitioned(place)
     done = []
 
     def write(writer):
-        done.extend(append(seen, [named(f"{writer}-{i}", day=ONE)]).version for i in range(4))
+        done.extend(append(seen, [named(f"{writer}-{i}", day=ONE)]).version for i in range(3))
 
-    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(8)]
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(done) == list(range(1, 33))
-    assert paths(place) == sorted(f"{writer}-{i}" for writer in range(8) for i in range(4))
+    assert sorted(done) == list(range(1, 16))
+    assert paths(place) == sorted(f"{writer}-{i}" for writer in range(8) for i in range(3))
 
 
 # Paths as other readers know them
