@@ -104,4 +104,4 @@ def crash(table, point):
 if __name__ == "__main__":
     root = Path(sys.argv[1])
     written(root / "nothing", "warm.parquet", [1])  # what is imported for it is imported once
-    print(json.dumps({point: crash(str(root / point), point) for point in POINTS}))
+    json.dump({point: crash(str(root / point), point) for point in POINTS}, sys.stdout)

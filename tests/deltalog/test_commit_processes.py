@@ -63,8 +63,8 @@ def test_every_acknowledged_commit_is_where_it_was_said_to_be(crowd):
     for writer in range(WRITERS):
         said = acknowledged(place, writer)
         assert [number for number, _, _ in said] == list(range(COMMITS))
-        for number, version, written in said:
-            if written:
+        for number, version, is_new in said:
+            if is_new:
                 (txn,) = [line["txn"] for line in lines(place / "table", version) if "txn" in line]
                 assert (txn["appId"], txn["version"]) == (f"writer-{writer}", number)
 
@@ -83,7 +83,7 @@ def test_writers_were_killed_and_a_reader_was_watching(crowd):
     place, said = crowd
     seen = json.loads((place / "seen").read_text())
     again = sum(not written for writer in range(WRITERS) for _, _, written in acknowledged(place, writer))
-    print(f"killed {said['killed']}, {again} of them between commit and acknowledgement; {len(seen)} snapshots")
+    sys.stdout.write(f"seed {SEED}: killed {said['killed']}, {again} after the commit; {len(seen)} snapshots\n")
     assert said["killed"] >= KILLS // 2
     assert len(set(seen)) >= 10
 
