@@ -1,4 +1,4 @@
-"""What is not sound is refused before anything is written, by the name of the file, column or feature, with a remedy."""
+"""What is not sound is refused before anything is written: the file, column or feature is named, and a remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import msgspec
 import pyarrow as pa
 import pytest
-from committed_files import SCHEMA, by, named, partitioned, versions
+from committed_files import SCHEMA, by, lines, named, partitioned, versions
 from golden import GOLDEN, MISSING
 from log_writer import add as logged
 from log_writer import field, remove
@@ -269,7 +269,7 @@ def test_a_column_that_must_not_be_null_is_proven_by_statistics(tmp_path):
     place = str(tmp_path / "table")
     create_table(
         place,
-        pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.string(), False)]),
+        pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.string(), nullable=False)]),
         partition_by=["p"],
     )
     snapshot = open_snapshot(place)
@@ -307,6 +307,62 @@ def test_a_clustered_table_needs_statistics_of_what_it_is_clustered_by(log):
     refused(
         snapshot, "the domain delta.clustering belongs to a feature", lambda: commit(snapshot, system), UnsupportedTable
     )
+
+
+# Row ids
+
+
+def given(place, version):
+    """Row ids of the files of a commit, and what its domain says."""
+    adds = [line["add"] for line in lines(place, version) if "add" in line]
+    said = [line["domainMetadata"]["configuration"] for line in lines(place, version) if "domainMetadata" in line]
+    return [(add["baseRowId"], add["defaultRowCommitVersion"]) for add in adds], [json.loads(one) for one in said]
+
+
+def test_every_row_gets_an_id_of_its_own(place):
+    create_table(place, SCHEMA, properties={"delta.feature.rowTracking": "supported"}, adds=[named("z", rows=4)])
+    seen = open_snapshot(place)
+    assert seen.protocol.writer_features == ["appendOnly", "domainMetadata", "invariants", "rowTracking"]
+    append(seen, [named("a", rows=3), named("b", rows=5)])
+    # Decided from version 0, it takes the ids behind those of version 1.
+    append(seen, [named("c", rows=2), named("empty", rows=0)])
+    append(seen, [])
+    overwrite(open_snapshot(place), [named("d", rows=1)])
+    assert given(place, 0) == ([(0, 0)], [{"rowIdHighWaterMark": 3}])
+    assert given(place, 1) == ([(4, 1), (7, 1)], [{"rowIdHighWaterMark": 11}])
+    assert given(place, 2) == ([(12, 2), (14, 2)], [{"rowIdHighWaterMark": 13}])
+    assert given(place, 3) == ([], [])
+    assert given(place, 4) == ([(14, 4)], [{"rowIdHighWaterMark": 14}])
+    snapshot = open_snapshot(place)
+    refused(
+        snapshot, "rowTracking gives every row an id; give statistics", lambda: append(snapshot, [Add("x", 1, {}, 1)])
+    )
+
+
+def test_rows_that_must_keep_their_ids_are_not_carried(log):
+    enabled = {"delta.enableRowTracking": "true", "delta.rowTracking.materializedRowIdColumnName": "_id"}
+    features = ["appendOnly", "domainMetadata", "invariants", "rowTracking"]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
+    log.create([("id", "long")], protocol=protocol, **enabled)
+    append(open_snapshot(log.path), [named("a"), named("b")])
+    snapshot = open_snapshot(log.path)
+    for act in (
+        lambda: rewrite(snapshot, removes=["a"], adds=[named("c")]),
+        lambda: compact(snapshot, removes=["a", "b"], adds=[named("c", rows=2)]),
+    ):
+        refused(snapshot, "rowTracking: rows would have to keep their ids", act, UnsupportedTable)
+    rewrite(snapshot, removes=["a"])
+    overwrite(open_snapshot(log.path), [named("d")])
+    assert given(log.path, 3) == ([(2, 3)], [{"rowIdHighWaterMark": 2}])
+
+
+def test_row_tracking_is_not_switched_on(table, place):
+    features = {"delta.feature.rowTracking": "supported"}
+    refused(
+        table, "rowTracking is not added to a table here", lambda: alter(table, properties=features), UnsupportedTable
+    )
+    with pytest.raises(UnsupportedTable, match="rowTracking is not enabled here"):
+        create_table(f"{place}-2", SCHEMA, properties={"delta.enableRowTracking": "true"})
 
 
 # Features by name
@@ -366,10 +422,7 @@ def test_every_golden_table_is_committed_to_or_refused_by_name(tmp_path):
         try:
             done = append(snapshot, [new], checkpoint="never")
         except UnsupportedTable as error:
-            known = set(writer_features(snapshot.protocol))
-            names = {name for name in known if name in str(error)}
-            assert names, error
-            named_features[source.name] = names
+            named_features[source.name] = {name for name in writer_features(snapshot.protocol) if name in str(error)}
             continue
         assert done.version == snapshot.version + 1
         assert sorted(open_snapshot(place).paths()) == sorted([*before, "new-file"])
@@ -378,6 +431,7 @@ def test_every_golden_table_is_committed_to_or_refused_by_name(tmp_path):
             assert open_snapshot(place).paths() == []
         taken.append(source.name)
     assert len(taken) >= 45
+    assert all(named_features.values())
     assert named_features["table-with-icebegCompatV2Enabled"] == {"icebergCompatV2"}
 
 
@@ -512,7 +566,7 @@ def test_mapped_columns_go_by_their_physical_names(log):
 
 
 def test_a_mapping_is_not_made_up(place):
-    with pytest.raises(RefusedCommit, match="columnMapping: column id lacks delta.columnMapping.id"):
+    with pytest.raises(RefusedCommit, match=r"columnMapping: column id lacks delta\.columnMapping\.id"):
         create_table(place, SCHEMA, properties={"delta.columnMapping.mode": "name"})
 
 
@@ -554,7 +608,7 @@ def test_a_first_commit_describes_the_table(place):
 
 def test_a_type_that_delta_lacks_is_named(place):
     for kind in (pa.uint64(), pa.time64("us"), pa.decimal256(40, 2), pa.float16(), pa.duration("us")):
-        with pytest.raises(RefusedCommit, match="column a has the type .*, which Delta lacks; cast it"):
+        with pytest.raises(RefusedCommit, match=r"column a has the type .*, which Delta lacks; cast it"):
             create_table(place, pa.schema([("a", kind)]))
 
 

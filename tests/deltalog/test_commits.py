@@ -499,7 +499,7 @@ def test_five_writers_in_a_bucket(s3):
     for thread in threads:
         thread.join()
     assert sorted(done) == list(range(1, 16))
-    assert paths(place) == sorted(f"{writer}-{i}" for writer in range(8) for i in range(3))
+    assert paths(place) == sorted(f"{writer}-{i}" for writer in range(5) for i in range(3))
 
 
 # Paths as other readers know them
