@@ -18,7 +18,7 @@ from deltalog.check_change import check_change, check_first
 from deltalog.check_metadata import properties_of
 from deltalog.commit_text import add_lines, add_lines_with_ids, commit_info, first_line, metadata_line, other_lines
 from deltalog.commit_times import ENABLED, IN_COMMIT, newly_enabled, next_time, with_enablement
-from deltalog.conflicts import SERIALIZABLE, check_conflict, isolation_of
+from deltalog.conflicts import check_conflict, isolation_of
 from deltalog.errors import CommitConflict, CommitContention, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log_files import LOG, holds_log
 from deltalog.protocol import writer_features
@@ -92,14 +92,15 @@ def commit_first(table: str, change: Change) -> Committed:
         raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
     check_first(table, change)
     assert change.metadata is not None
-    timed = is_true(properties_of(change.metadata), ENABLED)
+    properties = properties_of(change.metadata)
+    timed = is_true(properties, ENABLED)
     features = () if change.protocol is None else writer_features(change.protocol)
     draft = _Draft(
         table=table,
         change=change,
         removes=(),
         read_version=None,
-        isolation=SERIALIZABLE,
+        isolation=isolation_of(properties, place=table),
         timed=timed,
         highest_row_id=-1 if ROW_TRACKING in features else None,
     )

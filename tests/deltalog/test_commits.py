@@ -17,7 +17,7 @@ from deltalog.after_commit import after_commit
 from deltalog.change import Change, Reads
 from deltalog.commit import commit
 from deltalog.create import create_table
-from deltalog.errors import CommitConflict, RefusedCommit, TableExists, UncertainCommit
+from deltalog.errors import CommitConflict, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.history import history, version_at
 from deltalog.live_files import live_files
 from deltalog.snapshot import open_snapshot
@@ -123,7 +123,8 @@ def test_overwrite_with_a_predicate_replaces_partitions(place, table):
     where = Compare(("day",), Op.LT, pa.scalar(TWO))
     overwrite(open_snapshot(place), [named("c", day=ONE)], where=where)
     assert paths(place) == ["b", "c", "n"]
-    overwrite(open_snapshot(place), [], where=IsNull(("day",)))
+    overwrite(open_snapshot(place), [], where=IsNull(("day",)), shown="day IS NULL")
+    assert lines(place, 3)[0]["commitInfo"]["operationParameters"]["predicate"] == "day IS NULL"
     assert paths(place) == ["b", "c"]
     overwrite(open_snapshot(place), [], where=Not(In(("day",), pa.array([ONE]))))
     assert paths(place) == ["c"]
@@ -417,6 +418,18 @@ def test_what_writers_left_halfway_is_in_nobodys_way(place, table):
         (log / name).write_text("{half")
     assert append(table, [named("a", day=ONE)]).version == 1
     assert paths(place) == ["a"]
+
+
+@pytest.mark.parametrize("info", ["", '{"commitInfo":[1]}\n', '{"commitInfo":{"txnId":7,"isBlindAppend":"x"}}\n\n'])
+def test_a_commit_that_says_nothing_of_itself_is_one_too(place, table, info):
+    (Path(place) / "_delta_log" / f"{1:020d}.json").write_text(info)
+    assert append(table, [named("a", day=ONE)]).version == 2
+
+
+def test_nothing_follows_a_commit_that_is_damaged(place, table):
+    (Path(place) / "_delta_log" / f"{1:020d}.json").write_text('{"add":{"path":')
+    with pytest.raises(MalformedLog, match=r"0001\.json: .*nothing can be committed after it before it is restored"):
+        append(table, [named("a", day=ONE)])
 
 
 # What follows
