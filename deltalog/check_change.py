@@ -111,7 +111,7 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
     removed = set(change.removes)
     mine = {key_of(add.path, None)[0]: add for add in change.adds}
     asked = path_array(sorted(mine.keys() - removed))
-    for block in snapshot.blocks:
+    for block in snapshot.blocks if len(asked) else ():
         for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=asked))).tolist():
             add = mine[block.path[i].as_py()]
             same = add.deletion_vector is None and (block.vectors is None or not block.vectors[i].is_valid)

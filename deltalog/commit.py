@@ -187,7 +187,7 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         change=change,
         removes=removes,
         read_version=snapshot.version,
-        isolation=isolation_of(snapshot.properties, place=snapshot.table),
+        isolation=isolation_of(properties, place=snapshot.table),
         timed=timed,
         enabling=newly_enabled(change.metadata, snapshot.properties),
     )
