@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -473,6 +476,24 @@ def test_nobody_waits_for_what_follows():
     assert not future.done()
     go_on.set()
     assert future.result(60) == ()
+
+
+def test_commits_do_without_what_takes_long_to_import(place):
+    script = (
+        "import sys\n"
+        "from committed_files import named, partitioned\n"
+        "from deltalog.snapshot import open_snapshot\n"
+        "from deltalog.write import append, overwrite, replace_partitions\n"
+        f"place = {place!r}\n"
+        "append(partitioned(place), [named('a', day='1'), named('b', day=None)])\n"
+        "replace_partitions(open_snapshot(place), [named('c', day='1')])\n"
+        "overwrite(open_snapshot(place), [])\n"
+        "print(open_snapshot(place).version, *sorted({'pandas', 'obstore', 'fsspec', 'pyspark'} & set(sys.modules)))"
+    )
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": f"{here.parents[1]}:{here}"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["3"]
 
 
 # Elsewhere
