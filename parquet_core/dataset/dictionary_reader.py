@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, flags_from, numbers_from
-from parquet_core.dataset.gather import gather
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
-from parquet_core.storage import read_range
+from parquet_core.storage import Ranges, gather, read_range
 from parquet_core.trust.bound_values import bound_values, flags_of
 from parquet_core.trust.bounds_as_read import stored_form
 from parquet_core.trust.statistics import is_rebased, leaf_as_read
@@ -47,17 +46,17 @@ class _Page(NamedTuple):
     length: int
 
 
-def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.object_]:
-    """Return by row group why a dictionary of the column proves nothing there; empty where one may be read.
+def dictionary_refusals(index: MetadataIndex, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+    """Return why a dictionary of the column proves nothing in each chosen row group; empty where one may be read.
 
     Of chunks that the footers describe alike one is looked at.
     """
-    chunks = index.column_chunks(column)
+    chunks = index.column_chunks(column).take(positions)
     stats = array_of(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices
     # Only where there are no statistics, the encodings say something.
     traits = np.column_stack(
         [
-            index.kind[index.file],
+            index.kind[index.file[positions]],
             chunks.present | chunks.encrypted,
             chunks.encrypted,
             np.where(flags_from(stats.is_valid()), numbers_from(stats), -1),
@@ -65,7 +64,7 @@ def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.
         ]
     ).astype(np.int64)
     first, alike = _alike(traits)
-    reasons = np.array([_refusal(index, column, int(position)) for position in first], object)
+    reasons = np.array([_refusal(index, column, int(position)) for position in positions[first]], object)
     return reasons[alike]
 
 
@@ -96,16 +95,21 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
     compare with those of `Bounds`. Raises as reading does.
     """
-    refusals = index.dictionary_refusals(column)
-    chunks = [refusals[position] or _chunk(index, column, position) for position in positions.tolist()]
+    refusals = dictionary_refusals(index, column, positions)
+    chunks = [
+        why or _chunk(index, column, position) for why, position in zip(refusals, positions.tolist(), strict=True)
+    ]
     starts = _first_pages(index, column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
     pages = [chunk if isinstance(chunk, str) else _page(index, chunk, starts) for chunk in chunks]
     found = [page for page in pages if not isinstance(page, str)]
     pieces = gather(
         index.files,
-        np.array([index.file[page.position] for page in found], np.int64),
-        np.array([page.start for page in found], np.int64),
-        np.array([page.length for page in found], np.int64),
+        Ranges(
+            np.array([index.file[page.position] for page in found], np.int64),
+            np.array([page.start for page in found], np.int64),
+            np.array([page.length for page in found], np.int64),
+        ),
+        counts=[1] * len(found),
         purpose="dictionary",
         traffic=index.traffic,
     )

@@ -128,7 +128,6 @@ class MetadataIndex:
     _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
     _dictionaries: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
     _dictionary_bytes: int = 0
-    _refusals: dict[Path, NDArray[np.object_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -192,13 +191,17 @@ class MetadataIndex:
             return
         kept = self._on_disk("chunks", column)
         at = self.read_from()
-        groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
-        chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
-        if kept is not None:
-            chunks, bounds = (
-                from_batch(kept.batch, "chunks", ColumnChunks),
-                from_batch(kept.batch, "bounds", Bounds),
-            )
+        if kept is None:
+            chunks, bounds = self._decode_footers(column, at)
+            self._decoded += [column] * (len(at) > 0)
+        else:
+            chunks, bounds = self._with_new(column, kept, at)
+        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+
+    def _with_new(self, column: LeafColumn, kept: Kept, at: Positions) -> tuple[ColumnChunks, Bounds]:
+        """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
+        groups = kept.groups[at]
+        chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)
         if len(new):
             groups = groups.copy()
@@ -208,7 +211,7 @@ class MetadataIndex:
             self._decoded.append(column)
         if not np.array_equal(groups, np.arange(len(chunks))):
             chunks, bounds = chunks.take(groups), bounds.take(groups)
-        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+        return chunks, bounds
 
     def read_from(self) -> Positions:
         """Return the row groups that something is read of."""
@@ -414,11 +417,9 @@ class MetadataIndex:
             return parse_filter(data, place=place)
         return parsed
 
-    def dictionary_refusals(self, column: LeafColumn) -> NDArray[np.object_]:
-        """Return by row group why a column's dictionary proves nothing there; empty where one may be read."""
-        if column.path not in self._refusals:
-            self._refusals[column.path] = dictionary_refusals(self, column)
-        return self._refusals[column.path]
+    def dictionary_refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+        """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""
+        return dictionary_refusals(self, column, positions)
 
     def dictionaries(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
