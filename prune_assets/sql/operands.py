@@ -14,7 +14,7 @@ from prune_assets.sql.date_literals import UNITS, InvalidDate, join_intervals, r
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.number_literals import NumberOutOfRange, read_number
 from prune_assets.sql.string_literals import read_string, read_strings
-from prune_assets.sql.timestamps import read_timestamp
+from prune_assets.sql.timestamps import is_day_with_zone, read_timestamp
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
     if sign == "X":
         return _bytes(cursor)
     text = read_string(cursor.tokens[cursor.position + 1].text)
+    if sign in _TIMESTAMPS and is_day_with_zone(text):
+        cursor.fail(f"{sign} '{text}' has a zone but no time")
     cursor.position += 2
     return SparkLiteral(this=read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 

@@ -14,6 +14,7 @@ from prune_assets.sql.zones import DAY, SECOND, UncertainTime, Zone, zone_named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_DAY_WITH_ZONE = re.compile(r"\d{4}-\d{1,2}-\d{1,2} ?(?:Z|UTC|GMT|[A-Z][a-z]+/[A-Z][A-Za-z_]+)")
 _TEXT = re.compile(
     r"([+-]?[0-9]{4,6})-([0-9]{1,2})-([0-9]{1,2})"
     r"(?:[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,6}))? ?(\S*))?"
@@ -108,6 +109,15 @@ def read_moment(text: str) -> Moment | None:
         return None
     seconds = number * 86_400 + hour * 3_600 + minute * 60 + second
     return Moment(seconds * SECOND + int((found[7] or "").ljust(6, "0")), found[8] or None)
+
+
+def is_day_with_zone(text: str) -> bool:
+    """Tell whether a text is a day and a zone without a time between them, which Spark refuses.
+
+    >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
+    (True, False)
+    """
+    return _DAY_WITH_ZONE.fullmatch(text.strip(" ")) is not None
 
 
 def read_timestamp(sign: str, text: str) -> SparkValue:
