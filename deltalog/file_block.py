@@ -150,6 +150,13 @@ class ChosenStatistics(NamedTuple):
             yield batch._replace(positions=np.searchsorted(self.chosen, batch.positions))
 
 
+def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
+    """Return the statistics of some files of a block of `total`; a choice from a choice is one choice."""
+    if isinstance(source, ChosenStatistics):
+        return ChosenStatistics(source.source, source.chosen[chosen], source.total)
+    return ChosenStatistics(source, chosen, total)
+
+
 def block_of_adds(adds: Sequence[Add]) -> FileBlock:
     """Put the actions of commits into a block."""
     vectors = None

@@ -57,3 +57,22 @@ def repeated(numbers: Fingerprints) -> NDArray[np.bool_]:
     order = np.sort(numbers)
     twice = order[1:][order[1:] == order[:-1]]
     return np.isin(numbers, twice) if len(twice) else np.zeros(len(numbers), np.bool_)
+
+
+def is_among(numbers: Fingerprints, some: Fingerprints) -> NDArray[np.bool_]:
+    """Tell which numbers are among some, of which there are few: a look at two bytes rules nearly all of them out."""
+    low = np.zeros(1 << 16, np.bool_)
+    low[_low(some)] = True
+    found: NDArray[np.bool_] = low[_low(numbers)]
+    at = np.flatnonzero(found)
+    if len(at):
+        # What numpy.isin would do, and load more of numpy for.
+        known = np.sort(some)
+        place = np.minimum(np.searchsorted(known, numbers[at]), len(known) - 1)
+        found[at] = known[place] == numbers[at]
+    return found
+
+
+def _low(numbers: Fingerprints) -> NDArray[np.uint16]:
+    low: NDArray[np.uint16] = np.ascontiguousarray(numbers).view("<u2")[::4]
+    return low

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltalog.fingerprints import fingerprints, repeated
+from deltalog.fingerprints import fingerprints, is_among, repeated
 
 PATHS = st.lists(st.text(alphabet="ab", max_size=3) | st.text(alphabet="ab", min_size=45, max_size=52), max_size=8)
 
@@ -29,3 +29,9 @@ def test_names_of_one_job_differ():
     paths = [f"day={d}/part-{n:05d}-{uuid}.c000.snappy.parquet" for d in range(30) for n in range(500)]
     assert not repeated(fingerprints(pa.array(paths))).any()
     assert len(np.unique(fingerprints(pa.array(paths)))) == len(paths)
+
+
+@given(PATHS, PATHS)
+def test_a_path_is_among_those_that_hold_it(paths, some):
+    found = is_among(fingerprints(pa.array(paths, pa.string())), fingerprints(pa.array(some, pa.string())))
+    assert found.tolist() == [path in some for path in paths]
