@@ -27,7 +27,8 @@ def refresh(snapshot: Snapshot) -> Snapshot:
     started = time.perf_counter()
     listing = list_log(snapshot.table)
     found = brought_to(snapshot, listing, last_version(listing), started=started)
-    return open_snapshot(snapshot.table) if found is None else found
+    kept = snapshot._kept  # noqa: SLF001 - its own
+    return open_snapshot(snapshot.table, cache=None if kept is None else kept.cache.cache) if found is None else found
 
 
 def brought_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
@@ -51,20 +52,14 @@ def _since(snapshot: Snapshot, version: int) -> range:
 
 
 def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
-    """Tell whether a log is the one that a snapshot was read from, with commits added to it alone."""
-    if last_version(listing) < snapshot.version:
-        return False
-    checkpoint = snapshot.segment.checkpoint
+    """Tell whether a log still holds, unchanged, all that a snapshot was made of."""
+    checkpoint, tail = snapshot.segment.checkpoint, snapshot.segment.tail
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
-    before = snapshot.listing.commits
-    if any(file != before[at] for at, file in listing.commits.items() if at <= snapshot.version and at in before):
-        return False
-    # What is left of the files that made it: one of them at least tells that it is the same log.
-    last = snapshot.listing.commits.get(snapshot.version)
-    if last is None:
-        return checkpoint is not None and checkpoint.version == snapshot.version
-    return listing.commits.get(snapshot.version) == last
+    return last_version(listing) >= snapshot.version and all(
+        file == listing.commits.get(first) if first == last else (last, file) in listing.compactions.get(first, ())
+        for first, last, file in tail
+    )
 
 
 def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float) -> Snapshot | None:

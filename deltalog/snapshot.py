@@ -16,7 +16,7 @@ from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTab
 from deltalog.fingerprints import fingerprints
 from deltalog.history import version_at
 from deltalog.last_checkpoint import read_hint
-from deltalog.log_files import list_log, segment_of
+from deltalog.log_files import last_version, list_log, segment_of
 from deltalog.paths import canonical_path
 from deltalog.protocol import check_readable
 from deltalog.replay import Tail, contradiction, live_blocks, without_adds
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from deltalog.checkpoint_file import CheckpointFile
     from deltalog.file_block import FileBlock
     from deltalog.fingerprints import Fingerprints
+    from deltalog.kept_version import KeptSnapshot
     from deltalog.log_files import Checkpoint, LogListing, Segment
     from deltalog.schema import TableSchema
+    from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.storage import DataFile
 
 _MAPPING = "delta.columnMapping.mode"
@@ -71,6 +73,7 @@ class Snapshot:
     _tail: Tail = field(default_factory=Tail)
     _marks: tuple[Fingerprints, ...] = ()
     _checkpoint: tuple[CheckpointFile, ...] = ()
+    _kept: KeptSnapshot | None = None
 
     @property
     def file_count(self) -> int:
@@ -92,6 +95,17 @@ class Snapshot:
         ends = np.cumsum([len(block) for block in self.blocks])[:-1]
         parts = np.split(kept, ends) if self.blocks else []
         return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
+
+    def settle(self) -> None:
+        """Let what was found of statistics be known to who asks next."""
+        if self._kept is not None:
+            self._kept.store.settle()
+
+    def save(self) -> None:
+        """Keep on disk what was read since the last time, where there is a cache."""
+        from deltalog.keep import save
+
+        save(self)
 
     def marks(self) -> tuple[Fingerprints, ...]:
         """Return the fingerprints of the paths, block by block."""
@@ -150,11 +164,16 @@ def describe(tail: Tail, place: str) -> Described:
 
 
 def open_snapshot(
-    table: str | os.PathLike[str], *, version: int | None = None, timestamp: dt.datetime | int | None = None
+    table: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    timestamp: dt.datetime | int | None = None,
+    cache: MetadataCache | None = None,
 ) -> Snapshot:
     """Read a version of a table, the latest by default.
 
     `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in milliseconds.
+    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
     Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
     StorageFailure, each naming the file or version.
     """
@@ -164,18 +183,32 @@ def open_snapshot(
     if timestamp is not None:
         if version is not None:
             raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
-        version = version_at(place, timestamp)
+        version = version_at(place, timestamp, cache=cache)
     try:
-        return _open(place, version, started)
+        return _open(place, version, started, cache)
     except NotADeltaTable:
         raise
     except (TableNotFound, StorageFailure):
         # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
-        return _open(place, version, started)
+        return _open(place, version, started, cache)
 
 
-def _open(table: str, version: int | None, started: float) -> Snapshot:
+def _open(table: str, version: int | None, started: float, cache: MetadataCache | None) -> Snapshot:
+    listed_ns = time.time_ns()
     listing = list_log(table)
+    if cache is None:
+        return _read(table, listing, version, started)
+    from deltalog.keep import kept_in
+    from deltalog.restore import restore
+
+    kept = cache.of_table(table if is_remote(table) else os.path.abspath(table))
+    last = last_version(listing)
+    target = last if version is None else version
+    found = restore(kept, table, listing, target, started=started) if 0 <= target <= last else None
+    return kept_in(_read(table, listing, version, started), kept, listed_ns=listed_ns) if found is None else found
+
+
+def _read(table: str, listing: LogListing, version: int | None, started: float) -> Snapshot:
     traffic = Traffic()
     hint = read_hint(listing, traffic=traffic)
     notes = [hint.complaint] if hint.complaint else []

@@ -28,11 +28,12 @@ from deltalog.bound_values import (
     same,
 )
 from deltalog.json_texts import parse_texts
+from deltalog.kept_statistics import Question, answers, as_bounds
 from deltalog.loosened import loosened
 from deltalog.parsed_values import parsed_pair
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
-from parquet_core.trust.bounds import Bounds, bounds_type
+from parquet_core.trust.bounds import Bounds, bounds_type, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,17 +74,34 @@ def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBat
     return read
 
 
+def question_about(columns: Sequence[TableColumn]) -> Question:
+    """Return what asks for the bounds of columns."""
+
+    def silent(count: int) -> list[Bounds]:
+        return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
+
+    keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
+    return Question(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
+
+
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
     """Return how many rows each live file (of those wanted) was written with, ABSENT where that is not said.
 
     Deleted rows are counted. A count that is none is damage, and ABSENT too.
     """
     counts, shape, first = np.full(snapshot.file_count, ABSENT, np.int64), _shape_of([]), 0
+    question = Question(
+        keys=("",),
+        paths=(),
+        read=lambda batch: [as_bounds(_records_of(batch, shape))],
+        silent=lambda count: [as_bounds(np.full(count, ABSENT, np.int64))],
+    )
+    snapshot.settle()
     for block in snapshot.blocks:
         here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
         if here.any():
-            for batch in block.statistics.read([], here):
-                counts[first + batch.positions] = _records_of(batch, shape)
+            for positions, (found,) in answers(block.statistics, question, here):
+                counts[first + positions] = numbers_from(found.lower)
         first += len(block)
     counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT
     return counts
