@@ -34,8 +34,8 @@ fuzz: $(READY)  ## damage metadata, and hold plans against Spark and its peers, 
 	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
 
 .PHONY: bench
-bench: $(READY)  ## measure against peers, side by side
-	@$(PY) -m benchmarks
+bench: $(READY)  ## measure against peers, side by side (ARGS=Delta for some)
+	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: lint
 lint: $(READY)  ## check style, format and that the lock holds no addresses

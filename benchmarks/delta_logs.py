@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 DIRECTORY = Path(".bench")
+MILLION, MANY_COMMITS = "delta_million", "delta_commits"
 FILES, CHECKPOINT = 1_000_000, 10
 COMMITS, FILES_A_COMMIT = 1_000, 10
 ROW_GROUP = 50_000
+# Files that the next commit removes, far apart.
+GONE = range(77_777, FILES, 200_000)
 ROWS = 1_000
 DAYS = 800
 REGIONS = ("DE", "FR", "US", "JP", "BR", "IN", "ZA", "AU")
@@ -57,23 +68,43 @@ SCHEMA = pa.schema([("add", ADD), ("remove", REMOVE), ("protocol", PROTOCOL), ("
 
 def million_files() -> Path:
     """Return a table with a checkpoint of a million files and the commit of the same version, made once."""
-    return _made("delta_million", _write_million)
+    return _made(MILLION)
 
 
 def thousand_commits() -> Path:
     """Return a table of 1,000 commits of ten files each and no checkpoint, made once."""
-    return _made("delta_commits", _write_commits)
+    return _made(MANY_COMMITS)
 
 
-def _made(name: str, write: Any) -> Path:
+def _made(name: str) -> Path:
     table = DIRECTORY / name
     if not table.is_dir():
-        part = DIRECTORY / f"{name}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        (part / "_delta_log").mkdir(parents=True)
-        write(part / "_delta_log")
-        part.rename(table)
+        # Of processes that this one starts, the system counts its memory as theirs: what takes some is done elsewhere.
+        subprocess.run([sys.executable, "-m", "benchmarks.delta_logs", name], check=True)
     return table
+
+
+def _make(name: str) -> None:
+    part = DIRECTORY / f"{name}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    (part / "_delta_log").mkdir(parents=True)
+    {MILLION: _write_million, MANY_COMMITS: _write_commits}[name](part / "_delta_log")
+    part.rename(DIRECTORY / name)
+
+
+@contextmanager
+def grown_copy(table: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Copy a log by links for the time of a block; yields the copy, and what adds a commit to it."""
+    with tempfile.TemporaryDirectory(dir=DIRECTORY) as directory:
+        copy = Path(directory) / "table"
+        shutil.copytree(table, copy, copy_function=os.link)
+
+        def grow() -> None:
+            gone = [{"remove": {"path": add_of(i)["path"], "deletionTimestamp": 1, "dataChange": True}} for i in GONE]
+            come = [{"add": add_of(FILES + i)} for i in range(FILES_A_COMMIT)]
+            _commit(copy / "_delta_log", CHECKPOINT + 1, [*gone, *come])
+
+        yield str(copy), grow
 
 
 def _write_million(log: Path) -> None:
@@ -164,3 +195,7 @@ def _statistics(number: int, sign: str) -> str:
 
 def _time(row: int) -> str:
     return (START + dt.timedelta(milliseconds=37 * row)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+if __name__ == "__main__":
+    _make(sys.argv[1])
