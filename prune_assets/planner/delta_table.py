@@ -140,7 +140,16 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
 
 def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None) -> MetadataIndex:
     """Read the footers of the files that the log leaves for a predicate."""
-    snapshot, opened = table.snapshot, table.ask(predicate).kept
+    return _read(table, table.ask(predicate).kept, cache)
+
+
+def read_live(table: DeltaTable) -> MetadataIndex:
+    """Read the footers of all files that a version has."""
+    return _read(table, np.ones(table.snapshot.file_count, np.bool_), None)
+
+
+def _read(table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | None) -> MetadataIndex:
+    snapshot = table.snapshot
     columns = snapshot.schema.columns
     logged = LoggedFiles(
         files=_files(snapshot, opened),
