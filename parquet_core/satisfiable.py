@@ -7,13 +7,14 @@ the value next to it, the least value, null and NaN.
 from __future__ import annotations
 
 from collections import defaultdict
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of, from_numpy, numbers_from
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import (
@@ -123,4 +124,12 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
         ends = np.iinfo(numbers.dtype)
         after = numbers + (numbers < ends.max)
         return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
+    if pa.types.is_decimal128(kind):
+        step = Decimal((0, (1,), -kind.scale))
+        least, most = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
+        context = Context(prec=80)
+        return [
+            array_of([min(context.add(v, step), most) for v in values.to_pylist()], kind),
+            array_of([least, most], kind),
+        ]
     return None

@@ -47,17 +47,17 @@ class _Page(NamedTuple):
     length: int
 
 
-def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.object_]:
-    """Return by row group why a dictionary of the column proves nothing there; empty where one may be read.
+def dictionary_refusals(index: MetadataIndex, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+    """Return why a dictionary of the column proves nothing in each chosen row group; empty where one may be read.
 
     Of chunks that the footers describe alike one is looked at.
     """
-    chunks = index.column_chunks(column)
+    chunks = index.column_chunks(column).take(positions)
     stats = array_of(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices
     # Only where there are no statistics, the encodings say something.
     traits = np.column_stack(
         [
-            index.kind[index.file],
+            index.kind[index.file[positions]],
             chunks.present | chunks.encrypted,
             chunks.encrypted,
             np.where(flags_from(stats.is_valid()), numbers_from(stats), -1),
@@ -65,7 +65,7 @@ def dictionary_refusals(index: MetadataIndex, column: LeafColumn) -> NDArray[np.
         ]
     ).astype(np.int64)
     first, alike = _alike(traits)
-    reasons = np.array([_refusal(index, column, int(position)) for position in first], object)
+    reasons = np.array([_refusal(index, column, int(position)) for position in positions[first]], object)
     return reasons[alike]
 
 
@@ -96,8 +96,10 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
     compare with those of `Bounds`. Raises as reading does.
     """
-    refusals = index.dictionary_refusals(column)
-    chunks = [refusals[position] or _chunk(index, column, position) for position in positions.tolist()]
+    refusals = dictionary_refusals(index, column, positions)
+    chunks = [
+        why or _chunk(index, column, position) for why, position in zip(refusals, positions.tolist(), strict=True)
+    ]
     starts = _first_pages(index, column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
     pages = [chunk if isinstance(chunk, str) else _page(index, chunk, starts) for chunk in chunks]
     found = [page for page in pages if not isinstance(page, str)]

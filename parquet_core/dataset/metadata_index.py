@@ -128,7 +128,6 @@ class MetadataIndex:
     _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
     _dictionaries: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
     _dictionary_bytes: int = 0
-    _refusals: dict[Path, NDArray[np.object_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row_count)
@@ -418,11 +417,9 @@ class MetadataIndex:
             return parse_filter(data, place=place)
         return parsed
 
-    def dictionary_refusals(self, column: LeafColumn) -> NDArray[np.object_]:
-        """Return by row group why a column's dictionary proves nothing there; empty where one may be read."""
-        if column.path not in self._refusals:
-            self._refusals[column.path] = dictionary_refusals(self, column)
-        return self._refusals[column.path]
+    def dictionary_refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+        """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""
+        return dictionary_refusals(self, column, positions)
 
     def dictionaries(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing.

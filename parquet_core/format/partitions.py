@@ -45,6 +45,9 @@ def read_partitions(
     >>> [(column.name, str(column.type), found.values[column.path].to_pylist()) for column in found.columns]
     [('day', 'int32', [1, 2]), ('hour', 'string', ['x', 'y'])]
     """
+    if "=" not in "".join(paths):
+        # No path has to be taken apart to see that none names a column.
+        return Partitions()
     numbers: dict[str, int] = {}
     number = [numbers.setdefault(_directory(path, base), len(numbers)) for path in paths]
     parts = [directory.split("/") if directory else [] for directory in numbers]

@@ -60,11 +60,13 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
             open_ &= _helpful(question, refined, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
         asked = [question.parts[i] for i in numbers]
-        refusals = question.index.dictionary_refusals(candidate.column)
-        open_ &= candidate.cost <= worth
-        refused_for = dict.fromkeys(refusals[open_ & (refusals != "")].tolist())
+        wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
+        if len(wanted) == 0:
+            continue
+        refusals = question.index.dictionary_refusals(candidate.column, wanted)
+        refused_for = dict.fromkeys(refusals[refusals != ""].tolist())
         reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
-        for positions in _batches(np.flatnonzero(open_ & (refusals == "")), candidate.cost):
+        for positions in _batches(wanted[refusals == ""], candidate.cost):
             dictionaries = question.index.dictionaries(candidate.column, positions)
             found += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})

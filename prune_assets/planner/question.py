@@ -108,7 +108,7 @@ def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | 
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if not column.unsupported}
     parts = tuple(leaves(predicate))
-    lists = split_lists(parts, columns, index)
+    lists = split_lists(parts, columns)
     log = None if delta is None else delta.ask(predicate)
     return Question(
         predicate, (*parts, *lists.values), index, columns, partitions, prepare(predicate), lists, delta, log

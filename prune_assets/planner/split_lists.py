@@ -1,6 +1,7 @@
-"""Short lists value by value: what a filter or a dictionary lacks of a list, the pages below need not be kept for.
+"""Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for.
 
-`a IN (1, 7)` where a row group has no 1 is `a = 7` there. The list stays one leaf to everybody else: its values are
+`a IN (1, 7)` where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is
+`a = 7` there. The list stays one leaf to everybody else: its values are
 asked about beside it, and what is known of them is joined to what is known of it.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from parquet_core.outcomes import any_of, intersect
@@ -18,7 +18,6 @@ from parquet_core.predicate import Compare, In, Op
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path
@@ -48,21 +47,16 @@ class SplitLists:
         return found
 
 
-def split_lists(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn], index: MetadataIndex) -> SplitLists:
-    """Split the short lists on columns of which single values can be looked up."""
+def split_lists(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> SplitLists:
+    """Split the short lists on columns of files."""
     values: list[Compare] = []
     of: list[tuple[int, slice]] = []
     for i, leaf in enumerate(leaves):
         if not isinstance(leaf, In) or not 1 < len(leaf.values) <= MAX_VALUES or pa.types.is_boolean(leaf.values.type):
             continue
         fits = len(values) + len(leaf.values) <= MAX_VALUES_IN_ALL
-        if fits and leaf.column in columns and _has_lookups(columns[leaf.column], index):
+        if fits and leaf.column in columns:
             first = len(leaves) + len(values)
             values += [Compare(leaf.column, Op.EQ, value) for value in leaf.values]
             of.append((i, slice(first, len(leaves) + len(values))))
     return SplitLists(len(leaves), tuple(values), tuple(of))
-
-
-def _has_lookups(column: LeafColumn, index: MetadataIndex) -> bool:
-    chunks = index.column_chunks(column)
-    return bool(np.any(chunks.bloom_filter[:, 0] > 0) or np.any(chunks.present & (chunks.dictionary_only != 0)))

@@ -2,13 +2,16 @@
 
 Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
 NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
-no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. And parquet-java's writer mixes
-up the bloom filters of columns that share a dotted path. Each filter can be switched off for one read.
+no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
+as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
+a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Each filter can
+be switched off for one read.
 """
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,8 +21,11 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
 from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
+from parquet_core.ragged import distinct
+from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.planner.open_leaves import asked_outcomes
@@ -44,10 +50,12 @@ STATISTICS = "parquet.filter.stats.enabled"
 DICTIONARY = "parquet.filter.dictionary.enabled"
 BLOOM = "parquet.filter.bloom.enabled"
 PAGES = "parquet.filter.columnindex.enabled"
+ALL = (STATISTICS, DICTIONARY, BLOOM, PAGES)
 
 _EQUALITIES = frozenset({Rel.EQ, Rel.IN})
 _OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
 _OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
+_BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
@@ -90,11 +98,39 @@ def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int
     if leaf.values and pa.types.is_floating(leaf.values[0].type):
         yield from _of_zeros(leaf, column, plan, alive, bounds)
         yield from _of_nans(leaf, column, plan, alive, bounds)
+    yield from _of_types(leaf, column, plan, alive)
     if leaf.rel is Rel.NE and not leaf.strict:
         evidence = evidence_of(bounds)
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
             why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
             yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_types(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    if not leaf.values:
+        return
+    kinds = distinct(plan.index.kind[plan.index.file[alive]]).tolist()
+    for stored in (found for kind in kinds for found in plan.index.kinds[kind].columns if found.path == column.path):
+        if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
+            yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
+    types = stored.type, column.type
+    if not all(kind is not None and pa.types.is_integer(kind) for kind in types) or is_read_as(stored, column):
+        return ""
+    return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
+
+
+def _overflows(leaf: Filter, stored: LeafColumn) -> str:
+    """Say so where Spark would ask for a decimal by fewer bits than it has."""
+    bits = _BITS.get(stored.physical)
+    if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
+        return ""
+    least = Decimal(1 << (bits - 1)).scaleb(-stored.type.scale)
+    values = (value.as_py() for value in leaf.values if pa.types.is_decimal128(value.type))
+    fits = all(-least <= value < least for value in values)
+    return "" if fits else f"of a decimal too long for {stored.type} the low {bits} bits are looked up"
 
 
 def _of_zeros(
@@ -188,7 +224,8 @@ def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
 
 
 def _of_milliseconds(plan: Plan) -> Iterator[ReaderWarning]:
-    fine = compares_finely(plan.lowered.sql, plan.index.columns)
+    stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
+    fine = compares_finely(plan.lowered.sql, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
             yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)

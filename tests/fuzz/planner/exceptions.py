@@ -32,7 +32,7 @@ def case_number(ground, lowered, selected, kept, extra):
 def _of_file(ground, lowered, asked, file, extra):
     if differs := [found for path in asked if (found := ground.planner.differs(path, file))]:
         return f"23: {differs[0]}"
-    if any(ground.holds_old_moments(path, extra) for path in asked):
+    if any(ground.holds_old_moments(path, extra) for path in asked) or ground.looks_up_old_moments(lowered):
         return "20: a setting decides in which calendar old dates are read"
     if any(ground.holds_nulls_only(path, extra) for path in asked):
         return "26: a filter or dictionary without a value says nothing"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import leaves
+from parquet_core.predicate import Compare, In, leaves
 from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
@@ -19,6 +21,7 @@ from tests.prune_assets.sql.interpreter import outcomes_of
 from .interpreted import interpreted
 from .peers import DataFusion, ParquetJava
 from .planned import Planner
+from .second_voice import SecondVoice
 from .tables import arrow_rows
 from .truth import Truth, settings
 from .writing import write
@@ -45,6 +48,10 @@ class Ground:
             self._rows = self._rows or self._in_order()
             return [interpreted(self.planner, predicate, self._rows) for predicate in predicates]
         return Truth(self.spark, self.directory, predicates, self.planner).of
+
+    def second_voice(self):
+        """Return another judge of what is selected; None where the answers are not Spark's."""
+        return None if self.spark is None else SecondVoice(self)
 
     def peers(self):
         others = (DataFusion(self.planner),)
@@ -73,12 +80,26 @@ class Ground:
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
         column = self.columns.get(path)
-        oldest = None if column is None else OLDEST.get(column.of.family)
+        oldest = None if column is None else self._oldest(column)
         if oldest is None:
             return False
+        return any(value is not None and value < oldest for value in self._beside(column, rows))
+
+    def looks_up_old_moments(self, predicate):
+        """Tell whether such a date or timestamp is compared with, which a filter knows in one calendar of two."""
+        for leaf in leaves(predicate):
+            column = self.columns.get(leaf.column) if isinstance(leaf, Compare | In) else None
+            oldest = None if column is None else self._oldest(column)
+            if oldest is not None and any(value < oldest for value in _stored(leaf, column.of.arrow)):
+                return True
+        return False
+
+    @staticmethod
+    def _oldest(column):
+        if column.of.family not in OLDEST:
+            return None
         scale = {"date": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-        unit = scale["date" if column.of.family == "date" else column.of.arrow.unit]
-        return any(value is not None and value < oldest * unit for value in self._beside(column, rows))
+        return OLDEST[column.of.family] * scale["date" if column.of.family == "date" else column.of.arrow.unit]
 
     def holds_nulls_only(self, path, rows):
         """Tell whether row groups of these rows hold no value of a column at all."""
@@ -86,17 +107,23 @@ class Ground:
         return column is not None and all(value is None for value in self._beside(column, rows))
 
     def _beside(self, column, rows):
-        """Yield the values of a column in the row groups of these rows."""
+        """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
         places, index = self._places(), self.planner.index
+        above = (".".join(column.path[:depth]) for depth in range(1, len(column.path)))
+        holes = set().union(*(self.table.holes.get(name, ()) for name in above))
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
         within = np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
-        return (column.values[places[row]] for row in np.flatnonzero(within))
+        found = (places[row] for row in np.flatnonzero(within))
+        return (None if row in holes else column.values[row] for row in found)
 
     def _places(self):
         """Return the row of the table by the row that the plan counts."""
+        return [row for file in self.files_in_order() for row in range(file.start, file.stop)]
+
+    def files_in_order(self):
+        """Return the files of the table in the order of their paths."""
         paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
-        files = [paths[path] for path in self.planner.paths]
-        return [row for file in files for row in range(file.start, file.stop)]
+        return [paths[path] for path in self.planner.paths]
 
     def _values(self, row):
         """Return a row by its position in the order of the files' paths."""
@@ -107,14 +134,21 @@ class Ground:
     def _in_order(self):
         """Lay the rows out as the plan counts them, with the values of directories."""
         whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
-        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
         rows = []
-        for number, path in enumerate(self.planner.paths):
-            file = paths[path]
+        for number, file in enumerate(self.files_in_order()):
             named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
         return rows
+
+
+def _stored(leaf, kind):
+    """Return the values that a leaf looks up as whole numbers of a column's own unit, rounded down."""
+    values = leaf.values if isinstance(leaf, In) else array_of_scalars([leaf.value])
+    if pa.types.is_date(kind):
+        return values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+    exact = values.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+    return [value * 1000 if kind.unit == "ns" else value // (1000 if kind.unit == "ms" else 1) for value in exact]
 
 
 def _in_microseconds(rows):
@@ -144,7 +178,8 @@ def _with(values, changed):
     for path, value in changed.items():
         place = values
         for name in path[:-1]:
-            place[name] = dict(place.get(name) or {})
+            # Of a struct that was null the other fields stay null.
+            place[name] = defaultdict(lambda: None, place.get(name) or {})
             place = place[name]
         place[path[-1]] = value
     return values

@@ -42,7 +42,7 @@ def any_equal(*values):
     return Or(tuple(Compare(("a",), Op.EQ, pa.scalar(value, WIDE)) for value in values))
 
 
-@pytest.mark.parametrize(("bloom", "dictionary"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(("bloom", "dictionary"), [(True, False), (False, True), (True, True), (False, False)])
 @pytest.mark.parametrize("values", [(1, 51), (98, 51, 151), (51, 151), (3, 103), (0, 98, 1, 96), tuple(range(30, 49))])
 @pytest.mark.parametrize("wrap", [lambda it: it, Not, lambda it: IsTruth(it, Outcomes.FALSE)])
 def test_a_list_keeps_what_its_values_keep(tmp_path, bloom, dictionary, values, wrap):
@@ -60,15 +60,26 @@ def test_what_a_filter_lacks_of_a_list_keeps_no_page(tmp_path):
     assert [leaf.sql for leaf in plan(path, where="a IN (0, 51)").report.leaves] == ["a IN (0, 51)"]
 
 
-@pytest.mark.parametrize(("bloom", "dictionary"), [(False, False), (True, True)])
-def test_lists_are_split_where_single_values_can_be_looked_up(tmp_path, bloom, dictionary):
-    index = read_dataset(table(tmp_path / "t.parquet", bloom=bloom, dictionary=dictionary))
+def test_short_lists_are_split(tmp_path):
+    index = read_dataset(table(tmp_path / "t.parquet", bloom=False, dictionary=False))
     columns = {column.path: column for column in index.columns}
     leaves = [in_list(1, 2), in_list(*range(split_lists.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
-    found = split_lists.split_lists(leaves, columns, index)
-    assert (len(found.of) > 0) is bloom
+    found = split_lists.split_lists(leaves, columns)
     assert len(found.values) <= split_lists.MAX_VALUES_IN_ALL
-    assert [number for number, _ in found.of[:2]] == ([0, 3] if bloom else [])
+    assert [number for number, _ in found.of[:2]] == [0, 3]
+
+
+@pytest.mark.spark
+def test_what_the_bounds_of_a_row_group_lack_of_a_list_keeps_no_page(spark, tmp_path):
+    p, q = "p" * 64, "q" * 64
+    rows = [(f"{p}b",)] * 200 + [(f"{q}b",)] * 200
+    # Bounds of pages are cut after 64 bytes, those of row groups are not.
+    written = spark.createDataFrame(rows, "s string").coalesce(1).write
+    limits = {"parquet.page.row.count.limit": 200, "parquet.enable.dictionary": False}
+    written.options(**limits).parquet(str(tmp_path / "t"))
+    report = plan(tmp_path / "t", where=f"s IN ('{p}a', '{q}a')").report
+    assert report.kept.rows == plan(tmp_path / "t", where=f"s = '{p}a' OR s = '{q}a'").report.kept.rows == 200
+    check(spark, tmp_path / "t", f"s IN ('{p}a', '{q}b')")
 
 
 @pytest.mark.spark

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.planner.plan import plan
+from prune_assets.spark.reader import read
 from tests.numbered_cases.cases import check
 
 pytestmark = pytest.mark.spark
@@ -121,7 +122,31 @@ def test_text_and_bytes(spark, tmp_path):
     check(spark, write(tmp_path / "u", pa.array(encoded), pa.array(texts)), "a > X'78'")
 
 
-def test_what_spark_cuts_off_is_kept(tmp_path):
-    # Spark reads 300 as 44. Its own filters know nothing of that: what the plan keeps they skip.
+def read_with_warnings(spark, directory, where):
+    made = plan(directory, where=where)
+    options = {warning.option for warning in made.warnings}
+    return sorted(row.k for row in read(spark, directory, where=where).collect()), options
+
+
+EVERY_FILTER = {f"parquet.filter.{name}.enabled" for name in ("stats", "dictionary", "bloom", "columnindex")}
+
+
+@pytest.mark.parametrize("where", ["a = 44", "a IN (44, 45)", "a BETWEEN 44 AND 50", "a < 100 AND a > 2"])
+def test_what_spark_cuts_off_is_read(spark, tmp_path, where):
+    # Spark reads 300 as 44, and looks for 44 in what the file says.
     directory = write(tmp_path / "t", pa.array([1, 2], pa.int8()), pa.array([300, 301], pa.int16()))
-    assert plan(directory, where="a = 44").report.kept.rows == 2
+    assert plan(directory, where=where).report.kept.rows == 2
+    assert read_with_warnings(spark, directory, where) == ([1, 1] if "= " not in where else [1], EVERY_FILTER)
+
+
+@pytest.mark.parametrize("where", ["a < 30000000", "a <= 42949672.97", "a <> 42949673.96", "a IN (42949675.96, 7)"])
+def test_what_a_short_decimal_file_is_asked_is_read(spark, tmp_path, where):
+    columns = pa.array([Decimal(7)], pa.decimal128(15, 2)), pa.array([Decimal(7)] * 3, pa.decimal128(4, 2))
+    directory = write(tmp_path / "t", *columns)
+    assert read_with_warnings(spark, directory, where) == ([0, 1, 1, 1], EVERY_FILTER)
+    assert plan(directory, where="a < 20").warnings == ()
+
+
+def test_what_is_asked_of_one_width_warns_of_nothing(tmp_path):
+    directory = write(tmp_path / "t", pa.array([1, 2], pa.int16()), pa.array([1, 2], pa.int8()))
+    assert plan(directory, where="a = 1").warnings == ()
