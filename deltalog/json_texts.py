@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Fewer texts are read sooner one by one.
 _LEAST = 64
 _MOST_BYTES = 1 << 30
+# What is put around each text.
+_AROUND = 40
 _DIGITS = 38
 _TEXTS = {"string", "date", "timestamp", "timestamp_ntz"}
 _INTEGERS = {"byte", "short", "integer", "long"}
@@ -70,7 +72,7 @@ def _rows(table: pa.Table, count: int) -> pa.StructArray | None:
 
 
 def _bytes(texts: pa.Array) -> int:
-    return int(pc.sum(pc.binary_length(texts)).as_py())
+    return int(pc.sum(pc.binary_length(texts)).as_py()) + _AROUND * len(texts)
 
 
 def _finite(array: pa.Array) -> bool:

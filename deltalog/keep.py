@@ -48,13 +48,27 @@ def save(snapshot: Snapshot) -> None:
     if kept is None:
         return
     known = kept.store.known()
-    if kept.version is None or snapshot.version - kept.version > _MOST_COMMITS:
+    far = kept.version is None or snapshot.version - kept.version > _MOST_COMMITS
+    if far and (kept.later is None or kept.later[0] != snapshot.version):
         _save_version(snapshot, kept, known)
-    elif kept.store.changed:
-        changed, kept.store.changed = kept.store.changed, set()
+        return
+    changed, kept.store.changed = kept.store.changed, set()
+    if not changed:
+        return
+    if far and kept.later is not None:
+        _save_moved(snapshot, kept.later[1], kept, {key: known[key] for key in changed})
+    else:
         for key in changed:
             _save_column(kept.cache, kept.generation, key, known[key])
-        kept.cache.cache.evict()
+    kept.cache.cache.evict()
+
+
+def _save_moved(snapshot: Snapshot, generation: str, kept: KeptSnapshot, known: dict[str, KeptColumn]) -> None:
+    origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
+    for key, column in known.items():
+        moved = _moved(column, origins)
+        if moved is not None:
+            _save_column(kept.cache, generation, key, moved)
 
 
 def _save_column(cache: TableCache, generation: str, key: str, column: KeptColumn) -> None:
@@ -82,17 +96,15 @@ def _save_version(snapshot: Snapshot, kept: KeptSnapshot, known: dict[str, KeptC
     for i, (block, origin, marks) in enumerate(zip(snapshot.blocks, origins, snapshot.marks(), strict=True)):
         values |= {f"{i}.{name}": value for name, value in _arrays(block, origin, marks)}
     kept.cache.write(version_name(snapshot.version), generation, values)
-    for key, column in known.items():
-        moved = _moved(column, origins)
-        if moved is not None:
-            _save_column(kept.cache, generation, key, moved)
+    _save_moved(snapshot, generation, kept, known)
     latest = latest_kept(kept.cache)
     if latest is None or latest <= snapshot.version or latest not in snapshot.listing.commits:
         kept.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
     kept.cache.cache.evict()
+    kept.later = snapshot.version, generation
+    kept.store.changed.clear()
     if kept.version is None:
         kept.version, kept.generation = snapshot.version, generation
-        kept.store.changed.clear()
 
 
 class _Origin(NamedTuple):

@@ -60,13 +60,14 @@ class Head(msgspec.Struct, frozen=True):
 class KeptSnapshot:
     """Where a snapshot is kept on disk: `version` is the one that its store counts files of, None before it is written.
 
-    `listed_ns`: when the log had been listed.
+    `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
     """
 
     cache: TableCache
     store: StatisticsStore
     generation: str = ""
     version: int | None = None
+    later: tuple[int, str] | None = None
     listed_ns: int = field(default_factory=time.time_ns)
 
 
