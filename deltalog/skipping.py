@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +69,8 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
     snapshot.settle()
-    found = list(ahead(lambda block: _of_block(block, predicate, parts, asked), snapshot.blocks))
+    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked)
+    found = list(ahead(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
         partitions=_joined([answers.partitions for answers in found]),
         outcomes=_joined([answers.outcomes for answers in found]),

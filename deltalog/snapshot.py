@@ -259,7 +259,8 @@ class _Attempt:
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
         described = describe(tail, f"{self.listing.place}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
-        live = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups))
+        rows = sum(file.footer().num_rows for file in files)
+        live = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups, files=rows))
         notes = [*self.notes]
         if live.twice:
             notes.append(f"the checkpoint lists {live.twice} files twice; each was taken once")
