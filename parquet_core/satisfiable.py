@@ -34,6 +34,8 @@ from parquet_core.pruning import constant_answers, fold
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
+    from numpy.typing import NDArray
+
     from parquet_core.predicate import Leaf, Path, Predicate
 
 # Beyond so many literals trying them costs more than it is likely to save.
@@ -64,12 +66,18 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
 def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
     asked = [leaf for part in parts for leaf in leaves(part)]
     values = _values_to_try(asked)
-    if values is None:
-        return True
+    return values is None or bool(may_fulfil(parts, values).any())
+
+
+def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
+    """Tell which values of a column may make all of these predicates on it true, null among them.
+
+    `values` have the type of the literals, texts that of `BINARY`.
+    """
     selected = np.ones(len(values), np.bool_)
     for part in parts:
         selected &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
-    return bool(selected.any())
+    return selected
 
 
 def _answers(leaf: Leaf, values: pa.Array) -> Any:

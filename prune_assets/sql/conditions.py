@@ -20,8 +20,8 @@ from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.rewrites.deny_contradictions import deny_contradictions
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.size import check_size
@@ -284,7 +284,7 @@ class Conditions:
             case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
                 return interval(column, low_end, high_end)
             case _:
-                both = deny_contradictions((low, high))
+                both = join_conditions((low, high))
                 return And(both) if len(both) > 1 else both[0]
 
     def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:

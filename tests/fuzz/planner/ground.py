@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 import tempfile
 from collections import defaultdict
@@ -105,6 +106,12 @@ class Ground:
         """Tell whether row groups of these rows hold no value of a column at all."""
         column = self.columns.get(path)
         return column is not None and all(value is None for value in self._beside(column, rows))
+
+    def holds_nan_by_spark(self, path, file, rows):
+        """Tell whether Spark wrote a file, and NaN among the bounds of row groups of these rows."""
+        if self.files_in_order()[file].writer != "spark":
+            return False
+        return any(value is not None and math.isnan(value) for value in self._beside(self.columns[path], rows))
 
     def _beside(self, column, rows):
         """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
