@@ -30,7 +30,7 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@$(PY) -m pytest $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(READY)  ## damage metadata, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
+fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
 	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
 
 .PHONY: bench
