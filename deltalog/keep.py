@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ from deltalog.file_block import ChosenStatistics, JsonStatistics
 from deltalog.kept_statistics import KeptColumn, KeptStatistics, StatisticsStore
 from deltalog.kept_version import LATEST, Head, KeptBlock, KeptSnapshot, bounds_name, latest_kept, version_name
 from parquet_core.arrow_arrays import array_of, from_numpy
-from parquet_core.dataset.metadata_cache import generation_of, is_settled
+from parquet_core.dataset.metadata_cache import is_settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,7 +88,8 @@ def _save_version(snapshot: Snapshot, kept: KeptSnapshot, known: dict[str, KeptC
         return
     if not all(is_settled(file, kept.listed_ns) for file in files):
         return  # they may change once more without its showing
-    generation = generation_of(files)
+    # Bounds stand by position: those of this writing of the version are never taken for those of another.
+    generation = uuid4().hex
     try:
         encoded = msgspec.json.encode(head)
     except UnicodeEncodeError:
