@@ -30,12 +30,12 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@$(PY) -m pytest $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(READY)  ## damage metadata, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
+fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
 	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
 
 .PHONY: bench
-bench: $(READY)  ## measure against peers, side by side
-	@$(PY) -m benchmarks
+bench: $(READY)  ## measure against peers, side by side (ARGS=Delta for some)
+	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: lint
 lint: $(READY)  ## check style, format and that the lock holds no addresses

@@ -1,4 +1,7 @@
-"""Measure against peers: `make bench`. Each side runs in processes of its own, in turns, on the same files."""
+"""Measure against peers: `make bench`, or some of it: `make bench ARGS=Delta`.
+
+Each side runs in processes of its own, in turns, on the same files.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.delta_logs import million_files, thousand_commits
 from benchmarks.many_files import many_files
 from benchmarks.wide_file import wide_file
 
@@ -27,13 +31,14 @@ CACHE = Path(".bench") / "cache"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides on the same files. `bar`: the ratio asked for, ours to the peer's."""
+    """Two sides on the same files. `bar`: the ratio asked for, ours to the peer's; `memory_bar`: that of memory."""
 
     name: str
     ours: str
     peer: str
     bar: float | None
     files: Callable[[], Path] = many_files
+    memory_bar: float | None = None
 
 
 COMPARISONS = [
@@ -46,6 +51,22 @@ COMPARISONS = [
     Comparison("2,000 columns x 50 row groups, two columns | pyarrow", "wide", "pyarrow_wide", 0.5, wide_file),
     Comparison("warm plan | DataFusion, warm query", "plan_warm", "datafusion_warm", 0.5),
     Comparison("cold plan to row groups | pyarrow splits by row group", "plan_cold", "pyarrow_split", 0.6),
+    Comparison(
+        "Delta, 1,000,000 files: snapshot + partition and statistics | delta-rs",
+        *("delta_partition", "delta_rs", 0.6, million_files, 0.8),
+    ),
+    Comparison("the same, statistics of three columns", "delta_statistics", "delta_rs", 0.6, million_files, 0.8),
+    Comparison("the same from disk", "delta_warm", "delta_rs", 0.1, million_files),
+    Comparison(
+        "Delta, 1,000 commits without a checkpoint | delta-rs", "delta_partition", "delta_rs", 1.0, thousand_commits
+    ),
+    Comparison(
+        "Delta, 1,000,000 files held, one new commit (50 ms) | delta-rs",
+        "delta_refresh",
+        "delta_rs_refresh",
+        None,
+        million_files,
+    ),
     Comparison("1,000 footers walked, as Python | compiled", "walk_as_python", "walk", 60.0),
 ]
 
@@ -54,40 +75,64 @@ FIGURES = ["million_pages", "long_predicates"]
 RUNS = 3
 
 
-def measured(side: str, path: Path) -> dict[str, float]:
-    """Run one side once and return what it measured, imports left out; the first run fills the cache on disk."""
+class Measured(NamedTuple):
+    """What a side measured, and the most memory that it took, in MiB, as the system counts it."""
+
+    figures: dict[str, float]
+    peak: float
+
+
+def measured(side: str, path: Path) -> Measured:
+    """Run one side once, imports left out of its times; the first run fills the cache on disk."""
     command = [sys.executable, str(SIDES / f"{side}.py"), str(path)]
     environment = {**os.environ, "PRUNE_CACHE_DIR": str(CACHE.absolute()), "PYTHONPATH": str(Path.cwd())}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return {name: float(value) for name, value in json.loads(done.stdout).items()}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Measured({name: float(value) for name, value in json.loads(said).items()}, usage.ru_maxrss / 1024)
 
 
 def main() -> None:
-    """Print medians and the median ratio of interleaved pairs, with its 95 % interval."""
-    table = Table("ours | peer", "ours", "peer", "ratio", "95 % interval", "bar", title=f"{PAIRS} pairs each")
-    for comparison in COMPARISONS:
-        path = comparison.files()
-        measured(comparison.ours, path)
-        pairs = [
-            (measured(comparison.ours, path)["seconds"], measured(comparison.peer, path)["seconds"])
-            for _ in range(PAIRS)
-        ]
-        ratios = sorted(a / b for a, b in pairs)
-        mine, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
-        # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
-        interval = f"{ratios[1]:.3f} to {ratios[-2]:.3f}"
-        asked = "" if comparison.bar is None else f"{comparison.bar:g}"
-        ratio = f"{statistics.median(ratios):.3f}"
-        table.add_row(comparison.name, f"{mine * 1e3:.1f} ms", f"{theirs * 1e3:.1f} ms", ratio, interval, asked)
-    Console(width=130).print(table)
-    Console(width=130).print(figures())
+    """Print medians and the median ratio of interleaved pairs, with its 95 % interval; of those named by a word."""
+    word = " ".join(sys.argv[1:])
+    chosen = [comparison for comparison in COMPARISONS if word in f"{comparison.name} {comparison.ours}"]
+    titles = ("ours | peer", "ours", "peer", "ratio", "95 % interval", "bar", "peak MiB", "ratio", "bar")
+    table = Table(*titles, title=f"{PAIRS} pairs each")
+    for comparison in chosen:
+        table.add_row(*row_of(comparison))
+    Console(width=160).print(table)
+    if not word:
+        Console(width=130).print(figures())
+
+
+def row_of(comparison: Comparison) -> list[str]:
+    """Measure both sides in turns and return what is shown."""
+    path = comparison.files()
+    measured(comparison.ours, path)
+    pairs = [(measured(comparison.ours, path), measured(comparison.peer, path)) for _ in range(PAIRS)]
+    ratios = sorted(a.figures["seconds"] / b.figures["seconds"] for a, b in pairs)
+    mine, theirs = (statistics.median(each.figures["seconds"] for each in side) for side in zip(*pairs, strict=True))
+    peaks = [statistics.median(each.peak for each in side) for side in zip(*pairs, strict=True)]
+    # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
+    interval = f"{ratios[1]:.3f} to {ratios[-2]:.3f}"
+    times = [f"{mine * 1e3:.1f} ms", f"{theirs * 1e3:.1f} ms", f"{statistics.median(ratios):.3f}", interval]
+    memory = [f"{peaks[0]:.0f} | {peaks[1]:.0f}", f"{peaks[0] / peaks[1]:.2f}", _bar(comparison.memory_bar)]
+    return [comparison.name, *times, _bar(comparison.bar), *memory]
+
+
+def _bar(asked: float | None) -> str:
+    return "" if asked is None else f"{asked:g}"
 
 
 def figures() -> Table:
     """Return smallest and median of what is measured without a peer."""
     table = Table("ours", "smallest", "median", title=f"{RUNS} runs each")
     for side in FIGURES:
-        runs = [measured(side, many_files()) for _ in range(RUNS)]
+        runs = [measured(side, many_files()).figures for _ in range(RUNS)]
         for name in runs[0]:
             times = [run[name] * 1e3 for run in runs]
             table.add_row(name, f"{min(times):.1f} ms", f"{statistics.median(times):.1f} ms")

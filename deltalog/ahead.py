@@ -13,18 +13,21 @@ if TYPE_CHECKING:
 
 # What is done ahead takes memory.
 _MOST = 4
+_LEAST_FILES = 10_000
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ahead(do: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+def ahead(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:
     """Do something with each item, as many at once as there are processors; results and errors come in order.
 
-    >>> list(ahead(abs, [-1, 2, -3]))
+    `files`: how many the items are about together. Of few nothing is done ahead: threads would take longer.
+
+    >>> list(ahead(abs, [-1, 2, -3], files=100_000))
     [1, 2, 3]
     """
-    workers = min(_MOST, os.cpu_count() or 1, len(items))
+    workers = min(_MOST, os.cpu_count() or 1, len(items)) if files >= _LEAST_FILES else 1
     if workers < 2:
         yield from map(do, items)
         return

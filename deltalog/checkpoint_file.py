@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from deltalog.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
 from deltalog.errors import MalformedLog
-from deltalog.file_block import VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
+from deltalog.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
 from deltalog.paths import canonical_paths
 from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     _Take = Callable[[pa.StructArray, NDArray[np.int64]], StatisticsBatch]
 
-# Statistics are taken in so many files at a time, whatever the row groups.
-BATCH_FILES = 1 << 16
 # An action takes some bytes in a file, however well it compresses; one that claims more rows is damage.
 _ROWS_PER_BYTE = 64
 _LEAST_ROWS = 1 << 16

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 NULL, ABSENT = -1, -2
+# Statistics are taken in so many files at a time, whatever the parts of the log.
+BATCH_FILES = 1 << 16
 VECTOR_TYPE = pa.struct(
     [
         ("storageType", pa.string()),
@@ -131,8 +133,10 @@ class JsonStatistics(NamedTuple):
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Return what is there."""
         del columns
-        at = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
-        yield StatisticsBatch(at, self.texts.take(from_numpy(at)), None)
+        there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
+        for first in range(0, len(there), BATCH_FILES):
+            at = there[first : first + BATCH_FILES]
+            yield StatisticsBatch(at, self.texts.take(from_numpy(at)), None)
 
 
 class ChosenStatistics(NamedTuple):
@@ -148,6 +152,13 @@ class ChosenStatistics(NamedTuple):
         everywhere[self.chosen[wanted]] = True
         for batch in self.source.read(columns, everywhere):
             yield batch._replace(positions=np.searchsorted(self.chosen, batch.positions))
+
+
+def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
+    """Return the statistics of some files of a block of `total`; a choice from a choice is one choice."""
+    if isinstance(source, ChosenStatistics):
+        return ChosenStatistics(source.source, source.chosen[chosen], source.total)
+    return ChosenStatistics(source, chosen, total)
 
 
 def block_of_adds(adds: Sequence[Add]) -> FileBlock:

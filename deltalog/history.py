@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from deltalog.log_files import LogListing
     from deltalog.snapshot import Snapshot
+    from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.storage import DataFile
 
 _ENABLED = "delta.enableInCommitTimestamps"
@@ -63,7 +64,7 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
     return history(snapshot, limit=1)[0].timestamp
 
 
-def version_at(table: str, moment: dt.datetime | int) -> int:
+def version_at(table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None) -> int:
     """Return the last version made at a time or before it; `moment` has a zone, or is in milliseconds.
 
     Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
@@ -71,7 +72,7 @@ def version_at(table: str, moment: dt.datetime | int) -> int:
     from deltalog.snapshot import open_snapshot
 
     wanted = moment if isinstance(moment, int) else _milliseconds(moment)
-    latest = open_snapshot(table)
+    latest = open_snapshot(table, cache=cache)
     times = _readable_times(latest)
     found = [version for version, at in times if at <= wanted]
     if not found:

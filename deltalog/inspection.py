@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from deltalog.deletion_vectors import deleted_rows
 from deltalog.history import snapshot_time
+from deltalog.orphans import orphans
 from deltalog.protocol import reader_features, writer_features
 from deltalog.statistics import ABSENT, record_counts, statistics_reader
 from parquet_core.inspection.facts import SCHEMA
@@ -26,6 +27,7 @@ SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
 _NAMED = "delta.dataSkippingStatsColumns"
 _COUNTED = "delta.dataSkippingNumIndexedCols"
 _COUNTED_BY_DEFAULT = 32
+_SHOWN_ORPHANS = 100
 _ONLY_NULLS = {"boolean", "binary"}
 
 
@@ -50,6 +52,15 @@ class ColumnCoverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Orphans:
+    """Files below the table that neither its latest version nor a tombstone names; `first`: some of their paths."""
+
+    files: int
+    bytes: int
+    first: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LogHealth:
     """How the log stands: what reading this version took, and what was found wrong on the way (`notes`).
 
@@ -68,7 +79,7 @@ class DeltaInspection:
     """What the log of a Delta table says of a version.
 
     `time`: when it was made, in milliseconds of UTC, None when its commit is gone. `rows`: those that count, None when
-    some of the files (`files_without_rows`) do not tell theirs.
+    some of the files (`files_without_rows`) do not tell theirs. `orphans`: None where they were not looked for.
     """
 
     schema: str = SCHEMA
@@ -93,6 +104,7 @@ class DeltaInspection:
     all_columns: int
     columns: tuple[ColumnCoverage, ...]
     log: LogHealth
+    orphans: Orphans | None = None
 
 
 def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None = None) -> DeltaInspection:
@@ -122,6 +134,13 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
         columns=tuple(_coverage(snapshot, snapshot.schema.columns if columns is None else columns)),
         log=_health(snapshot),
     )
+
+
+def with_orphans(found: DeltaInspection) -> DeltaInspection:
+    """Add the files that nobody names, for which all directories of the table are listed."""
+    files = orphans(found.path)
+    size = sum(file.size for file in files)
+    return replace(found, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
 
 
 def _sizes(snapshot: Snapshot) -> Iterator[SizeClass]:

@@ -7,20 +7,20 @@ before what the checkpoint says.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
 from deltalog.actions import Add
-from deltalog.file_block import ChosenStatistics, FileBlock, Texts, block_of_adds, identities
-from deltalog.fingerprints import fingerprints, repeated
+from deltalog.file_block import FileBlock, Texts, block_of_adds, chosen_statistics, identities
+from deltalog.fingerprints import fingerprints, is_among, repeated
 from deltalog.paths import canonical_path
 from deltalog.texts import path_array
 from parquet_core.arrow_arrays import from_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,6 +59,17 @@ class Tail:
                 deleted = self.most_deleted.get(key[0], 0)
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
+    def take_earlier(self, said: Tail) -> None:
+        """Take what older commits said in the end, but for the files that they added."""
+        self.protocol = said.protocol if self.protocol is None else self.protocol
+        self.metadata = said.metadata if self.metadata is None else self.metadata
+        self.transactions = said.transactions | self.transactions
+        self.domains = said.domains | self.domains
+        earlier = {key: remove for key, remove in said.removed.items() if key not in self.added}
+        self.removed = self.removed | {key: remove for key, remove in earlier.items() if key not in self.removed}
+        for path, deleted in said.most_deleted.items():
+            self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
+
     def live(self) -> list[Add]:
         """Return the files that were added, the oldest first.
 
@@ -79,6 +90,11 @@ class Tail:
             self.transactions.setdefault(line.txn.app_id, line.txn)
         if line.domain_metadata is not None:
             self.domains.setdefault(line.domain_metadata.domain, line.domain_metadata)
+
+
+def without_adds(tail: Tail) -> Tail:
+    """Return what is kept of a tail beside the files that are live."""
+    return replace(tail, added={})
 
 
 def _deleted(add: Add) -> int:
@@ -107,34 +123,73 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
     return canonical_path(path), None if vector is None else vector.identity
 
 
-def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> tuple[tuple[FileBlock, ...], int]:
-    """Return the live files, those of the checkpoint first, and how many of them were there twice."""
-    shadowed: dict[str, set[str | None]] = {}
-    for path, identity in (*tail.added, *tail.removed):
-        shadowed.setdefault(path, set()).add(identity)
-    spoken_of = fingerprints(path_array(list(shadowed)))
-    blocks, marks = [], []
-    for block in checkpoint:
-        numbers = fingerprints(block.path)
-        kept = ~_shadowed(block, numbers, shadowed, spoken_of)
-        blocks.append(block if kept.all() else filter_block(block, kept))
-        marks.append(numbers[kept])
-    blocks, twice = _without_repeats(blocks, marks)
+class Live(NamedTuple):
+    """Live files; `marks` are the fingerprints of their paths, block by block. `twice`: how many were listed twice."""
+
+    blocks: tuple[FileBlock, ...]
+    marks: tuple[Fingerprints, ...]
+    twice: int = 0
+
+
+def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
+    """Return the live files, those of the checkpoint first."""
+    spoken = _spoken_of(tail)
+    left = [_unspoken(block, fingerprints(block.path), spoken) for block in checkpoint]
+    blocks, marks, twice = _without_repeats([block for block, _ in left], [mark for _, mark in left])
+    return _with_adds(blocks, marks, tail)._replace(twice=twice)
+
+
+def later_blocks(tail: Tail, before: Live, said: Tail) -> Live | None:
+    """Return the live files after further commits, with all that was `said` before put into their tail.
+
+    None when they speak of another deletion vector of a file that stays live: which of its statistics may be trusted
+    then depends on all commits.
+    """
+    spoken = _spoken_of(tail)
+    left = [_unspoken(block, mark, spoken) for block, mark in zip(before.blocks, before.marks, strict=True)]
+    if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
+        return None
+    tail.take_earlier(said)
+    return _with_adds([block for block, _ in left], [mark for _, mark in left], tail)
+
+
+def _with_adds(blocks: list[FileBlock], marks: list[Fingerprints], tail: Tail) -> Live:
     adds = tail.live()
-    blocks += [block_of_adds(adds)] if adds else []
-    return tuple(block for block in blocks if len(block)), twice
+    if adds:
+        added = block_of_adds(adds)
+        blocks, marks = [*blocks, added], [*marks, fingerprints(added.path)]
+    there = [i for i, block in enumerate(blocks) if len(block)]
+    return Live(tuple(blocks[i] for i in there), tuple(marks[i] for i in there))
 
 
-def _shadowed(
-    block: FileBlock, numbers: Fingerprints, shadowed: dict[str, set[str | None]], spoken_of: Fingerprints
-) -> NDArray[np.bool_]:
-    """Tell of which files the commits have spoken."""
-    found = np.isin(numbers, spoken_of) if len(spoken_of) else np.zeros(len(numbers), np.bool_)
-    at = np.flatnonzero(found)
-    if len(at):
-        keys = _keys(block, at)
-        found[at] = [path in shadowed and vector in shadowed[path] for path, vector in keys]
-    return found
+class _Spoken(NamedTuple):
+    """What commits speak of: the deletion vectors of each path, and the fingerprints of the paths."""
+
+    paths: dict[str, set[str | None]]
+    marks: Fingerprints
+
+
+def _spoken_of(tail: Tail) -> _Spoken:
+    paths: dict[str, set[str | None]] = {}
+    for path, identity in (*tail.added, *tail.removed):
+        paths.setdefault(path, set()).add(identity)
+    return _Spoken(paths, fingerprints(path_array(list(paths))))
+
+
+def _unspoken(block: FileBlock, marks: Fingerprints, spoken: _Spoken) -> tuple[FileBlock, Fingerprints]:
+    """Leave out the files of which the commits have spoken."""
+    at = np.flatnonzero(is_among(marks, spoken.marks))
+    gone = [path in spoken.paths and vector in spoken.paths[path] for path, vector in _keys(block, at)]
+    if not any(gone):
+        return block, marks
+    kept = np.ones(len(block), np.bool_)
+    kept[at[gone]] = False
+    return filter_block(block, kept), marks[kept]
+
+
+def _has_path(block: FileBlock, marks: Fingerprints, paths: Collection[str]) -> bool:
+    at = np.flatnonzero(is_among(marks, fingerprints(path_array(list(paths)))))
+    return any(path in paths for path, _ in _keys(block, at))
 
 
 def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
@@ -143,22 +198,26 @@ def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
     return list(zip(block.path.take(some).to_pylist(), vectors, strict=True))
 
 
-def _without_repeats(blocks: list[FileBlock], marks: list[Fingerprints]) -> tuple[list[FileBlock], int]:
+def _without_repeats(
+    blocks: list[FileBlock], marks: list[Fingerprints]
+) -> tuple[list[FileBlock], list[Fingerprints], int]:
     """Leave one of what a checkpoint lists twice."""
     doubtful = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
     if not doubtful.any():
-        return blocks, 0
+        return blocks, marks, 0
     seen: set[Key] = set()
-    kept_blocks, twice = [], 0
-    for block, doubt in zip(blocks, np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1]), strict=True):
-        kept = np.ones(len(block), np.bool_)
+    twice = 0
+    blocks, marks = [*blocks], [*marks]
+    for number, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
+        block, kept = blocks[number], np.ones(len(doubt), np.bool_)
         at = np.flatnonzero(doubt)
         for i, key in zip(at.tolist(), _keys(block, at), strict=True):
             kept[i] = key not in seen
             seen.add(key)
         twice += int((~kept).sum())
-        kept_blocks.append(block if kept.all() else filter_block(block, kept))
-    return kept_blocks, twice
+        if not kept.all():
+            blocks[number], marks[number] = filter_block(block, kept), marks[number][kept]
+    return blocks, marks, twice
 
 
 def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
@@ -171,5 +230,5 @@ def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
         modified=block.modified[kept],
         partition={name: Texts(texts.codes[kept], texts.values) for name, texts in block.partition.items()},
         vectors=None if block.vectors is None else block.vectors.filter(flags),
-        statistics=ChosenStatistics(block.statistics, np.flatnonzero(kept), len(kept)),
+        statistics=chosen_statistics(block.statistics, np.flatnonzero(kept), len(kept)),
     )

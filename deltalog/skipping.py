@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deltalog.ahead import ahead
+from deltalog.kept_statistics import answers
 from deltalog.partition_values import outcomes_of_partition
-from deltalog.statistics import statistics_reader
+from deltalog.statistics import question_about
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
@@ -66,7 +68,9 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         return _never(snapshot, predicate)
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
-    found = list(ahead(lambda block: _of_block(block, predicate, parts, asked), snapshot.blocks))
+    snapshot.settle()
+    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked)
+    found = list(ahead(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
         partitions=_joined([answers.partitions for answers in found]),
         outcomes=_joined([answers.outcomes for answers in found]),
@@ -90,21 +94,21 @@ def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
 def _of_block(
     block: FileBlock, predicate: Predicate, parts: Sequence[Leaf], asked: Sequence[TableColumn | None]
 ) -> FileAnswers:
-    answers = [_from_partitions(part, column, block) for part, column in zip(parts, asked, strict=True)]
-    partitions = fold(predicate, answers)
+    by_leaf = [_from_partitions(part, column, block) for part, column in zip(parts, asked, strict=True)]
+    partitions = fold(predicate, by_leaf)
     wanted = may_match(partitions) & ~must_match(partitions)
     columns = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
     if not columns or not wanted.any():
-        return FileAnswers(partitions, partitions, tuple(answers))
-    read, told = statistics_reader(columns), set()
-    for batch in block.statistics.read([column.physical for column in columns], wanted):
-        bounds = dict(zip(columns, read(batch), strict=True))
+        return FileAnswers(partitions, partitions, tuple(by_leaf))
+    told = set()
+    for positions, said_of in answers(block.statistics, question_about(columns), wanted):
+        bounds = dict(zip(columns, said_of, strict=True))
         told |= {column.leaf.path for column, found in bounds.items() if says_anything(found)}
-        for answer, part, column in zip(answers, parts, asked, strict=True):
+        for answer, part, column in zip(by_leaf, parts, asked, strict=True):
             if isinstance(part, ColumnLeaf) and column in bounds:
                 said = outcomes_from_bounds(part, bounds[column])
-                answer[batch.positions] = intersect(answer[batch.positions], said)
-    return FileAnswers(partitions, fold(predicate, answers), tuple(answers), frozenset(told), int(wanted.sum()))
+                answer[positions] = intersect(answer[positions], said)
+    return FileAnswers(partitions, fold(predicate, by_leaf), tuple(by_leaf), frozenset(told), int(wanted.sum()))
 
 
 def says_anything(bounds: Bounds) -> bool:
@@ -115,14 +119,14 @@ def says_anything(bounds: Bounds) -> bool:
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
     """Return what the statistics say of columns in every live file, in the order of the snapshot's blocks."""
     found: list[list[Bounds]] = [[] for _ in columns]
-    read = statistics_reader(columns)
+    question = question_about(columns)
+    snapshot.settle()
     for block in snapshot.blocks:
-        here = [unknown_bounds(column.leaf, np.ones(len(block), np.int64)) for column in columns]
-        for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            for i, said in enumerate(read(batch)):
-                here[i] = _put(here[i], said, batch.positions)
-        for parts, bounds in zip(found, here, strict=True):
-            parts.append(bounds)
+        here = question.silent(len(block))
+        for positions, bounds in answers(block.statistics, question, np.ones(len(block), np.bool_)):
+            here = [_put(whole, said, positions) for whole, said in zip(here, bounds, strict=True)]
+        for parts, whole in zip(found, here, strict=True):
+            parts.append(whole)
     none = np.zeros(0, np.int64)
     return [
         concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from deltalog.ahead import ahead
 from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import decode_commit
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
+from deltalog.fingerprints import fingerprints
 from deltalog.history import version_at
 from deltalog.last_checkpoint import read_hint
-from deltalog.log_files import list_log, segment_of
+from deltalog.log_files import last_version, list_log, segment_of
 from deltalog.paths import canonical_path
 from deltalog.protocol import check_readable
-from deltalog.replay import Tail, contradiction, live_blocks
+from deltalog.replay import Tail, contradiction, live_blocks, without_adds
 from deltalog.schema import read_schema
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -31,11 +32,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deltalog.actions import Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.actions import Line, Metadata, Protocol, Transaction
     from deltalog.checkpoint_file import CheckpointFile
     from deltalog.file_block import FileBlock
+    from deltalog.fingerprints import Fingerprints
+    from deltalog.kept_version import KeptSnapshot
     from deltalog.log_files import Checkpoint, LogListing, Segment
     from deltalog.schema import TableSchema
+    from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.storage import DataFile
 
 _MAPPING = "delta.columnMapping.mode"
@@ -66,8 +70,10 @@ class Snapshot:
     opened: tuple[DataFile, ...]
     traffic: Traffic
     seconds: float
-    _removed: dict[str, Remove] = field(default_factory=dict)
+    _tail: Tail = field(default_factory=Tail)
+    _marks: tuple[Fingerprints, ...] = ()
     _checkpoint: tuple[CheckpointFile, ...] = ()
+    _kept: KeptSnapshot | None = None
 
     @property
     def file_count(self) -> int:
@@ -90,10 +96,36 @@ class Snapshot:
         parts = np.split(kept, ends) if self.blocks else []
         return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
 
+    def settle(self) -> None:
+        """Let what was found of statistics be known to who asks next."""
+        if self._kept is not None:
+            self._kept.store.settle()
+
+    def save(self) -> None:
+        """Keep on disk what was read since the last time, where there is a cache."""
+        from deltalog.keep import save
+
+        save(self)
+
+    def marks(self) -> tuple[Fingerprints, ...]:
+        """Return the fingerprints of the paths, block by block."""
+        if len(self._marks) == len(self.blocks):
+            return self._marks
+        return tuple(fingerprints(block.path) for block in self.blocks)
+
+    def refreshed(self) -> Snapshot:
+        """Return the latest version, reading the commits since this one alone where nothing else changed.
+
+        Raises what `open_snapshot` does.
+        """
+        from deltalog.refresh import refresh
+
+        return refresh(self)
+
     def tombstones(self) -> dict[str, int]:
         """Return the removed files that the log still names: canonical path and time of deletion in ms, 0 unknown."""
         found = {canonical_path(path): _or_zero(at) for file in self._checkpoint for path, at in file.removed()}
-        found |= {path: _or_zero(remove.deletion_timestamp) for path, remove in self._removed.items()}
+        found |= {path: _or_zero(remove.deletion_timestamp) for (path, _), remove in self._tail.removed.items()}
         live = set(self.paths()) if found else set()
         return {path: at for path, at in found.items() if path not in live}
 
@@ -102,12 +134,46 @@ def _or_zero(at: int | None) -> int:
     return 0 if at is None else at
 
 
+class Described(NamedTuple):
+    """What a log says of a table beside its files."""
+
+    protocol: Protocol
+    metadata: Metadata
+    schema: TableSchema
+    properties: dict[str, str]
+    transactions: dict[str, Transaction]
+    domains: dict[str, str]
+
+
+def describe(tail: Tail, place: str) -> Described:
+    """Return what is said of a table; raises UnsupportedTable, and MalformedLog for what is not said."""
+    if tail.protocol is None:
+        raise MalformedLog(f"{place}: the log has no protocol action; it is not whole")
+    check_readable(tail.protocol, place=place)
+    if tail.metadata is None:
+        raise MalformedLog(f"{place}: the log has no metaData action; it is not whole")
+    properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
+    schema = read_schema(
+        _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
+        partition_columns=tail.metadata.partition_columns,
+        mapping=properties.get(_MAPPING, "none").lower(),
+        place=place,
+    )
+    domains = {name: said.configuration for name, said in tail.domains.items() if not said.removed}
+    return Described(tail.protocol, tail.metadata, schema, properties, tail.transactions, domains)
+
+
 def open_snapshot(
-    table: str | os.PathLike[str], *, version: int | None = None, timestamp: dt.datetime | int | None = None
+    table: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    timestamp: dt.datetime | int | None = None,
+    cache: MetadataCache | None = None,
 ) -> Snapshot:
     """Read a version of a table, the latest by default.
 
     `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in milliseconds.
+    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
     Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
     StorageFailure, each naming the file or version.
     """
@@ -117,18 +183,32 @@ def open_snapshot(
     if timestamp is not None:
         if version is not None:
             raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
-        version = version_at(place, timestamp)
+        version = version_at(place, timestamp, cache=cache)
     try:
-        return _open(place, version, started)
+        return _open(place, version, started, cache)
     except NotADeltaTable:
         raise
     except (TableNotFound, StorageFailure):
         # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
-        return _open(place, version, started)
+        return _open(place, version, started, cache)
 
 
-def _open(table: str, version: int | None, started: float) -> Snapshot:
+def _open(table: str, version: int | None, started: float, cache: MetadataCache | None) -> Snapshot:
+    listed_ns = time.time_ns()
     listing = list_log(table)
+    if cache is None:
+        return _read(table, listing, version, started)
+    from deltalog.keep import kept_in
+    from deltalog.restore import restore
+
+    kept = cache.of_table(table if is_remote(table) else os.path.abspath(table))
+    last = last_version(listing)
+    target = last if version is None else version
+    found = restore(kept, table, listing, target, started=started) if 0 <= target <= last else None
+    return kept_in(_read(table, listing, version, started), kept, listed_ns=listed_ns) if found is None else found
+
+
+def _read(table: str, listing: LogListing, version: int | None, started: float) -> Snapshot:
     traffic = Traffic()
     hint = read_hint(listing, traffic=traffic)
     notes = [hint.complaint] if hint.complaint else []
@@ -177,41 +257,26 @@ class _Attempt:
         for lines in self._commits(segment):
             tail.take(lines)
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
-        place = f"{self.listing.place}, version {segment.version}"
-        if tail.protocol is None:
-            raise MalformedLog(f"{place}: the log has no protocol action; it is not whole")
-        check_readable(tail.protocol, place=place)
-        if tail.metadata is None:
-            raise MalformedLog(f"{place}: the log has no metaData action; it is not whole")
-        properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
-        schema = read_schema(
-            _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
-            partition_columns=tail.metadata.partition_columns,
-            mapping=properties.get(_MAPPING, "none").lower(),
-            place=place,
-        )
+        described = describe(tail, f"{self.listing.place}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
-        blocks, twice = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups))
+        rows = sum(file.footer().num_rows for file in files)
+        live = live_blocks(tail, ahead(lambda at: at[0].files(at[1]), groups, files=rows))
         notes = [*self.notes]
-        if twice:
-            notes.append(f"the checkpoint lists {twice} files twice; each was taken once")
+        if live.twice:
+            notes.append(f"the checkpoint lists {live.twice} files twice; each was taken once")
         return Snapshot(
             table=self.table,
             version=segment.version,
-            protocol=tail.protocol,
-            metadata=tail.metadata,
-            schema=schema,
-            properties=properties,
-            transactions=tail.transactions,
-            domains={name: said.configuration for name, said in tail.domains.items() if not said.removed},
-            blocks=blocks,
+            **described._asdict(),
+            blocks=live.blocks,
             listing=self.listing,
             segment=segment,
             notes=tuple(notes),
             opened=tuple(self.opened),
             traffic=self.traffic,
             seconds=time.perf_counter() - self.started,
-            _removed={path: remove for (path, _), remove in tail.removed.items()},
+            _tail=without_adds(tail),
+            _marks=live.marks,
             _checkpoint=tuple(files),
         )
 

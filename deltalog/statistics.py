@@ -15,12 +15,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.bound_values import Pair, days, decimals, floats, instants, integers, local_times, nothing
+from deltalog.bound_values import (
+    Pair,
+    days,
+    decimals,
+    enclosing_floats,
+    floats,
+    instants,
+    integers,
+    local_times,
+    nothing,
+    same,
+)
+from deltalog.json_texts import parse_texts
+from deltalog.kept_statistics import Question, answers, as_bounds
 from deltalog.loosened import loosened
 from deltalog.parsed_values import parsed_pair
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
-from parquet_core.trust.bounds import Bounds, bounds_type
+from parquet_core.trust.bounds import Bounds, bounds_type, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,17 +74,34 @@ def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBat
     return read
 
 
+def question_about(columns: Sequence[TableColumn]) -> Question:
+    """Return what asks for the bounds of columns."""
+
+    def silent(count: int) -> list[Bounds]:
+        return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
+
+    keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
+    return Question(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
+
+
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
     """Return how many rows each live file (of those wanted) was written with, ABSENT where that is not said.
 
     Deleted rows are counted. A count that is none is damage, and ABSENT too.
     """
     counts, shape, first = np.full(snapshot.file_count, ABSENT, np.int64), _shape_of([]), 0
+    question = Question(
+        keys=("",),
+        paths=(),
+        read=lambda batch: [as_bounds(_records_of(batch, shape))],
+        silent=lambda count: [as_bounds(np.full(count, ABSENT, np.int64))],
+    )
+    snapshot.settle()
     for block in snapshot.blocks:
         here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
         if here.any():
-            for batch in block.statistics.read([], here):
-                counts[first + batch.positions] = _records_of(batch, shape)
+            for positions, (found,) in answers(block.statistics, question, here):
+                counts[first + positions] = numbers_from(found.lower)
         first += len(block)
     counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT
     return counts
@@ -81,6 +111,9 @@ def _records_of(batch: StatisticsBatch, shape: _Shape) -> NDArray[np.int64]:
     if batch.parsed is not None:
         return _parsed_counts(batch.parsed, ("numRecords",))
     assert batch.json is not None
+    table = parse_texts([], batch.json)
+    if table is not None:
+        return _parsed_counts(table, ("numRecords",))
     return _counts([row.numRecords for row in _rows(shape, batch.json)])
 
 
@@ -170,6 +203,27 @@ def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
 
 
 def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
+    table = parse_texts(columns, texts)
+    if table is not None:
+        try:
+            return [_from_columns(column, table) for column in columns]
+        except pa.ArrowInvalid:  # a number that its column cannot hold
+            pass
+    return _one_by_one(columns, shape, texts)
+
+
+def _from_columns(column: TableColumn, table: pa.StructArray) -> Bounds:
+    pair = nothing(len(table), bounds_type(column.leaf))
+    if _has_bounds(column):
+        low = _pair(column, child(table, ("minValues", *column.physical))).lower
+        high = _pair(column, child(table, ("maxValues", *column.physical))).upper
+        pair = Pair(low, high)
+    return _bounds(
+        column, pair, _parsed_counts(table, ("numRecords",)), _parsed_counts(table, ("nullCount", *column.physical))
+    )
+
+
+def _one_by_one(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
     rows = _rows(shape, texts)
     records = _counts([row.numRecords for row in rows])
     found = []
@@ -198,18 +252,35 @@ def _decoded(shape: _Shape, text: str | bytes) -> Any:
         return shape.unknown
 
 
-def _values(column: TableColumn, values: list[Any]) -> Pair:  # noqa: PLR0911 - one for each kind
+def _pair(column: TableColumn, values: pa.Array) -> Pair:
+    """Return values that stand for themselves, or enclose them; ArrowInvalid when the column cannot hold one."""
     kind = bounds_type(column.leaf)
+    if pa.types.is_string(values.type):
+        return _of_texts(column, values)
+    if pa.types.is_floating(kind):
+        return same(values) if pa.types.is_float64(kind) else enclosing_floats(values)
+    return (
+        same(values.cast(kind))
+        if pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+        else nothing(len(values), kind)
+    )
+
+
+def _of_texts(column: TableColumn, texts: pa.Array) -> Pair:
     match column.kind:
-        case "string":
-            texts = pa.array(values, pa.string()).cast(pa.binary())
-            return Pair(texts, texts)
         case "date":
-            return days(pa.array(values, pa.string()))
+            return days(texts)
         case "timestamp":
-            return instants(pa.array(values, pa.string()))
+            return instants(texts)
         case "timestamp_ntz":
-            return local_times(pa.array(values, pa.string()))
+            return local_times(texts)
+    return same(texts.cast(pa.binary()))
+
+
+def _values(column: TableColumn, values: list[Any]) -> Pair:
+    kind = bounds_type(column.leaf)
+    if column.kind in {"string", "date", "timestamp", "timestamp_ntz"}:
+        return _of_texts(column, pa.array(values, pa.string()))
     if pa.types.is_integer(kind):
         return integers(values, kind)
     if pa.types.is_floating(kind):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError
-    from parquet_core.layout import check
     from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+    from prune_assets.layout_proof import check
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
@@ -29,7 +29,7 @@ _HOMES = {
     "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
     "SparkSemantics": "prune_assets.semantics",
-    "check": "parquet_core.layout",
+    "check": "prune_assets.layout_proof",
     "plan": "prune_assets.planner.plan",
     "read": "prune_assets.spark.reader",
     "write": "prune_assets.spark.writer",

@@ -52,7 +52,7 @@ def build_layout_checks(
         can_subset=True,
     )
     def layout_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
-        from parquet_core.layout import check
+        from prune_assets.layout_proof import check
 
         selected = {key.name for key in context.selected_asset_check_keys}
         try:

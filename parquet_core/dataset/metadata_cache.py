@@ -121,15 +121,16 @@ class TableCache:
     def write(self, name: str, generation: str, values: Mapping[str, Any]) -> None:
         """Keep arrays under a name; nothing is kept where the directory cannot be written."""
         batch = to_batch(values)
-        sink = pa.BufferOutputStream()
         schema = batch.schema.with_metadata({"generation": generation})
-        with pa.ipc.new_stream(sink, schema) as stream:
-            stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
-        body = sink.getvalue()
         part = self.directory / f"{uuid4().hex}.part"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(b"".join([_MAGIC, xxhash.xxh3_64_digest(body), body]))
+            # Straight into the file: what is kept may be large.
+            with pa.OSFile(str(part), "wb") as sink:
+                sink.write(bytes(_HEADER_BYTES))
+                with pa.ipc.new_stream(sink, schema) as stream:
+                    stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+            _seal(part)
             part.replace(self._path(name))
         except OSError:
             with contextlib.suppress(OSError):
@@ -137,6 +138,14 @@ class TableCache:
 
     def _path(self, name: str) -> Path:
         return self.directory / f"{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
+
+
+def _seal(part: Path) -> None:
+    """Put the magic number and the checksum in front of what was written."""
+    with pa.memory_map(str(part)) as file:
+        digest = xxhash.xxh3_64_digest(file.read_buffer().slice(_HEADER_BYTES))
+    with part.open("r+b") as head:
+        head.write(_MAGIC + digest)
 
 
 def _touch(path: Path) -> None:

@@ -132,6 +132,10 @@ class MetadataIndex:
     def __len__(self) -> int:
         return len(self.row_count)
 
+    def name_in_files(self, column: LeafColumn) -> str:
+        """Return the dotted path that files know a column by."""
+        return ".".join(self._stored_paths.get(column.path, column.path))
+
     def provenance(self, position: int) -> Provenance:
         """Return what the file of a row group says of its schema and writer."""
         return self.kinds[int(self.kind[self.file[position]])]

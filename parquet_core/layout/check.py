@@ -30,9 +30,18 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     cannot. What holds is reported too, as severity `info`. Raises LayoutError for a column that the
     table lacks, TableNotFound, MalformedFile and StorageFailure.
     """
+    _check_spec(layout)
+    return check_index(read_dataset(table), layout=layout, rows=rows)
+
+
+def _check_spec(layout: LayoutSpec) -> None:
     if not isinstance(layout, LayoutSpec):
         raise LayoutError(f"layout = {layout!r}: give a LayoutSpec; `prune check` reads one from a file")
-    index = read_dataset(table)
+
+
+def check_index(index: MetadataIndex, *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
+    """Prove it of files whose footers are read already, as `check` does."""
+    _check_spec(layout)
     sort_key = [_sort_column(name, index) for name in layout.sort_by]
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
     return [

@@ -127,7 +127,7 @@ def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.ChunkedArray:
     with pq.ParquetFile(open_file(index.files[int(index.file[position])])) as file:
-        return file.read_row_group(int(index.ordinal[position]), columns=[column.name]).column(0)
+        return file.read_row_group(int(index.ordinal[position]), columns=[index.name_in_files(column)]).column(0)
 
 
 def _cause_in_values(column: LeafColumn, offsets: OffsetIndexes, values: pa.ChunkedArray) -> tuple[str, str] | None:

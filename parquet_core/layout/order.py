@@ -92,12 +92,13 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
 
 
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
-    names = [column.name for column in sort_key]
+    names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
     total = 0
     for file in index.files:
         with pq.ParquetFile(open_file(file)) as parquet:
-            table = parquet.read(columns=names)
-        broken = first_unsorted(table, names)
+            table = parquet.read(columns=stored)
+        # What a file lacks is null in all of its rows.
+        broken = first_unsorted(table, [name for name in stored if name in table.column_names])
         if broken is not None:
             place = f"{name_of(file)}, row {broken:,}, column {', '.join(names)}"
             message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"

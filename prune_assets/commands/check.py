@@ -53,7 +53,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 )
 def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None:
     """Check that the files of TABLE are sorted, paged and indexed as its layout says."""
-    from parquet_core.layout import check as check_layout
+    from prune_assets.layout_proof import check as check_layout
 
     spec = load_layout(layout_file)
     findings = sorted(

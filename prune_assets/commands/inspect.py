@@ -37,19 +37,37 @@ if TYPE_CHECKING:
     metavar="N",
     help="A version of a Delta table; the last one by default.",
 )
+@click.option(
+    "--timestamp",
+    metavar="TIME",
+    help="The version of a Delta table at a time with its zone, e.g. 2024-01-31T12:00:00+00:00.",
+)
+@click.option("--orphans", is_flag=True, help="List the directories of a Delta table for files that no version names.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
 def inspect(
-    *, target: str, names: tuple[str, ...], pages: bool, bloom: str | None, version: int | None, as_json: bool
+    *,
+    target: str,
+    names: tuple[str, ...],
+    pages: bool,
+    bloom: str | None,
+    version: int | None,
+    timestamp: str | None,
+    orphans: bool,
+    as_json: bool,
 ) -> None:
     """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
     from prune_assets.planner.delta_table import delta_table
 
-    delta = delta_table(target, version=version, timestamp=None)
+    if version is not None and timestamp is not None:
+        raise click.UsageError("--version and --timestamp exclude each other")
+    delta = delta_table(target, version=version, timestamp=timestamp)
+    if delta is None and orphans:
+        raise click.UsageError(f"--orphans: {target} is no Delta table, so no log names its files")
     if delta is not None:
         if pages or bloom is not None:
             asked = "--pages" if pages else "--bloom"
             raise click.UsageError(f"{asked}: {target} is a Delta table, whose log is shown; name one of its files")
-        _show_delta(delta.snapshot, names, as_json=as_json)
+        _show_delta(delta.snapshot, names, orphans=orphans, as_json=as_json)
         return
     from parquet_core.dataset.opening import read_dataset
     from parquet_core.inspection import choose_columns
@@ -67,10 +85,12 @@ def inspect(
         _show_file(index, columns, chosen=bool(names), pages=pages, bloom=bloom)
 
 
-def _show_delta(snapshot: Snapshot, names: tuple[str, ...], *, as_json: bool) -> None:
-    from deltalog.inspection import inspect_snapshot
+def _show_delta(snapshot: Snapshot, names: tuple[str, ...], *, orphans: bool, as_json: bool) -> None:
+    from deltalog.inspection import inspect_snapshot, with_orphans
 
     found = inspect_snapshot(snapshot, _chosen(snapshot, names))
+    if orphans:
+        found = with_orphans(found)
     if as_json:
         from prune_assets.report.inspection.json_form import table_json
 

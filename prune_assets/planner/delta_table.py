@@ -84,11 +84,16 @@ class DeltaTable:
 
 
 def delta_table(
-    table: str | os.PathLike[str] | Sequence[str], *, version: int | None, timestamp: dt.datetime | int | str | None
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    version: int | None,
+    timestamp: dt.datetime | int | str | None,
+    cache: MetadataCache | None = None,
 ) -> DeltaTable | None:
     """Open a version of a table that has a Delta log; None for any other.
 
-    `timestamp`: a time with its zone, as ISO 8601 where it is text. Raises WrongUse for a version of what has none.
+    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. Raises WrongUse
+    for a version of what has none.
     """
     path = _with_log(table)
     if path is None:
@@ -102,7 +107,7 @@ def delta_table(
     from deltalog.deletion_vectors import deleted_rows
     from deltalog.snapshot import open_snapshot
 
-    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp))
+    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache)
     return DeltaTable(snapshot, deleted_rows(snapshot))
 
 
@@ -135,7 +140,16 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
 
 def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None) -> MetadataIndex:
     """Read the footers of the files that the log leaves for a predicate."""
-    snapshot, opened = table.snapshot, table.ask(predicate).kept
+    return _read(table, table.ask(predicate).kept, cache)
+
+
+def read_live(table: DeltaTable) -> MetadataIndex:
+    """Read the footers of all files that a version has."""
+    return _read(table, np.ones(table.snapshot.file_count, np.bool_), None)
+
+
+def _read(table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | None) -> MetadataIndex:
+    snapshot = table.snapshot
     columns = snapshot.schema.columns
     logged = LoggedFiles(
         files=_files(snapshot, opened),

@@ -131,6 +131,8 @@ class Plan:
         """What is skipped, out of how much, by which level and why."""
         report = summarize(self)
         self.index.save()
+        if self.delta is not None:
+            self.delta.snapshot.save()
         return report
 
     @cached_property
@@ -188,16 +190,17 @@ def plan(
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     started = time.perf_counter()
     semantics = _semantics(session)
-    delta = delta_table(table, version=version, timestamp=timestamp)
+    disk = metadata_cache()
+    delta = delta_table(table, version=version, timestamp=timestamp, cache=disk)
     if delta is None:
-        index = read_dataset(table, cache=metadata_cache(), infer_partition_types=semantics.infer_partition_types)
+        index = read_dataset(table, cache=disk, infer_partition_types=semantics.infer_partition_types)
         lowered = lower_predicate(where, table, index, session=session)
     else:
         lowered = _lower_on_delta(where, delta, session=session)
-        index = read_delta(delta, lowered.predicate, cache=metadata_cache())
+        index = read_delta(delta, lowered.predicate, cache=disk)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages", delta=delta)
     index.save()
-    return Plan(
+    made = Plan(
         table=table if isinstance(table, str) else str(table),
         semantics=semantics,
         lowered=lowered,
@@ -210,6 +213,9 @@ def plan(
         depth=depth,
         delta=delta,
     )
+    if delta is not None:
+        delta.snapshot.save()
+    return made
 
 
 def lower_predicate(

@@ -1,7 +1,7 @@
-"""Try to break the product at random: `make fuzz`, or one half of it, as in `make fuzz ARGS="planner --seed 2"`.
+"""Try to break the product at random: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
 
-`metadata` damages the bytes of metadata; `planner` holds plans against Spark's own answers and against what other
-readers skip. Exits with 1 for any finding.
+`metadata` damages the bytes of metadata, `log` the files of Delta logs; `planner` holds plans against Spark's own
+answers and against what other readers skip. Exits with 1 for any finding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import click
-from campaign import FREE_BYTES, RATIO, SECONDS, SMALL, run
+from campaign import FREE_BYTES, RATIO, SECONDS, SMALL, Result, ground_of, run
 from rich.console import Console
 from rich.table import Table
 
@@ -18,9 +18,9 @@ from rich.table import Table
 @click.group(invoke_without_command=True)
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Without a subcommand run both, each with its defaults; a finding in one does not stop the other."""
+    """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        sound = [context.invoke(command) for command in (metadata, planner)]
+        sound = [context.invoke(command) for command in (metadata, log, planner)]
         sys.exit(0 if all(sound) else 1)
 
 
@@ -42,20 +42,42 @@ def metadata(
     context: click.Context, *, count: int, seconds: float, seed: int, first: int, jobs: int, keep: Path
 ) -> bool:
     """Damage real metadata; only errors that name the place and honest answers may come of it."""
-    console = Console()
     result = run(seed=seed, count=count, seconds=seconds, jobs=jobs, first=first)
-    title = f"{result.cases():,} mutations in both forms, seed {seed}, {result.seconds:.0f} s"
+    allowed = f"Allowed: {SECONDS:.0f} s; {RATIO} x the input and {FREE_BYTES >> 10} KiB."
+    _show(result, f"{result.cases():,} mutations in both forms, seed {seed}", allowed, keep)
+    return _exit_unless(context, not result.violations and result.cases() > 0)
+
+
+@main.command()
+@click.option("--count", default=50_000, show_default=True, help="Damaged logs, of every kind.")
+@click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other damage.")
+@click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
+@click.pass_context
+def log(context: click.Context, *, count: int, seconds: float, seed: int, first: int, jobs: int, keep: Path) -> bool:
+    """Damage Delta logs; only errors that name the log and honest snapshots may come of it."""
+    limits = ground_of("log")
+    result = run(seed=seed, count=count, seconds=seconds, jobs=jobs, first=first, ground="log")
+    allowed = f"Allowed: {limits.seconds:.0f} s; {RATIO} x the input and {limits.free >> 20} MiB."
+    _show(result, f"{result.cases():,} damaged logs, seed {seed}", allowed, keep)
+    return _exit_unless(context, not result.violations and result.cases() > 0)
+
+
+def _show(result: Result, title: str, allowed: str, keep: Path) -> None:
+    """Print what came of a campaign, and write its findings down."""
+    console = Console()
+    title = f"{title}, {result.seconds:.0f} s"
     table = Table("target", "mutations", "errors", "honest answers", "slowest", "peak allocation", title=title)
     for name, tally in result.tallies.items():
         counts = (f"{number:,}" for number in (tally.cases, tally.errors, tally.answers))
         table.add_row(name, *counts, f"{1000 * tally.slowest:.0f} ms", f"{tally.ratio:.0f} x input")
     console.print(table)
-    allowed = f"Allowed: {SECONDS:.0f} s; {RATIO} x the input and {FREE_BYTES >> 10} KiB."
     console.print(f"{allowed} A ratio counts {SMALL >> 10} KiB of input at least.")
     for violation in result.violations:
         what = f"case {violation.number}, {violation.target}: {violation.what}"
         console.print(f"error: {what}; {violation.keep(keep)} holds its bytes", style="red", markup=False)
-    return _exit_unless(context, not result.violations and result.cases() > 0)
 
 
 @main.command()

@@ -18,9 +18,9 @@ import time
 import tracemalloc
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from corpus import make
 from reference import must
 from targets import PLACE, TARGETS, check_message, recorded
 
@@ -32,6 +32,33 @@ RATIO, FREE_BYTES = 64, 1 << 18  # what a case may allocate: so much for a byte 
 SMALL = 4096  # bytes of input that the ratio is told of; of fewer it would tell what Python and Arrow take themselves
 HANGING = 20.0  # seconds without a new case after which a worker is given up
 ROOT = Path(__file__).parents[2]
+
+
+class Ground(NamedTuple):
+    """What a campaign damages; `place` stands in errors of targets that `places` does not name.
+
+    `every`: of how many cases the memory of one is measured, which takes time.
+    """
+
+    targets: dict[str, Any]
+    make: Any
+    place: str
+    seconds: float = SECONDS
+    free: int = FREE_BYTES
+    every: int = 1
+
+
+def ground_of(name):
+    """Return what a half of the campaigns damages; one starts without what only the other needs."""
+    if name == "log":
+        from log_targets import LOG_TARGETS, make_logs
+        from log_targets import PLACE as LOG_PLACE
+
+        # The first case of a process loads what reading logs takes.
+        return Ground(LOG_TARGETS, make_logs, LOG_PLACE, seconds=3.0, free=64 << 20, every=8)
+    from corpus import make
+
+    return Ground(TARGETS, make, PLACE)
 
 
 @dataclass
@@ -86,52 +113,59 @@ def python_form():
     return module
 
 
-def draw(corpus, seed, number):
+def draw(corpus, seed, number, targets=TARGETS):
     """Return the target and the case of a number."""
     chance = random.Random(f"{seed} {number}")
-    name = chance.choices(list(TARGETS), [target.share for target in TARGETS.values()])[0]
-    return name, TARGETS[name].draw(chance, corpus)
+    name = chance.choices(list(targets), [target.share for target in targets.values()])[0]
+    return name, targets[name].draw(chance, corpus)
 
 
 class Runner:
     """Runs cases in a directory of its own, and what they asked of the hot loop in both of its forms."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, ground=None):
         self.directory = directory
+        self.ground = Ground(TARGETS, None, PLACE) if ground is None else ground
         self.python = python_form()
+        self.pools = []
         self.place = {"files": str(directory / "f.parquet")}
 
     def run(self, name, case, tally):
         """Run a case; raises Lie for what must not be."""
-        size = len(TARGETS[name].data(case))
-        answer, seconds, allocated = self._measured(name, case)
-        if seconds > SECONDS:  # which may be another's fault
-            answer, seconds, allocated = self._measured(name, case)
+        target = self.ground.targets[name]
+        size = len(target.data(case))
+        weighed = tally.cases % self.ground.every == 0
+        answer, seconds, allocated = self._measured(name, case, weighed=weighed)
+        if seconds > self.ground.seconds:  # which may be another's fault
+            answer, seconds, allocated = self._measured(name, case, weighed=weighed)
         tally.cases += 1
         tally.slowest = max(tally.slowest, seconds)
         tally.ratio = max(tally.ratio, allocated / max(size, SMALL))
-        must(seconds <= SECONDS, f"{seconds:.1f} s")
-        must(allocated <= RATIO * size + FREE_BYTES, f"{allocated:,} bytes allocated for {size:,} of input")
+        must(seconds <= self.ground.seconds, f"{seconds:.1f} s")
+        must(allocated <= RATIO * size + self.ground.free, f"{allocated:,} bytes allocated for {size:,} of input")
         tally.errors += isinstance(answer, str)
         tally.answers += not isinstance(answer, str)
         if not isinstance(answer, str):
-            TARGETS[name].judge(case, answer)
+            target.judge(case, answer)
 
-    def _measured(self, name, case):
+    def _measured(self, name, case, *, weighed=True):
         """Return the answer, or the message of an error, with the seconds and bytes it took."""
-        pool = pa.proxy_memory_pool(pa.system_memory_pool())
-        before = pa.default_memory_pool()
-        pa.set_memory_pool(pool)
-        tracemalloc.start()
+        before = pool = pa.default_memory_pool()
+        if weighed:
+            pool = pa.proxy_memory_pool(pa.system_memory_pool())
+            # What an error or a cycle still holds is given back later, to its own pool.
+            self.pools.append(pool)
+            pa.set_memory_pool(pool)
+            tracemalloc.start()
         try:
             with recorded() as calls:
                 start = time.process_time()
                 try:
-                    answer = TARGETS[name].answer(case, self.directory)
+                    answer = self.ground.targets[name].answer(case, self.directory)
                 except PruneError as error:
-                    answer = check_message(error, self.place.get(name, PLACE))
+                    answer = check_message(error, self.place.get(name, self.ground.place))
                 seconds = time.process_time() - start
-            allocated = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0)
+            allocated = tracemalloc.get_traced_memory()[1] + (pool.max_memory() or 0) if weighed else 0
         finally:
             tracemalloc.stop()
             pa.set_memory_pool(before)
@@ -152,33 +186,34 @@ def _shown(answer):
     return answer if isinstance(answer, str) else f"{str(answer)[:300]} ..."
 
 
-def work(seed, numbers, seconds, progress):
+def work(seed, numbers, seconds, progress, ground="metadata"):
     """Run the cases of these numbers until the time is over; a file says at which one it is."""
-    result, end = Result(), time.monotonic() + seconds
+    ground = ground_of(ground)
+    result, end = Result({name: Tally() for name in ground.targets}), time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as name, progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as now:
         directory = Path(name)
-        corpus = make(directory)
-        runner = Runner(directory)
+        corpus = ground.make(directory)
+        runner = Runner(directory, ground)
         for number in numbers:
             if time.monotonic() > end or len(result.violations) >= 10:
                 break
             now[:] = number.to_bytes(8, "little")
-            target, case = draw(corpus, seed, number)
+            target, case = draw(corpus, seed, number, ground.targets)
             try:
                 runner.run(target, case, result.tallies[target])
             except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
                 what = f"{type(error).__name__}: {error}"
-                result.violations.append(Violation(seed, number, target, what, TARGETS[target].data(case).hex()))
+                result.violations.append(Violation(seed, number, target, what, ground.targets[target].data(case).hex()))
     return result
 
 
-def run(*, seed, count, seconds, jobs=1, first=0):
-    """Run cases in worker processes, and watch them."""
+def run(*, seed, count, seconds, jobs=1, first=0, ground="metadata"):
+    """Run cases in worker processes, and watch them; `ground`: metadata or log."""
     start = time.monotonic()
-    result = Result()
+    result = Result({name: Tally() for name in ground_of(ground).targets})
     with tempfile.TemporaryDirectory() as name:
         numbers = [range(first + job, first + count, jobs) for job in range(jobs)]
-        workers = [_Worker(Path(name) / str(job), seed, numbers[job], seconds) for job in range(jobs)]
+        workers = [_Worker(Path(name) / str(job), seed, numbers[job], seconds, ground) for job in range(jobs)]
         while any(worker.is_running() for worker in workers):
             time.sleep(0.1)
         for worker in workers:
@@ -190,12 +225,12 @@ def run(*, seed, count, seconds, jobs=1, first=0):
 class _Worker:
     """A process that works, and what it tells: the number of its case in one file, its result in another."""
 
-    def __init__(self, path, seed, numbers, seconds):
+    def __init__(self, path, seed, numbers, seconds, ground="metadata"):
         self.seed = seed
         self.progress, self.output = path.with_suffix(".now"), path.with_suffix(".json")
         self.progress.write_bytes(b"\xff" * 8)
         self.number, self.since, self.hangs = self._now(), time.monotonic(), False
-        arguments = [seed, numbers.start, numbers.stop, numbers.step, seconds, self.progress, self.output]
+        arguments = [seed, numbers.start, numbers.stop, numbers.step, seconds, self.progress, self.output, ground]
         paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", str(Path(__file__)), *map(str, arguments)],
@@ -229,9 +264,9 @@ class _Worker:
 
 
 def main():
-    seed, start, stop, step, seconds, progress, output = sys.argv[1:]
+    seed, start, stop, step, seconds, progress, output, ground = sys.argv[1:]
     numbers = range(int(start), int(stop), int(step))
-    result = work(int(seed), numbers, float(seconds), Path(progress))
+    result = work(int(seed), numbers, float(seconds), Path(progress), ground)
     Path(output).write_text(json.dumps(asdict(result)))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from deltalog.inspection import DeltaInspection
+    from deltalog.inspection import DeltaInspection, Orphans
 
 _SHOWN_COLUMNS = 60
 _SHOWN = 10
@@ -29,6 +29,8 @@ def print_delta(found: DeltaInspection, console: Console) -> None:
     if found.columns:
         parts += section("Statistics of files, by column", _columns(found))
         parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
+    if found.orphans is not None:
+        parts += section("Files that no version names", grid(_orphans(found.orphans)))
     for part in parts:
         console.print(part, highlight=False, soft_wrap=False)
 
@@ -75,6 +77,14 @@ def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:
     yield "Opened", f"{counted(log.opened_files, 'file')}, {bytes_text(log.opened_bytes)}"
     for note in log.notes[:_SHOWN]:
         yield "Note", printable(clipped(note, _LONGEST))
+
+
+def _orphans(found: Orphans) -> Iterator[tuple[str, str]]:
+    yield "Orphans", f"{counted(found.files, 'file')}, {bytes_text(found.bytes)}" if found.files else "none"
+    for path in found.first[:_SHOWN]:
+        yield "", printable(clipped(path, _LONGEST))
+    if found.files > _SHOWN:
+        yield "", f"… and {found.files - _SHOWN:,} more"
 
 
 def _sizes(found: DeltaInspection) -> RenderableType:

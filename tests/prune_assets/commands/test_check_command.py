@@ -28,7 +28,8 @@ class Layout(ModuleType):
         super().__init__("parquet_core.layout")
         self.findings, self.calls = [], []
 
-    def check(self, table, *, layout):
+    def check(self, table, *, layout, rows):
+        assert rows
         self.calls.append((table, layout))
         return self.findings
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import jsonschema
@@ -101,3 +102,42 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
 def test_inspect_refuses_what_only_files_have(table):
     for option in (["--pages"], ["--column", "x", "--bloom", "1"], ["--column", "y"], ["--version", "7"]):
         assert prune("inspect", table, *option).exit_code == 2
+
+
+def test_inspect_shows_the_version_at_a_time(table):
+    found = json.loads(prune("inspect", table, "--json", "--version", 1).stdout)
+    at = dt.datetime.fromtimestamp(found["time"] / 1000, dt.UTC).isoformat()
+    again = json.loads(prune("inspect", table, "--json", "--timestamp", at).stdout)
+    assert again["version"] == found["version"] == 1
+    assert again["orphans"] is None
+    both = prune("inspect", table, "--version", 1, "--timestamp", at)
+    assert (both.exit_code, both.stdout) == (2, "")
+    assert "exclude each other" in both.stderr
+
+
+def test_inspect_finds_files_that_no_version_names(tmp_path):
+    path = tmp_path / "t"
+    rows = pa.table({"x": [1, 2], "_p": ["a", "b"]})
+    deltalake.write_deltalake(str(path), rows, partition_by=["_p"])
+    deltalake.write_deltalake(str(path), rows, mode="overwrite")
+    clean = json.loads(prune("inspect", path, "--orphans", "--json").stdout)
+    jsonschema.validate(clean, json_schema())
+    assert clean["orphans"] == {"files": 0, "bytes": 0, "first": []}
+    (path / "_p=c").mkdir()
+    (path / "_hidden").mkdir()
+    names = ["left.parquet", "_p=c/left.parquet", "_p=a/notes.txt", "_hidden/passed-over.parquet", ".crc"]
+    for name in names:
+        (path / name).write_bytes(b"1234")
+    found = json.loads(prune("inspect", path, "--orphans", "--json").stdout)["orphans"]
+    assert (found["files"], found["bytes"]) == (3, 12)
+    assert sorted(found["first"]) == sorted(str(path / name) for name in names[:3])
+    text = " ".join(prune("inspect", path, "--orphans").stdout.split())
+    assert "Orphans 3 files, 12 B" in text
+    assert "Files that no version names" not in prune("inspect", path).stdout
+
+
+def test_orphans_of_a_plain_table_are_wrong_use(tmp_path):
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    result = prune("inspect", tmp_path, "--orphans")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no Delta table" in result.stderr

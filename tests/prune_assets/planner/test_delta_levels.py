@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
+from deltalog import keep
 from deltalog.errors import NoSuchVersion, NotADeltaTable
 from parquet_core.errors import WrongUse
 from prune_assets.report.json_form import from_json, to_json
@@ -329,3 +330,18 @@ def test_a_column_of_spark_is_planned_as_its_text_is(spark, partitioned):
     plan = pr.plan(partitioned.path, where=where, session=spark)
     assert names(plan) == ["2.parquet"]
     assert levels(plan)["partition_values"].status == "consulted"
+
+
+def test_the_second_plan_reads_no_log(partitioned, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(keep, "_LEAST_BYTES", 0)
+    for file in (partitioned.path / "_delta_log").iterdir():
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+    where = "x >= 0"
+    first = pr.plan(partitioned.path, where=where)
+    assert first.report.kept == pr.plan(partitioned.path, where=where).report.kept
+    second = pr.plan(partitioned.path, where=where)
+    assert first.delta.snapshot.opened != ()
+    assert second.delta.snapshot.opened == ()
+    assert second.delta.snapshot.traffic.bytes.get("log", 0) == 0
+    assert [(file.path, file.verdict) for file in second.files] == [(file.path, file.verdict) for file in first.files]

@@ -1,0 +1,18 @@
+"""Ours: a snapshot that is held is brought to the next version: ten files come, five go."""
+
+import json
+import sys
+import time
+
+from benchmarks.delta_logs import grown_copy
+from deltalog.refresh import refresh
+from deltalog.snapshot import open_snapshot
+
+with grown_copy(sys.argv[1]) as (table, grow):
+    snapshot = open_snapshot(table)
+    grow()
+    started = time.perf_counter()
+    later = refresh(snapshot)
+    seconds = time.perf_counter() - started
+    assert later.version == snapshot.version + 1
+print(json.dumps({"seconds": seconds, "files": later.file_count}))

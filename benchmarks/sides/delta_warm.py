@@ -1,0 +1,18 @@
+"""Ours: the same from the version and the bounds kept on disk, by a process that knows nothing else."""
+
+import json
+import sys
+import time
+
+from benchmarks.delta_predicates import STATISTICS_ALONE
+from deltalog.skipping import skip_files
+from deltalog.snapshot import open_snapshot
+from prune_assets.cache_directory import metadata_cache
+
+cache = metadata_cache()
+started = time.perf_counter()
+snapshot = open_snapshot(sys.argv[1], cache=cache)
+kept = skip_files(snapshot, STATISTICS_ALONE).kept
+seconds = time.perf_counter() - started
+snapshot.save()
+print(json.dumps({"seconds": seconds, "files": snapshot.file_count, "kept": int(kept.sum())}))

@@ -1,0 +1,31 @@
+"""The layout of a table, proven from its files: of a Delta table from those that its log has, by its own names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from parquet_core.layout.spec import Finding, LayoutSpec
+
+
+def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
+    """Prove from the written bytes that a table has its layout.
+
+    Of a Delta table the latest version is looked at, and no file that it does not have. `rows` also reads the sort key
+    (and columns without a column index) to prove what bounds alone cannot. What holds is reported too, as severity
+    `info`. Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
+    StorageFailure.
+    """
+    from prune_assets.planner.delta_table import delta_table, read_live
+
+    delta = delta_table(table, version=None, timestamp=None)
+    if delta is None:
+        from parquet_core.layout import check as check_files
+
+        return check_files(table, layout=layout, rows=rows)
+    from parquet_core.layout import check_index
+
+    return check_index(read_live(delta), layout=layout, rows=rows)

@@ -1,0 +1,71 @@
+"""All that a log is asked when it may be damaged, and what of the answers must hold together."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+
+from deltalog.deletion_vectors import read_vector, vector_of
+from deltalog.history import history
+from deltalog.inspection import inspect_snapshot
+from deltalog.skipping import skip_files
+from deltalog.snapshot import open_snapshot
+from deltalog.statistics import record_counts
+from parquet_core.errors import PruneError
+from parquet_core.predicate import And, Compare, IsNull, Not, Op, Or
+
+PREDICATE = And(
+    (
+        Or((Compare(("x",), Op.GT, pa.scalar(2)), IsNull(("t",)))),
+        Or((Compare(("s",), Op.LE, pa.scalar("b3")), Compare(("d",), Op.LT, pa.scalar(1.0)))),
+        Or((Compare(("m",), Op.EQ, pa.scalar(Decimal("2.50"), pa.decimal128(12, 2))), Not(IsNull(("x",))))),
+        Or(
+            (
+                Compare(("t",), Op.GE, pa.scalar(dt.datetime(2024, 1, 3, tzinfo=dt.UTC), pa.timestamp("us", "UTC"))),
+                Compare(("p",), Op.EQ, pa.scalar(dt.date(2024, 3, 4))),
+            )
+        ),
+    )
+)
+
+
+def ask(path):
+    """Ask everything of a log; returns the files that it has."""
+    snapshot = open_snapshot(path)
+    answers = skip_files(snapshot, PREDICATE)
+    assert len(answers.outcomes) == len(record_counts(snapshot)) == snapshot.file_count
+    keys = list(zip(snapshot.paths(), vectors_of(snapshot), strict=True))
+    assert len(set(keys)) == snapshot.file_count
+    assert not {path for path, _ in keys} & set(snapshot.tombstones())
+    history(snapshot)
+    inspect_snapshot(snapshot)
+    _from_the_version_before(snapshot, keys)
+    for block in snapshot.blocks:
+        for i in range(len(block)):
+            vector = vector_of(block, i)
+            if vector is not None:
+                try:
+                    read_vector(vector, snapshot.table)
+                except PruneError:
+                    continue
+    return keys
+
+
+def vectors_of(snapshot):
+    return [vector_of(block, i) for block in snapshot.blocks for i in range(len(block))]
+
+
+def _from_the_version_before(snapshot, keys):
+    """Another way through the same files of the log ends in the same files of the table."""
+    if snapshot.version == 0:
+        return
+    try:
+        before = open_snapshot(snapshot.table, version=snapshot.version - 1)
+    except PruneError:
+        return  # that version is damaged, or gone
+    later = before.refreshed()
+    assert later.version == snapshot.version
+    if later.segment == snapshot.segment:
+        assert set(zip(later.paths(), vectors_of(later), strict=True)) == set(keys)

@@ -1,0 +1,16 @@
+"""Damaged logs as `make fuzz` makes many of them; 1,000 more stand with the tests of the log."""
+
+from __future__ import annotations
+
+from campaign import run
+
+
+def test_damaged_logs_end_in_an_error_or_an_honest_snapshot():
+    result = run(seed=3, count=60, seconds=240, ground="log")
+    assert [(v.number, v.target, v.what) for v in result.violations] == []
+    assert result.cases() == 60
+    assert set(result.tallies) == {"commits", "classic", "parts", "sidecars", "compacted"}
+    for tally in result.tallies.values():
+        assert tally.errors + tally.answers == tally.cases > 0
+    assert sum(tally.errors for tally in result.tallies.values()) > 0
+    assert sum(tally.answers for tally in result.tallies.values()) > 0

@@ -1,0 +1,85 @@
+"""The layout of a Delta table is that of the files that its log has."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.spec import LayoutSpec, Severity
+from prune_assets.layout_proof import check
+
+deltalake = pytest.importorskip("deltalake")
+
+SORTED = LayoutSpec(sort_by=("x",))
+
+
+def write(path, numbers, mode="append", **options):
+    rows = pa.table({"x": numbers, "s": [str(n) for n in numbers]})
+    deltalake.write_deltalake(str(path), rows, mode=mode, **options)
+
+
+def of_rows(findings):
+    return [(finding.severity, finding.message) for finding in findings if finding.code == "order.rows"]
+
+
+def test_removed_files_and_those_that_nobody_committed_are_not_looked_at(tmp_path):
+    table = tmp_path / "t"
+    write(table, [3, 1, 2])
+    assert [severity for severity, _ in of_rows(check(table, layout=SORTED))] == [Severity.ERROR]
+    write(table, [1, 2, 3], mode="overwrite")
+    pq.write_table(pa.table({"x": [9, 8], "s": ["", ""]}), table / "not-committed.parquet")
+    assert of_rows(check(table, layout=SORTED)) == [
+        (Severity.INFO, "strength rows: all 3 rows ascend inside their files")
+    ]
+    assert len(list(table.glob("*.parquet"))) == 3
+
+
+def test_a_table_without_files_has_every_layout(tmp_path):
+    write(tmp_path / "t", [1])
+    deltalake.DeltaTable(str(tmp_path / "t")).delete()
+    assert not [found for found in check(tmp_path / "t", layout=SORTED) if found.severity is not Severity.INFO]
+
+
+def test_partition_values_need_not_stand_in_the_names_of_directories(tmp_path):
+    write(tmp_path / "t", [1, 2], partition_by=["s"])
+    assert of_rows(check(tmp_path / "t", layout=SORTED)) != []
+    with pytest.raises(LayoutError, match="partition column"):
+        check(tmp_path / "t", layout=LayoutSpec(sort_by=("s",)))
+
+
+@pytest.mark.parametrize(("numbers", "severity"), [([1, 2, 3], Severity.INFO), ([3, 1, 2], Severity.ERROR)])
+def test_columns_have_the_names_of_the_table(tmp_path, numbers, severity):
+    log = tmp_path / "t" / "_delta_log"
+    log.mkdir(parents=True)
+    pq.write_table(pa.table({"col-1": numbers}), tmp_path / "t" / "f.parquet")
+    size = (tmp_path / "t" / "f.parquet").stat().st_size
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    fields = [{"name": "x", "type": "long", "nullable": True, "metadata": mapped}]
+    metadata = {
+        "id": "t",
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {"delta.columnMapping.mode": "name"},
+    }
+    actions = [
+        {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}},
+        {"metaData": metadata},
+        {"add": {"path": "f.parquet", "partitionValues": {}, "size": size, "modificationTime": 1, "dataChange": True}},
+    ]
+    (log / f"{0:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
+    assert [found for found, _ in of_rows(check(tmp_path / "t", layout=SORTED))] == [severity]
+    with pytest.raises(LayoutError, match="no column col-1"):
+        check(tmp_path / "t", layout=LayoutSpec(sort_by=("col-1",)))
+
+
+def test_files_from_before_a_column_hold_nulls_in_it(tmp_path):
+    write(tmp_path / "t", [1, 2])
+    rows = pa.table({"x": [3, 4], "s": ["", ""], "y": [2, 1]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, mode="append", schema_mode="merge")
+    found = of_rows(check(tmp_path / "t", layout=LayoutSpec(sort_by=("y",))))
+    assert [severity for severity, _ in found] == [Severity.ERROR]
+    assert [severity for severity, _ in of_rows(check(tmp_path / "t", layout=SORTED))] == [Severity.INFO]
