@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from parquet_core.errors import UnknownColumn
-from prune_assets.sql.nodes import CastTo, ColumnName
+from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Path
@@ -35,7 +36,17 @@ _FUNCTIONS = frozenset(
 
 def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
     """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own."""
+    # Compared with a decimal beyond bigint Spark takes a whole number for less or greater, null or not.
+    if any(map(_is_decimal, node.find_all(SparkLiteral, CastTo))):
+        return ()
     return tuple(dict.fromkeys(_columns(node, scope)))
+
+
+def _is_decimal(node: exp.Expr) -> bool:
+    if isinstance(node, SparkLiteral):
+        return node.spark_value.kind is Kind.DECIMAL
+    to = node.args.get("to")
+    return to is None or to.kind is Kind.DECIMAL
 
 
 def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
