@@ -57,8 +57,8 @@ class CheckpointFile:
     _footer: list[pq.FileMetaData] = field(default_factory=list)
 
     @contextmanager
-    def _opened(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; whatever pyarrow says against it becomes MalformedLog."""
+    def _opened(self, *, coded: bool = True) -> Iterator[pq.ParquetFile]:
+        """Open the file; whatever pyarrow says against it becomes MalformedLog. `coded`: partition values as codes."""
         try:
             if not self._footer:
                 with pq.ParquetFile(open_file(self.file, traffic=self.traffic)) as opened:
@@ -68,7 +68,7 @@ class CheckpointFile:
                 self._check_unchanged()
             footer = self._footer[0]
             source = open_file(self.file, traffic=self.traffic)
-            with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer)) as opened:
+            with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer) if coded else None) as opened:
                 yield opened
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             said = " ".join(str(error).split())[:300] or type(error).__name__
@@ -96,6 +96,14 @@ class CheckpointFile:
             with self._opened():
                 pass
         return self._footer[0]
+
+    def batches(self, wanted: dict[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
+        """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
+        with self._opened(coded=False) as opened:
+            schema = opened.schema_arrow
+            names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
+            if names:
+                yield from opened.iter_batches(size, columns=names, use_threads=False)
 
     def other_actions(self) -> list[Line]:
         """Return all actions but those of files."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from deltalog.actions import (
@@ -40,18 +38,12 @@ class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
     default_row_commit_version: int | None = None
 
 
-class FullMetadata(Metadata, frozen=True, gc=False, rename="camel"):
-    """The table itself; `format` says how its files are encoded."""
-
-    format: dict[str, Any] | None = None
-
-
 class FullLine(Line, frozen=True, gc=False):
     """A line of a commit or of a checkpoint in JSON."""
 
     add: FullAdd | None = None
     remove: FullRemove | None = None
-    meta_data: FullMetadata | None = msgspec.field(default=None, name="metaData")
+    meta_data: Metadata | None = msgspec.field(default=None, name="metaData")
     protocol: Protocol | None = None
     txn: Transaction | None = None
     domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
