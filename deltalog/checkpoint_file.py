@@ -166,6 +166,13 @@ class CheckpointFile:
             statistics=CheckpointStatistics(self, group, rows),
         )
 
+    def written_paths(self, group: int) -> pa.Array:
+        """Return the paths of the `add` actions of a row group as they are written."""
+        with self._opened() as opened:
+            table = opened.read_row_group(group, columns=["add.path"], use_threads=False)
+            path = pc.struct_field(_whole(table.column("add")), "path")
+            return path.filter(path.is_valid())
+
     def removed(self) -> Iterator[tuple[str, int | None]]:
         """Return path, as written, and time of deletion of each tombstone."""
         with self._opened() as opened:

@@ -5,7 +5,19 @@ DeltaError                     (a PruneError)
 ├── BrokenLog                  the files of the log do not add up: a version is missing; also a MalformedFile
 ├── UnsupportedTable           a table feature that is not understood, named; also an UnsupportedFeature
 ├── NoSuchVersion              the version or time asked for is not there; also a WrongUse
-└── NotADeltaTable             there is no log; also a TableNotFound
+├── NotADeltaTable             there is no log; also a TableNotFound
+├── TableExists                a table is to be created where one is; also a WrongUse
+├── RefusedCommit              what is to be committed is not sound, or the table forbids it; also a WrongUse
+├── UncertainCommit            whether the commit is there is not known; also a StorageFailure
+└── CommitConflict             another commit came first and the two do not go together; also a StaleTable
+    ├── ProtocolChanged            it changed the protocol
+    ├── MetadataChanged            it changed schema, partitioning or properties
+    ├── ConcurrentAppend           it added rows that this one should have read
+    ├── ConcurrentDeleteRead       it removed a file that this one has read
+    ├── ConcurrentDeleteDelete     it removed a file that this one removes
+    ├── ConcurrentTransaction      it is of the same application
+    ├── ConcurrentDomain           it speaks of the same domain
+    └── CommitContention           other commits came first too many times
 
 A message is one line: the file or version first (with the line of a commit), then what is wrong, then the
 next step.
@@ -13,7 +25,15 @@ next step.
 
 from __future__ import annotations
 
-from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
+from parquet_core.errors import (
+    MalformedFile,
+    PruneError,
+    StaleTable,
+    StorageFailure,
+    TableNotFound,
+    UnsupportedFeature,
+    WrongUse,
+)
 
 
 class DeltaError(PruneError):
@@ -38,3 +58,51 @@ class NoSuchVersion(DeltaError, WrongUse):
 
 class NotADeltaTable(DeltaError, TableNotFound):
     """There is no Delta log."""
+
+
+class TableExists(DeltaError, WrongUse):
+    """There is a table already."""
+
+
+class RefusedCommit(DeltaError, WrongUse):
+    """What is to be committed is not sound, or the table forbids it; nothing was written."""
+
+
+class UncertainCommit(DeltaError, StorageFailure):
+    """The storage failed so that nobody can tell whether the commit is there."""
+
+
+class CommitConflict(DeltaError, StaleTable):
+    """Another commit came first, and the two do not go together; nothing was written."""
+
+
+class ProtocolChanged(CommitConflict):
+    """The other commit changed what writers must understand."""
+
+
+class MetadataChanged(CommitConflict):
+    """The other commit changed schema, partitioning or properties."""
+
+
+class ConcurrentAppend(CommitConflict):
+    """The other commit added rows that this one should have read."""
+
+
+class ConcurrentDeleteRead(CommitConflict):
+    """The other commit removed a file that this one has read."""
+
+
+class ConcurrentDeleteDelete(CommitConflict):
+    """The other commit removed a file that this one removes."""
+
+
+class ConcurrentTransaction(CommitConflict):
+    """The other commit is of the same application."""
+
+
+class ConcurrentDomain(CommitConflict):
+    """The other commit speaks of the same domain."""
+
+
+class CommitContention(CommitConflict):
+    """Other commits came first, again and again."""

@@ -3,7 +3,8 @@
 PruneError
 ├── MalformedFile          the bytes are not what the Parquet format allows
 ├── UnsupportedFeature     well formed, but outside of what is understood here
-├── StorageFailure         the bytes could not be had (exit code 3)
+├── StorageFailure         the bytes could not be had, or not be written (exit code 3)
+│   └── UncertainWrite         whether they were written is not known
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
 ├── StaleTable             a file changed between planning and reading
 └── WrongUse               the caller can mend it (exit code 2)
@@ -33,7 +34,11 @@ class UnsupportedFeature(PruneError):
 
 
 class StorageFailure(PruneError):
-    """The storage did not deliver the bytes."""
+    """The storage did not deliver the bytes, or did not take them."""
+
+
+class UncertainWrite(StorageFailure):
+    """The storage was asked to take the bytes; whether it did is not known."""
 
 
 class JavaFailure(PruneError):

@@ -1,4 +1,4 @@
-"""The only door to bytes: list the data files of a table, read ranges of files, count the requests.
+"""The only door to bytes: list the data files of a table, read ranges of files, count the requests, write small files.
 
 - a path or `file:` URI: local files;
 - `s3://`, `s3a://`, `gs://`, `az://`, `abfs://`, `abfss://`, `http://`, `https://`: obstore;
@@ -17,6 +17,7 @@ from parquet_core.storage.listing import Listing, list_data_files, list_table, s
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
 from parquet_core.storage.schemes import is_remote, local_path
+from parquet_core.storage.writing import put, put_if_absent
 
 __all__ = [
     "DataFile",
@@ -32,6 +33,8 @@ __all__ = [
     "local_path",
     "name_of",
     "open_file",
+    "put",
+    "put_if_absent",
     "read_each",
     "read_many",
     "read_range",

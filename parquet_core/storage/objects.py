@@ -45,7 +45,7 @@ class Bucket:
 
     def find(self, uri: str) -> DataFile | None:
         """Look an object up; None when there is none of exactly this name."""
-        key = self._key(uri)
+        key = self.key(uri)
         if not key:
             return None
         with explaining(uri):
@@ -57,13 +57,13 @@ class Bucket:
     def walk(self, uri: str) -> list[DataFile]:
         """List all objects below a directory, at any depth; none when there is no such directory."""
         with explaining(uri):
-            pages = obstore.list(self.store, self._key(uri) or None, chunk_size=1000)
+            pages = obstore.list(self.store, self.key(uri) or None, chunk_size=1000)
             return [self._file(meta) for page in pages for meta in page]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List what lies directly in a directory and has a name that matches."""
         with explaining(prefix):
-            found = obstore.list_with_delimiter(self.store, self._key(prefix) or None)
+            found = obstore.list_with_delimiter(self.store, self.key(prefix) or None)
         directories = [self.root + key for key in found["common_prefixes"] if _matches(key, wanted)]
         return directories, [self._file(meta) for meta in found["objects"] if _matches(meta["path"], wanted)]
 
@@ -72,9 +72,10 @@ class Bucket:
 
         The request carries the ETag that the listing gave, and the store refuses it for any other content.
         """
-        return read_object(self.store, self._key(file.path), file, start, length)
+        return read_object(self.store, self.key(file.path), file, start, length)
 
-    def _key(self, uri: str) -> str:
+    def key(self, uri: str) -> str:
+        """Return the key of an object."""
         return uri[len(self.root) :].rstrip("/")
 
     def _file(self, meta: ObjectMeta) -> DataFile:

@@ -47,6 +47,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self):
         web = self.server.web
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
         path = unquote(self.path.partition("?")[0])
         web.asked.append(Asked(self.command, self.path, self.headers["Range"], self.headers["If-Match"]))
         canned = web.answers.get(path, web.answers.get("*"))

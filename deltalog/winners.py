@@ -1,0 +1,92 @@
+"""A commit that came first, as far as one that comes later must know it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from deltalog.actions import Add, DomainMetadata, Metadata, Protocol, Remove, Transaction
+from deltalog.errors import MalformedLog
+from parquet_core.storage import Traffic, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parquet_core.storage import DataFile
+
+
+class _Added(Add, frozen=True, gc=False, rename="camel"):
+    data_change: bool = True
+
+
+class _Line(msgspec.Struct, frozen=True, gc=False):
+    add: _Added | None = None
+    remove: Remove | None = None
+    meta_data: Metadata | None = msgspec.field(default=None, name="metaData")
+    protocol: Protocol | None = None
+    txn: Transaction | None = None
+    domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
+    commit_info: dict[str, Any] | None = msgspec.field(default=None, name="commitInfo")
+
+
+class Winner(NamedTuple):
+    """A commit that is there. `rearranged`: files that hold no new rows; `info`: its commitInfo, maybe empty."""
+
+    version: int
+    file: DataFile
+    info: dict[str, Any]
+    adds: list[Add]
+    rearranged: list[Add]
+    removes: list[Remove]
+    metadata: bool
+    protocol: bool
+    transactions: dict[str, Transaction]
+    domains: frozenset[str]
+
+    @property
+    def txn_id(self) -> str | None:
+        """What tells this commit from any other, where its writer said."""
+        found = self.info.get("txnId")
+        return found if isinstance(found, str) else None
+
+    @property
+    def blind_append(self) -> bool:
+        """Whether its writer says that it added rows without having read any."""
+        return self.info.get("isBlindAppend") is True
+
+    @property
+    def operation(self) -> str:
+        """What its writer calls it."""
+        return str(self.info.get("operation", "an unknown operation"))
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def read_winner(file: DataFile, version: int) -> Winner:
+    """Read a commit; MalformedLog when it is none."""
+    data = next(read_whole([file], purpose="log", traffic=Traffic()))
+    try:
+        lines = _LINES.decode_lines(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
+        raise MalformedLog(
+            f"{file.path}: {error}; nothing can be committed after it before it is restored from a copy"
+        ) from None
+    added = _each(lines, lambda line: line.add)
+    return Winner(
+        version=version,
+        file=file,
+        info=next(iter(_each(lines, lambda line: line.commit_info)), {}),
+        adds=[add for add in added if add.data_change],
+        rearranged=[add for add in added if not add.data_change],
+        removes=_each(lines, lambda line: line.remove),
+        metadata=bool(_each(lines, lambda line: line.meta_data)),
+        protocol=bool(_each(lines, lambda line: line.protocol)),
+        transactions={txn.app_id: txn for txn in _each(lines, lambda line: line.txn)},
+        domains=frozenset(domain.domain for domain in _each(lines, lambda line: line.domain_metadata)),
+    )
+
+
+def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
+    return [found for line in lines if (found := pick(line)) is not None]
