@@ -22,7 +22,7 @@ from parquet_core.errors import StorageFailure
 from parquet_core.storage import find_file, is_remote, open_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,7 +68,9 @@ class CheckpointFile:
                 self._check_unchanged()
             footer = self._footer[0]
             source = open_file(self.file, traffic=self.traffic)
-            with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer) if coded else None) as opened:
+            with pq.ParquetFile(
+                source, metadata=footer, read_dictionary=_few_values(footer) if coded else None
+            ) as opened:
                 yield opened
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             said = " ".join(str(error).split())[:300] or type(error).__name__
@@ -97,7 +99,7 @@ class CheckpointFile:
                 pass
         return self._footer[0]
 
-    def batches(self, wanted: dict[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
         """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
         with self._opened(coded=False) as opened:
             schema = opened.schema_arrow

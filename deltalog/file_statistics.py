@@ -7,10 +7,8 @@ except that the largest time is cut upward, so that it holds for readers that do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +17,7 @@ from deltalog.bound_texts import bound_texts
 from deltalog.full_actions import FullAdd
 from deltalog.indexed_columns import indexed_columns
 from deltalog.paths import encoded_path, resolve
+from deltalog.statistics_texts import ColumnTexts, statistics_text
 from deltalog.string_bounds import prefix_length
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.dataset.logged import FileList, LoggedFiles
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from deltalog.schema import TableColumn, TableSchema
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.predicate import Path
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
 
@@ -53,16 +51,6 @@ class NewFile(NamedTuple):
 
     path: str
     partition_values: Mapping[str, str | None] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnStatistics:
-    """One column over all files: JSON of both sides, None where there is none; null counts, negative where unknown."""
-
-    path: Path
-    minimum: list[bytes | None]
-    maximum: list[bytes | None]
-    nulls: list[int]
 
 
 def adds_of(
@@ -146,7 +134,7 @@ def _statistics(
     records = np.zeros(len(files), np.int64)
     np.add.at(records, index.file, index.row_count)
     found = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
-    return (_text(i, rows, found) for i, rows in enumerate(records.tolist()))
+    return (statistics_text(rows, found, i, tight=True) for i, rows in enumerate(records.tolist()))
 
 
 def _has_statistics(column: TableColumn) -> bool:
@@ -154,29 +142,10 @@ def _has_statistics(column: TableColumn) -> bool:
     return column.leaf.type is not None and column.leaf.max_repetition_level == 0 and not column.refused
 
 
-def _text(i: int, records: int, columns: Sequence[_ColumnStatistics]) -> str:
-    said: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
-    for column in columns:
-        for part, value in (("minValues", column.minimum[i]), ("maxValues", column.maximum[i])):
-            if value is not None:
-                _put(said[part], column.path, msgspec.Raw(value))
-        if column.nulls[i] != _UNKNOWN:
-            _put(said["nullCount"], column.path, column.nulls[i])
-    said["tightBounds"] = True
-    # To some readers a part that is there has a value of every column, and none is one too.
-    return msgspec.json.encode({name: part for name, part in said.items() if part != {}}).decode()
-
-
-def _put(tree: dict[str, Any], path: Path, value: object) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[path[-1]] = value
-
-
-def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> _ColumnStatistics:
+def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
     leaf = next((leaf for leaf in index.columns if leaf.path == column.leaf.path), column.leaf)
     bounds = index.bounds_with_pages(leaf)
-    nulls = _null_counts(index.file, bounds, count)
+    counts = _null_counts(index.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.kind not in _ONLY_NULLS:
         cut = column.kind in _MAY_BE_CUT
@@ -185,11 +154,11 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
         high = _folded(index.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
         if pa.types.is_floating(high.type):
             high = _with_nan(high, _nan_counts(index.file, bounds, count))
-    return _ColumnStatistics(
+    return ColumnTexts(
         column.physical,
         bound_texts(column.kind, low, upper=False, prefix=prefix),
         bound_texts(column.kind, high, upper=True, prefix=prefix),
-        nulls.tolist(),
+        [None if nulls == _UNKNOWN else nulls for nulls in counts.tolist()],
     )
 
 

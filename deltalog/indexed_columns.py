@@ -6,9 +6,9 @@ Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
+from deltalog.clustering import clustering_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 NAMED = "delta.dataSkippingStatsColumns"
 COUNTED = "delta.dataSkippingNumIndexedCols"
 COUNTED_BY_DEFAULT = 32
-_CLUSTERING = ("delta.clustering", "delta.liquid")
 
 
 def indexed_columns(
@@ -28,10 +27,10 @@ def indexed_columns(
     """Return the leaves that files should have statistics of, in the order of the schema.
 
     An array or a map counts as one column, a struct as its leaves, a partition column as none. Columns that the table
-    is clustered by (`domains`) are always among them.
+    is clustered by (`domains`) are always among them; MalformedLog when their domain is damaged.
     """
     data = [column for column in schema.columns if column.partition is None]
-    clustered = clustering_columns(domains or {})
+    clustered = frozenset(clustering_columns(domains or {}, place="the table"))
     if NAMED in properties:
         names = named_columns(properties[NAMED])
         return tuple(column for column in data if is_named(column, names) or _is_below(column.physical, clustered))
@@ -82,25 +81,3 @@ def is_named(column: TableColumn, names: frozenset[Path]) -> bool:
 
 def _is_below(path: Path, places: frozenset[Path]) -> bool:
     return any(path[:length] in places for length in range(1, len(path) + 1))
-
-
-def clustering_columns(domains: Mapping[str, str]) -> frozenset[Path]:
-    """Return the physical paths of the columns that a table is clustered by; none when the domain is damaged.
-
-    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'})
-    frozenset({('a', 'b')})
-    """
-    found: set[Path] = set()
-    for name in _CLUSTERING:
-        try:
-            said: Any = msgspec.json.decode(domains.get(name, "{}"))
-            found.update(_physical(column) for column in said["clusteringColumns"])
-        except (msgspec.DecodeError, KeyError, TypeError):
-            continue
-    return frozenset(found)
-
-
-def _physical(column: Any) -> Path:
-    # The older domain has an object for each column.
-    names = column["physicalName"] if isinstance(column, dict) else column
-    return tuple(map(str, names))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from deltalog.fingerprints import Fingerprints
     from deltalog.log_files import Checkpoint, LogListing, Segment
     from deltalog.schema import TableSchema
+    from parquet_core.storage import DataFile
 
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
@@ -196,7 +197,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
     traffic, tail = Traffic(), Tail()
     files = [file for _, _, file in segment.tail[::-1]]
     for file, data in zip(files, read_whole(files, purpose="log", traffic=traffic), strict=True):
-        tail.take(decode_lines(data, _LINES, file=file))
+        tail.take(_decoded(data, file))
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
         found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
@@ -205,7 +206,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         for manifest in segment.checkpoint.files:
             if manifest.path.endswith(".json"):
                 data = next(iter(read_whole([manifest], purpose="log", traffic=traffic)))
-                tail.take(decode_lines(data, _LINES, file=manifest))
+                tail.take(_decoded(data, manifest))
     place = f"{listing.place}, version {segment.version}"
     if tail.protocol is None or tail.metadata is None:
         missing = "protocol" if tail.protocol is None else "metaData"
@@ -237,6 +238,10 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         traffic=traffic,
         _spoken_of=spoken_of,
     )
+
+
+def _decoded(data: bytes, file: DataFile) -> list[FullLine]:
+    return decode_lines(data, _LINES, file=file)
 
 
 def _live(tail: Tail) -> list[FullAdd]:
