@@ -24,6 +24,7 @@ _HANDED_ON = WRITER_FEATURES | {
     "icebergCompatV2",
     "icebergCompatV3",
     "icebergWriterCompatV1",
+    "liquid",
     "materializePartitionColumns",
     "rowTracking",
 }
