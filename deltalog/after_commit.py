@@ -28,9 +28,9 @@ def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
     return version > 0 and interval > 0 and version % interval == 0
 
 
-def write_checkpoint(table: str, version: int) -> None:
-    """Write the checkpoint of a version, and clean up after it."""
-    importlib.import_module("deltalog.write_checkpoint").write_checkpoint(table, version)
+def write_checkpoint(table: str, version: int) -> object:
+    """Write the checkpoint of a version, and clean up after it; the answer may have `notes`."""
+    return importlib.import_module("deltalog.write_checkpoint").write_checkpoint(table, version)
 
 
 def after_commit(
@@ -44,12 +44,13 @@ def after_commit(
 
     def follow() -> None:
         try:
-            (write_checkpoint if write is None else write)(table, version)
+            written = (write_checkpoint if write is None else write)(table, version)
         except Exception as error:  # noqa: BLE001 - the commit is there, whatever happens to its checkpoint
             said = str(error) or type(error).__name__
             done.set_result((f"the checkpoint of version {version} was not written: {said}",))
         else:
-            done.set_result(())
+            # What went wrong behind the checkpoint: cleaning up.
+            done.set_result(tuple(getattr(written, "notes", ())))
 
     if wait:
         follow()

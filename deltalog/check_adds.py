@@ -111,7 +111,9 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
             if text is not None:
                 texts[name].setdefault(text, add)
             elif name in required:
-                raise RefusedCommit(f"{place}: add {add.path!r}: partition column {name} must not be null")
+                raise RefusedCommit(
+                    f"{place}: add {add.path!r}: partition column {name} must not be null; give a value"
+                )
     for name, column in columns.items():
         for text, meaning in zip(texts[name], meanings(column, list(texts[name])), strict=True):
             if text in {"", _HIVE_NULL}:
@@ -166,7 +168,7 @@ def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
     assert add.deletion_vector is not None
     if statistics is None or statistics.tight_bounds or add.deletion_vector.cardinality > statistics.num_records:
         raise RefusedCommit(
-            f"{where}: a file with a deletion vector needs statistics with numRecords, all rows counted, and "
+            f"{where}: a file with a deletion vector needs statistics; give numRecords, all rows counted, and "
             "tightBounds=false"
         )
 

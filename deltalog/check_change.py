@@ -15,6 +15,7 @@ from deltalog.live_files import live_files
 from deltalog.needed_features import PLAIN
 from deltalog.protocol import writer_features
 from deltalog.replay import key_of
+from deltalog.row_ids import ROW_TRACKING, check_row_ids
 from deltalog.texts import path_array
 from deltalog.write_features import APPEND_ONLY, check_rules, check_writable, is_true
 
@@ -48,6 +49,10 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
         # Who takes the promise back and breaks it at once has broken it.
         if is_true(snapshot.properties, APPEND_ONLY):
             properties[APPEND_ONLY] = "true"
+    features = writer_features(protocol)
+    if ROW_TRACKING in features and ROW_TRACKING not in writer_features(snapshot.protocol):
+        raise UnsupportedTable(f"{place}: {ROW_TRACKING} is not added to a table here; add it with Spark")
+    check_row_ids(change, features=features, before=snapshot.properties, after=properties, place=place)
     check_rules(
         change,
         protocol=protocol,
@@ -75,11 +80,13 @@ def check_first(table: str, change: Change) -> None:
     protocol = PLAIN if change.protocol is None else change.protocol
     check_protocol(protocol, None, place=table)
     check_metadata(change.metadata, protocol=protocol, before=None, emptied=True, place=table)
+    after = properties_of(change.metadata)
+    check_row_ids(change, features=writer_features(protocol), before={}, after=after, place=table)
     schema = schema_of(change.metadata, place=table)
     check_rules(
         change,
         protocol=protocol,
-        properties=properties_of(change.metadata),
+        properties=after,
         schema=schema.text,
         mapped=schema.mapping != "none",
         place=table,

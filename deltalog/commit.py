@@ -16,11 +16,13 @@ from uuid import uuid4
 from deltalog.after_commit import after_commit, checkpoint_due
 from deltalog.check_change import check_change, check_first
 from deltalog.check_metadata import properties_of
-from deltalog.commit_text import commit_info, first_line, metadata_line, other_lines
+from deltalog.commit_text import add_lines, add_lines_with_ids, commit_info, first_line, metadata_line, other_lines
 from deltalog.commit_times import ENABLED, IN_COMMIT, newly_enabled, next_time, with_enablement
 from deltalog.conflicts import SERIALIZABLE, check_conflict, isolation_of
 from deltalog.errors import CommitConflict, CommitContention, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log_files import LOG, holds_log
+from deltalog.protocol import writer_features
+from deltalog.row_ids import ROW_TRACKING, highest_row_id
 from deltalog.winners import read_winner
 from deltalog.write_features import is_true
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite
@@ -91,7 +93,16 @@ def commit_first(table: str, change: Change) -> Committed:
     check_first(table, change)
     assert change.metadata is not None
     timed = is_true(properties_of(change.metadata), ENABLED)
-    draft = _Draft(table=table, change=change, removes=(), read_version=None, isolation=SERIALIZABLE, timed=timed)
+    features = () if change.protocol is None else writer_features(change.protocol)
+    draft = _Draft(
+        table=table,
+        change=change,
+        removes=(),
+        read_version=None,
+        isolation=SERIALIZABLE,
+        timed=timed,
+        highest_row_id=-1 if ROW_TRACKING in features else None,
+    )
     done, winner = _put(draft, 0)
     if done is None:
         assert winner is not None
@@ -126,8 +137,10 @@ class _Draft:
     timed: bool
     enabling: bool = False
     before: Mapping[str, Any] | None = None
+    highest_row_id: int | None = None
     txn_id: str = field(default_factory=lambda: str(uuid4()))
     _rest: bytes = b""
+    _plain_adds: bytes = b""
 
     def path(self, version: int) -> str:
         """Return where the commit of a version lies."""
@@ -147,7 +160,22 @@ class _Draft:
         if metadata is not None and self.enabling:
             metadata = with_enablement(metadata, version=version, at=info[IN_COMMIT])
         self._rest = self._rest or other_lines(self.change, self.removes, now=now)
-        return first_line(info) + (b"" if metadata is None else metadata_line(metadata)) + self._rest
+        return (
+            first_line(info) + (b"" if metadata is None else metadata_line(metadata)) + self._rest + self._adds(version)
+        )
+
+    def _adds(self, version: int) -> bytes:
+        if self.highest_row_id is not None:
+            return add_lines_with_ids(self.change, version=version, highest=self.highest_row_id)
+        self._plain_adds = self._plain_adds or add_lines(self.change)
+        return self._plain_adds
+
+    def follow(self, winner: Winner) -> None:
+        """Take in what the commit that this one now comes after says."""
+        self.before = winner.info
+        if self.highest_row_id is not None:
+            said = {name: domain.configuration for name, domain in winner.domains.items() if not domain.removed}
+            self.highest_row_id = max(self.highest_row_id, highest_row_id(said, place=winner.file.path))
 
 
 def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
@@ -162,6 +190,8 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         timed=timed,
         enabling=newly_enabled(change.metadata, snapshot.properties),
     )
+    if ROW_TRACKING in writer_features(snapshot.protocol):
+        draft.highest_row_id = highest_row_id(snapshot.domains, place=snapshot.table)
     if snapshot.version in snapshot.listing.commits:
         file = find_file(draft.path(snapshot.version))
         if file is None:
@@ -190,7 +220,8 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
             if known is not None and draft.change.txn is not None and known.version >= draft.change.txn.version:
                 return _not_written(draft.table, winner.version, known, draft.change.txn)
             check_conflict(draft.change, winner, snapshot=snapshot, isolation=draft.isolation)
-            draft.before, last = winner.info, winner.file.path
+            draft.follow(winner)
+            last = winner.file.path
             version += 1
             winner = _winner(draft, version)
         lost += 1

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from deltalog.row_ids import first_row_ids
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -29,7 +31,11 @@ class _Add(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=
     modification_time: int
     data_change: bool
     stats: str | None = None
+    tags: dict[str, str | None] | None = None
     deletion_vector: dict[str, Any] | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+    clustering_provider: str | None = None
 
 
 class _Remove(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -65,7 +71,7 @@ def first_line(info: Mapping[str, Any]) -> bytes:
 
 
 def other_lines(change: Change, removes: Sequence[LiveFile], *, now: int) -> bytes:
-    """Return the lines of everything else but `metaData`; `now` is the time of deletion, in milliseconds."""
+    """Return the lines of all but `commitInfo`, `metaData` and `add`; `now`: the time of deletion, in milliseconds."""
     lines = []
     if change.protocol is not None:
         lines.append(_line("protocol", _said(change.protocol)))
@@ -74,7 +80,23 @@ def other_lines(change: Change, removes: Sequence[LiveFile], *, now: int) -> byt
         lines.append(_line("txn", _said(txn)))
     lines += [_line("domainMetadata", msgspec.to_builtins(domain)) for domain in change.domains]
     lines += [_line("remove", _removal(file, change, now)) for file in removes]
-    lines += [_line("add", _addition(add, change)) for add in change.adds]
+    return b"".join(lines)
+
+
+def add_lines(change: Change) -> bytes:
+    """Return the lines of the added files of a table that gives its rows no ids."""
+    return b"".join(_line("add", _addition(add, change)) for add in change.adds)
+
+
+def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
+    """Return the lines of the added files of a table with row ids; `highest`: the last id that was given away."""
+    ids, domain = first_row_ids(change.adds, highest)
+    lines = [] if domain is None else [_line("domainMetadata", msgspec.to_builtins(domain))]
+    for add, first in zip(change.adds, ids, strict=True):
+        addition = _addition(add, change)
+        lines.append(
+            _line("add", msgspec.structs.replace(addition, base_row_id=first, default_row_commit_version=version))
+        )
     return b"".join(lines)
 
 
@@ -101,7 +123,9 @@ def _addition(add: Add, change: Change) -> _Add:
         modification_time=add.modification_time,
         data_change=change.data_change,
         stats=add.stats if isinstance(add.stats, str) else None,
+        tags=getattr(add, "tags", None),
         deletion_vector=None if add.deletion_vector is None else _said(add.deletion_vector),
+        clustering_provider=getattr(add, "clustering_provider", None),
     )
 
 

@@ -71,7 +71,7 @@ def check_conflict(change: Change, winner: Winner, *, snapshot: Snapshot, isolat
             f"{where} is of the application {change.txn.app_id!r} too, and its version {there} goes before "
             f"{change.txn.version}; let one writer at a time use the name, and {_AGAIN}"
         )
-    both = winner.domains & {domain.domain for domain in change.domains}
+    both = winner.domains.keys() & {domain.domain for domain in change.domains}
     if both:
         raise ConcurrentDomain(f"{where} speaks of the domain {min(both)!r} too; {_AGAIN}")
     _check_removes(change, winner, snapshot, where)

@@ -37,6 +37,13 @@ _OF_TYPE = {
     "geometry": "geospatial",
     "geography": "geospatial",
 }
+_REQUIRES = {
+    "clustering": ("domainMetadata",),
+    "icebergCompatV1": ("columnMapping",),
+    "icebergCompatV2": ("columnMapping",),
+    "rowTracking": ("domainMetadata",),
+    "variantShredding": ("variantType",),
+}
 _OF_FIELD = {
     "CURRENT_DEFAULT": "allowColumnDefaults",
     "delta.generationExpression": "generatedColumns",
@@ -58,7 +65,16 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
 
 def needed_features(schema: str, properties: Mapping[str, str], *, place: str) -> set[str]:
     """Return the features without which a table of this schema and these properties is not to be read or written."""
-    return {*_of_properties(properties), *_of_schema(schema, place)}
+    return with_required({*_of_properties(properties), *_of_schema(schema, place)})
+
+
+def with_required(features: Collection[str]) -> set[str]:
+    """Return features and those that they stand on.
+
+    >>> sorted(with_required({"rowTracking"}))
+    ['domainMetadata', 'rowTracking']
+    """
+    return {*features, *(other for feature in features for other in _REQUIRES.get(feature, ()))}
 
 
 def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
@@ -90,10 +106,10 @@ def features_of(protocol: Protocol) -> set[str]:
 def protocol_with(features: Collection[str], before: Protocol = PLAIN) -> Protocol:
     """Return a protocol that lists features beside those that it had; the same one when it has them all.
 
-    >>> protocol_with({"deletionVectors"})
-    Protocol(min_reader_version=3, min_writer_version=7, reader_features=['deletionVectors'],
-    writer_features=['appendOnly', 'deletionVectors', 'invariants'])
+    >>> protocol_with({"deletionVectors"}).writer_features
+    ['appendOnly', 'deletionVectors', 'invariants']
     """
+    features = with_required(features)
     had = set(writer_features(before)), set(reader_features(before))
     if set(features) <= had[0] and set(features) & READER_FEATURES <= had[1]:
         return before

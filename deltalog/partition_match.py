@@ -60,6 +60,8 @@ def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
 
 def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
     """Return what texts of a partition column stand for."""
+    if not texts:
+        return []
     bounds = partition_bounds(column, path_array(texts))
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
     nulls, known = numbers_from(pc.fill_null(bounds.null_count, 0)), flags_from(bounds.null_count.is_valid())

@@ -42,7 +42,7 @@ class Winner(NamedTuple):
     metadata: bool
     protocol: bool
     transactions: dict[str, Transaction]
-    domains: frozenset[str]
+    domains: dict[str, DomainMetadata]
 
     @property
     def txn_id(self) -> str | None:
@@ -84,7 +84,7 @@ def read_winner(file: DataFile, version: int) -> Winner:
         metadata=bool(_each(lines, lambda line: line.meta_data)),
         protocol=bool(_each(lines, lambda line: line.protocol)),
         transactions={txn.app_id: txn for txn in _each(lines, lambda line: line.txn)},
-        domains=frozenset(domain.domain for domain in _each(lines, lambda line: line.domain_metadata)),
+        domains={domain.domain: domain for domain in _each(lines, lambda line: line.domain_metadata)},
     )
 
 

@@ -35,10 +35,10 @@ WRITER_FEATURES = READER_FEATURES | {
     "inCommitTimestamp",
     "inCommitTimestamp-preview",
     "invariants",
+    "rowTracking",
 }
 _SPARK = "commit with Spark, which does"
 _WHY = {
-    "rowTracking": f"row ids are not assigned here; {_SPARK}",
     "icebergCompatV1": f"what Iceberg asks of files is not checked here; {_SPARK}",
     "icebergCompatV2": f"what Iceberg asks of files is not checked here; {_SPARK}",
     "icebergCompatV3": f"what Iceberg asks of files is not checked here; {_SPARK}",

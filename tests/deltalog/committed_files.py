@@ -1,0 +1,64 @@
+"""Files to commit, of which only the log knows, and files that are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltalog.actions import Add, Transaction
+from deltalog.create import create_table
+from deltalog.snapshot import open_snapshot
+
+SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string())])
+
+
+def named(path, *, rows=1, **partition):
+    """An `add` of a file that is not there."""
+    stats = {"numRecords": rows, "minValues": {"id": 0}, "maxValues": {"id": rows}, "nullCount": {"id": 0}}
+    return Add(
+        path=path, size=rows, partition_values=partition, modification_time=1, stats=json.dumps(stats, sort_keys=True)
+    )
+
+
+def written(table, path, ids, **partition):
+    """An `add` of a file that is written; `path` is plain."""
+    file = Path(table) / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), file)
+    stats = {
+        "numRecords": len(ids),
+        "minValues": {"id": min(ids)},
+        "maxValues": {"id": max(ids)},
+        "nullCount": {"id": 0},
+    }
+    return Add(
+        path=quote(path, safe="/="),
+        size=file.stat().st_size,
+        partition_values=partition,
+        modification_time=file.stat().st_mtime_ns // 1_000_000,
+        stats=json.dumps(stats),
+    )
+
+
+def partitioned(table, **properties):
+    """A snapshot of a new table of id and day, partitioned by day."""
+    create_table(str(table), SCHEMA, partition_by=["day"], properties=properties)
+    return open_snapshot(str(table))
+
+
+def by(application, version):
+    return Transaction(application, version)
+
+
+def lines(table, version):
+    """The actions of a commit."""
+    text = (Path(str(table)) / "_delta_log" / f"{version:020d}.json").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def versions(table):
+    return sorted(path.name for path in (Path(str(table)) / "_delta_log").iterdir())
