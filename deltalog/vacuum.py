@@ -58,7 +58,8 @@ def vacuum(
 ) -> Vacuumed:
     """Remove what no version within the retention needs; by default only tell what that is.
 
-    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`). A shorter one takes files from
+    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`); with a longer one, what of older
+    tombstones the log has not let go of yet is kept too. A shorter one takes files from
     readers of older versions and from writers at work: WrongUse, unless `allow_shorter`. `now` in milliseconds. Raises
     UnsupportedTable for a table feature that is not understood, and what `open_state` raises.
     """

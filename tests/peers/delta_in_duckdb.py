@@ -5,18 +5,16 @@ Takes a list of questions, {table, where}, as JSON from standard input and answe
 
 from __future__ import annotations
 
-import glob
 import json
 import sys
+from pathlib import Path
 
 import duckdb
 from plain_rows import plain_rows
 
 
 def connect():
-    (extension,) = glob.glob(
-        f"{sys.prefix}/lib/python3*/site-packages/duckdb_ext/extensions/*/*/delta.duckdb_extension"
-    )
+    (extension,) = Path(sys.prefix).glob("lib/python3*/site-packages/duckdb_ext/extensions/*/*/delta.duckdb_extension")
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     connection.execute(f"LOAD '{extension}'; SET timezone='UTC'")
     return connection
