@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltalog.arrow_rows import MAP, array_of_rows
 from deltalog.file_block import VECTOR_TYPE
 from deltalog.parsed_partitions import parsed_partitions
 from deltalog.parsed_statistics import texts_of
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from deltalog.parsed_statistics import ParsedStatistics
     from deltalog.schema import TableColumn
 
-MAP = pa.map_(pa.string(), pa.string())
 _TEXTS = pa.list_(pa.string())
 STORED_ADD = (
     "partitionValues",
@@ -132,9 +132,9 @@ def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
 def adds_from_actions(form: AddForm, adds: Sequence[FullAdd]) -> pa.StructArray:
     """Bring files as commits add them into a form."""
     fields = [(name, kind) for name, kind in _ADD if name != "dataChange"]
-    rows = pa.array([_row(msgspec.to_builtins(add)) for add in adds], pa.struct(fields))
+    rows = array_of_rows([msgspec.to_builtins(add) for add in adds], pa.struct(fields))
     children = {name: pc.struct_field(rows, name) for name, _ in fields}
-    stats = pa.array([add.stats if isinstance(add.stats, str) else None for add in adds], pa.string())
+    stats = array_of_rows([add.stats if isinstance(add.stats, str) else None for add in adds], pa.string())
     return _adds(form, children, stats, None)
 
 
@@ -143,7 +143,7 @@ def _adds(
 ) -> pa.StructArray:
     count = len(children["path"])
     children["partitionValues"] = _without_null_maps(children["partitionValues"])
-    children["modificationTime"] = pc.fill_null(children["modificationTime"], 0)
+    children["modificationTime"] = pc.fill_null(children["modificationTime"], scalar_of(0, pa.int64()))
     children["dataChange"] = from_numpy(np.zeros(count, np.bool_))
     texts = pa.nulls(count, pa.string()) if stats is None or not _is_text(stats.type) else stats.cast(pa.string())
     if parsed is not None and not pa.types.is_struct(parsed.type):
@@ -197,7 +197,7 @@ def removes_from_store(stored: pa.StructArray) -> pa.StructArray:
 
 def removes_from_actions(removes: Sequence[FullRemove]) -> pa.StructArray:
     """Bring tombstones as commits have them into the form that is written."""
-    rows = pa.array([_row(msgspec.to_builtins(remove)) for remove in removes], REMOVE_TYPE)
+    rows = array_of_rows([msgspec.to_builtins(remove) for remove in removes], REMOVE_TYPE)
     return _removes({field.name: pc.struct_field(rows, field.name) for field in REMOVE_TYPE})
 
 
@@ -222,18 +222,7 @@ def _format(said: Any) -> dict[str, Any]:
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:
     """Return rows of one kind of action as their column."""
-    return pa.array([_row(row) for row in rows], OTHER_TYPES[name])
-
-
-def _row(action: dict[str, Any]) -> dict[str, Any]:
-    """Turn objects that are maps into what Arrow takes for maps."""
-    row = dict(action)
-    for name in ("partitionValues", "tags", "configuration"):
-        if isinstance(row.get(name), dict):
-            row[name] = list(row[name].items())
-    if isinstance(row.get("format"), dict):
-        row["format"] = {**row["format"], "options": list(row["format"]["options"].items())}
-    return row
+    return array_of_rows(rows, OTHER_TYPES[name])
 
 
 def _child(stored: pa.StructArray, name: str) -> pa.Array | None:
@@ -260,4 +249,4 @@ def _is_text(kind: pa.DataType) -> bool:
 def _without_null_maps(values: pa.MapArray) -> pa.MapArray:
     if not values.null_count:
         return values
-    return pa.array([[] if entries is None else entries for entries in values.to_pylist()], MAP)
+    return array_of_rows([dict(entries or ()) for entries in values.to_pylist()], MAP)

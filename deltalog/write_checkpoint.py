@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -45,6 +46,7 @@ from deltalog.parsed_statistics import ParsedStatistics
 from deltalog.protocol import writer_features
 from deltalog.staged_files import publish, staged
 from deltalog.written_checkpoint import WrittenCheckpoint, checkpoint_of, hint_of
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import PruneError
 from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
 
@@ -167,8 +169,8 @@ def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
     for actions in state.stored_actions(adds=(), removes=STORED_REMOVE):
         if actions.removes is not None and len(actions.removes):
             rows = removes_from_store(actions.removes)
-            times = pc.fill_null(pc.struct_field(rows, "deletionTimestamp"), 0)
-            yield rows.filter(pc.greater(times, pa.scalar(oldest, pa.int64())))
+            times = pc.struct_field(rows, "deletionTimestamp")
+            yield rows.filter(from_numpy(np.where(flags_from(times.is_valid()), numbers_from(times), 0) > oldest))
     for removes in _cut(state.removes):
         young = [remove for remove in removes if (remove.deletion_timestamp or 0) > oldest]
         yield removes_from_actions(young)

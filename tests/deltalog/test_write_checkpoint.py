@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +27,7 @@ from deltalog.log_state import open_state
 from deltalog.snapshot import open_snapshot
 from deltalog.write_checkpoint import write_checkpoint
 
+ROOT = Path(__file__).parents[2]
 NOW = time.time_ns() // 1_000_000
 DAY = 86_400_000
 COLUMNS = [
@@ -264,6 +269,18 @@ def test_what_the_columns_of_a_checkpoint_hold(log):
         "p%203.parquet",
         "whole.parquet",
     }
+
+
+def test_writing_a_checkpoint_loads_no_pandas(log):
+    """It is done beside the commits of a process that may have no use for it."""
+    fill(log)
+    script = "import sys; from deltalog.write_checkpoint import *; write_checkpoint(sys.argv[1]); "
+    script += "print('pandas' in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, "-c", script, str(log)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout.strip() == "False"
+    assert open_snapshot(log.path).segment.checkpoint is not None
 
 
 def test_old_protocols_have_no_lists_of_features(log):

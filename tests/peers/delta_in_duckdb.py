@@ -21,14 +21,16 @@ def connect():
 
 
 def answer(connection, question):
-    table = question["table"].replace("'", "''")
+    table, files = question["table"].replace("'", "''"), None
     try:
+        files = sorted(
+            row[0] for row in connection.execute(f"SELECT data_file FROM delta_list_files('{table}')").fetchall()
+        )
         cursor = connection.execute(f"SELECT * FROM delta_scan('{table}') WHERE {question.get('where') or 'true'}")
         rows = plain_rows(cursor.fetch_arrow_table().to_pylist())
-        files = [row[0] for row in connection.execute(f"SELECT data_file FROM delta_list_files('{table}')").fetchall()]
     except Exception as error:  # noqa: BLE001 - whatever it says against the table is the answer
-        return {"error": " ".join(str(error).split())[:200]}
-    return {"rows": rows, "files": sorted(files)}
+        return {"files": files, "error": " ".join(str(error).split())[:200]}
+    return {"rows": rows, "files": files}
 
 
 if __name__ == "__main__":

@@ -71,30 +71,50 @@ def relative(files, table):
     return sorted(found)
 
 
-def main():
-    readers = [reader for reader in READERS if not missing(reader)]
+def main(only):
+    readers = [reader for reader in READERS if not missing(reader) and (not only or reader in only)]
     print("readers:", ", ".join(readers), "| not here:", "; ".join(filter(None, map(missing, READERS))) or "none")
     with tempfile.TemporaryDirectory() as scratch:
         found = copies(scratch)
         first = {reader: ask(reader, [{"table": str(pair[0])} for pair in found.values()]) for reader in readers}
         second = {reader: ask(reader, [{"table": str(pair[1])} for pair in found.values()]) for reader in readers}
-    titles = ["table", "expected", "ours", *(f"{reader} files, rows, rows from our checkpoint" for reader in readers)]
-    print("| " + " | ".join(titles) + " |\n|" + "-|" * len(titles))
-    for number, name in enumerate(found):
-        expected = json.loads((GOLDEN / "_expected" / f"{name}.json").read_text())["versions"].get("latest", {})
-        cells = [name, str(expected.get("num_files", "-")), str(open_snapshot(GOLDEN / name).file_count)]
-        cells += [_cell(first[reader][number], second[reader][number]) for reader in readers]
-        print("| " + " | ".join(cells) + " |")
-    return 0
+        print("Each cell: files listed; rows read; from a checkpoint of ours alone.\n")
+        print("| " + " | ".join(["table", "expected files", "ours", *readers]) + " |\n|" + "-|" * (len(readers) + 3))
+        for number, (name, pair) in enumerate(found.items()):
+            expected = expected_files(name)
+            mine = sorted(open_snapshot(GOLDEN / name).paths())
+            cells = [name, "-" if expected is None else str(len(expected)), _listed(mine, expected)]
+            cells += [_cell(first[reader][number], second[reader][number], expected, pair) for reader in readers]
+            print("| " + " | ".join(cells) + " |")
 
 
-def _cell(was, now):
-    if "error" in was:
-        return f"refuses ({was['error'][:40]})" + ("" if "error" in now else ", reads ours")
-    files = "-" if was["files"] is None else str(len(was["files"]))
-    same = "same" if now.get("rows") == was["rows"] else f"DIFFERENT {now.get('error', '')[:60]}"
-    return f"{files}, {len(was['rows'])}, {same}"
+def expected_files(name):
+    """Paths that the newest version should have; None where no reader told."""
+    said = json.loads((GOLDEN / "_expected" / f"{name}.json").read_text())["versions"].get("latest", {})
+    return sorted(path for path, _, _ in said["files"]) if "files" in said else None
+
+
+def _listed(files, expected):
+    if files is None:
+        return "-"
+    return f"{len(files)}" + ("" if expected is None else " =" if files == expected else " DIFFERENT")
+
+
+def _cell(was, now, expected, pair):
+    files = [relative(answer.get("files"), table) for answer, table in zip((was, now), pair, strict=True)]
+    rows = f"{len(was['rows'])} rows" if "rows" in was else f"no rows ({was['error'][:45]})"
+    if "rows" in was:
+        same = (
+            "same"
+            if now.get("rows") == was["rows"] and files[0] == files[1]
+            else f"DIFFERENT {now.get('error', '')[:60]}"
+        )
+    elif "rows" in now:
+        same = f"{len(now['rows'])} rows"
+    else:
+        same = "-" if files[0] is None else "same files" if files[0] == files[1] else "DIFFERENT files"
+    return f"{_listed(files[0], expected)}; {rows}; {same}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(sys.argv[1:])

@@ -40,7 +40,7 @@ def missing(reader):
 
 
 def ask(reader, questions):
-    """The answers to questions {table, where}: {rows, files}, files None where it tells none, or {error}."""
+    """The answers to questions {table, where}: {files, rows}, None where it tells none, and {error} without rows."""
     match reader:
         case "delta-rs":
             return [_guarded(_by_delta_rs, question) for question in questions]
@@ -76,9 +76,13 @@ def _by_delta_rs(table, where):
     import pyarrow as pa
 
     opened = deltalake.DeltaTable(table)
-    query = deltalake.QueryBuilder().register("t", opened)
-    rows = pa.table(query.execute(f"SELECT * FROM t WHERE {where or 'true'}").read_all())
-    return {"rows": plain_rows(rows.to_pylist()), "files": sorted(opened.file_uris())}
+    files = sorted(opened.file_uris())
+
+    def rows():
+        query = deltalake.QueryBuilder().register("t", opened)
+        return pa.table(query.execute(f"SELECT * FROM t WHERE {where or 'true'}").read_all()).to_pylist()
+
+    return {"files": files} | _guarded(lambda *_: {"rows": plain_rows(rows())}, {"table": table})
 
 
 def _by_polars(table, where):
