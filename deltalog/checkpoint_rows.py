@@ -215,9 +215,12 @@ def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
 
 
 def _format(said: Any) -> dict[str, Any]:
-    if not isinstance(said, dict):
-        return {"provider": "parquet", "options": {}}
-    return {"provider": said.get("provider") or "parquet", "options": dict(said.get("options") or {})}
+    """Return how files are encoded; what of it is none is left out, for nobody reads it."""
+    provider, options = (said.get("provider"), said.get("options")) if isinstance(said, dict) else (None, None)
+    # Of an older checkpoint it is a list of pairs.
+    pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
+    told = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
+    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(told)}
 
 
 def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:

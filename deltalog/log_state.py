@@ -6,6 +6,7 @@ comes some rows at a time, so that a million files take the memory of a few thou
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -94,15 +95,16 @@ class LogState:
         first = 0
         for file in self.stored:
             for batch in file.batches(wanted, BATCH_ROWS):
-                found, numbers = _column(batch, "add"), 0
-                if found is not None:
-                    numbers = len(found)
-                    some = None if doubtful is None else doubtful[first : first + numbers]
-                    found = found.filter(from_numpy(self._holding(found, some, seen)))
-                first += numbers
-                gone = _column(batch, "remove")
-                if gone is not None:
-                    gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
+                with _naming(file):
+                    found, numbers = _column(batch, "add"), 0
+                    if found is not None:
+                        numbers = len(found)
+                        some = None if doubtful is None else doubtful[first : first + numbers]
+                        found = found.filter(from_numpy(self._holding(found, some, seen)))
+                    first += numbers
+                    gone = _column(batch, "remove")
+                    if gone is not None:
+                        gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
                 yield StoredActions(found, gone)
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
@@ -124,11 +126,23 @@ class LogState:
         marks: list[Fingerprints] = []
         for file in self.stored:
             for batch in file.batches({"add": ("path",)}, BATCH_ROWS):
-                adds = _column(batch, "add")
-                if adds is not None:
+                with _naming(file):
+                    adds = _column(batch, "add")
+                    if adds is None:
+                        continue
                     marks.append(fingerprints(canonical_paths(_paths(adds))))
         found = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
         return found if found.any() else None
+
+
+@contextmanager
+def _naming(file: CheckpointFile) -> Iterator[None]:
+    """Turn what is said against rows of a checkpoint into MalformedLog."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(f"{file.file.path}: {said}; restore the checkpoint or remove it") from None
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
@@ -145,7 +159,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
 def _paths(actions: pa.StructArray) -> pa.Array:
     paths = pc.struct_field(actions, "path")
     if not pa.types.is_string(paths.type):
-        raise MalformedLog("a path in a checkpoint is no text; remove the checkpoint")
+        raise ValueError("a path is no text")
     return paths
 
 

@@ -95,6 +95,16 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
             f"{place}: the table asks for no new checkpoint before version "
             f"{protected_before(state.protocol, state.properties)}; give a later version"
         )
+    try:
+        return _written(state, replace=replace)
+    except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(
+            f"{place}: an action holds what its field cannot ({said}); find it and commit it anew, or restore the log"
+        ) from None
+
+
+def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     now = time.time_ns() // 1_000_000
     form = _form(state)
     others = _others(state, now)
@@ -181,16 +191,10 @@ def _cut(actions: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _file_actions(state: LogState, form: AddForm, now: int) -> Iterator[tuple[str, pa.StructArray]]:
-    try:
-        for adds in _added(state, form, stored=STORED_ADD):
-            yield "add", adds
-        for removes in _removed(state, now):
-            yield "remove", removes
-    except (pa.ArrowException, ValueError, KeyError) as error:
-        said = " ".join(str(error).split())[:300] or type(error).__name__
-        raise MalformedLog(
-            f"{state.listing.place}: what an older checkpoint holds is damaged ({said}); remove it"
-        ) from None
+    for adds in _added(state, form, stored=STORED_ADD):
+        yield "add", adds
+    for removes in _removed(state, now):
+        yield "remove", removes
 
 
 def _write_classic(

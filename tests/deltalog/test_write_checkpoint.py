@@ -21,7 +21,7 @@ from test_golden_tables import REFUSED
 from deltalog import write_checkpoint as module
 from deltalog.canonical_json import canonical, checksum
 from deltalog.checkpoint_hint import write_hint
-from deltalog.errors import NoSuchVersion, UnsupportedTable
+from deltalog.errors import MalformedLog, NoSuchVersion, UnsupportedTable
 from deltalog.log_files import list_log
 from deltalog.log_state import open_state
 from deltalog.snapshot import open_snapshot
@@ -440,6 +440,14 @@ def test_unknown_features_of_writers_are_refused_by_name(log):
     with pytest.raises(UnsupportedTable, match="futureThing"):
         write_checkpoint(str(log))
     assert not list_log(str(log)).checkpoints
+
+
+def test_a_number_that_its_field_cannot_hold_is_told(log):
+    log.create([("x", "long")], add("a"))
+    log.commit({"txn": {"appId": "a", "version": 1 << 80}})
+    with pytest.raises(MalformedLog, match="an action holds what its field cannot.*commit it anew"):
+        write_checkpoint(str(log))
+    assert [file.name for file in log.place.iterdir() if "checkpoint" in file.name] == []
 
 
 def test_protected_versions_get_no_checkpoint(log):
