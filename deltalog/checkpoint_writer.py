@@ -53,6 +53,10 @@ class CheckpointWriter:
     ) -> None:
         if kind is None:
             self._flush()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; rows that wait are not in it."""
         self._writer.close()
 
     def write(self, name: str, actions: pa.StructArray) -> None:

@@ -52,6 +52,8 @@ from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
 
     from deltalog.log_state import LogState
     from deltalog.schema import TableColumn
@@ -220,10 +222,9 @@ def _write_v2(
     state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int
 ) -> WrittenCheckpoint:
     path = f"{state.listing.place}/{state.version:020d}.checkpoint.{uuid4()}.json"
-    sidecars = _Sidecars(state, {"add": form.type, "remove": REMOVE_TYPE})
-    for name, actions in _file_actions(state, form, now):
-        sidecars.write(name, actions)
-    sidecars.close()
+    with _Sidecars(state, {"add": form.type, "remove": REMOVE_TYPE}) as sidecars:
+        for name, actions in _file_actions(state, form, now):
+            sidecars.write(name, actions)
     lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": state.version}}]
     lines += [{name: row} for name, rows in others.items() for row in rows]
     lines += [{"sidecar": said} for said in sidecars.said]
@@ -241,6 +242,18 @@ class _Sidecars:
         self.actions = self.adds = 0
         self._state, self._columns = state, columns
         self._open: tuple[ExitStack, str, str, CheckpointWriter] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif self._open is not None:
+            with self._open[0]:
+                self._open[3].close()
 
     def write(self, name: str, actions: pa.StructArray) -> None:
         if self._open is None:
