@@ -1,4 +1,4 @@
-"""Compile the hot loop where Cython and a compiler are there; without them the same source runs as Python."""
+"""Compile the hot loops where Cython and a compiler are there; without them Python does the same."""
 
 from setuptools import Extension, setup
 
@@ -7,8 +7,11 @@ try:
 except ImportError:
     extensions = []
 else:
-    hot_loop = Extension("parquet_core.format.compact", ["parquet_core/format/compact.py"])
-    extensions = cythonize([hot_loop], language_level=3, compiler_directives={"annotation_typing": False})
+    hot_loops = [
+        Extension("parquet_core.format.compact", ["parquet_core/format/compact.py"]),
+        Extension("parquet_core.storage.system_calls", ["parquet_core/storage/system_calls.pyx"]),
+    ]
+    extensions = cythonize(hot_loops, language_level=3, compiler_directives={"annotation_typing": False})
     for extension in extensions:
         extension.optional = True  # cythonize does not hand it on
 

@@ -7,13 +7,14 @@ the value next to it, the least value, null and NaN.
 from __future__ import annotations
 
 from collections import defaultdict
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of, from_numpy, numbers_from
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import (
@@ -32,6 +33,8 @@ from parquet_core.pruning import constant_answers, fold
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
+
+    from numpy.typing import NDArray
 
     from parquet_core.predicate import Leaf, Path, Predicate
 
@@ -63,12 +66,18 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
 def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
     asked = [leaf for part in parts for leaf in leaves(part)]
     values = _values_to_try(asked)
-    if values is None:
-        return True
+    return values is None or bool(may_fulfil(parts, values).any())
+
+
+def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
+    """Tell which values of a column may make all of these predicates on it true, null among them.
+
+    `values` have the type of the literals, texts that of `BINARY`.
+    """
     selected = np.ones(len(values), np.bool_)
     for part in parts:
         selected &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
-    return bool(selected.any())
+    return selected
 
 
 def _answers(leaf: Leaf, values: pa.Array) -> Any:
@@ -123,4 +132,12 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
         ends = np.iinfo(numbers.dtype)
         after = numbers + (numbers < ends.max)
         return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
+    if pa.types.is_decimal128(kind):
+        step = Decimal((0, (1,), -kind.scale))
+        least, most = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
+        context = Context(prec=80)
+        return [
+            array_of([min(context.add(v, step), most) for v in values.to_pylist()], kind),
+            array_of([least, most], kind),
+        ]
     return None

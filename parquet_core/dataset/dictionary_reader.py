@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, flags_from, numbers_from
-from parquet_core.dataset.gather import gather
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
-from parquet_core.storage import read_range
+from parquet_core.storage import Ranges, gather, read_range
 from parquet_core.trust.bound_values import bound_values, flags_of
 from parquet_core.trust.bounds_as_read import stored_form
 from parquet_core.trust.statistics import is_rebased, leaf_as_read
@@ -105,9 +104,12 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     found = [page for page in pages if not isinstance(page, str)]
     pieces = gather(
         index.files,
-        np.array([index.file[page.position] for page in found], np.int64),
-        np.array([page.start for page in found], np.int64),
-        np.array([page.length for page in found], np.int64),
+        Ranges(
+            np.array([index.file[page.position] for page in found], np.int64),
+            np.array([page.start for page in found], np.int64),
+            np.array([page.length for page in found], np.int64),
+        ),
+        counts=[1] * len(found),
         purpose="dictionary",
         traffic=index.traffic,
     )

@@ -191,13 +191,17 @@ class MetadataIndex:
             return
         kept = self._on_disk("chunks", column)
         at = self.read_from()
-        groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
-        chunks, bounds = absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
-        if kept is not None:
-            chunks, bounds = (
-                from_batch(kept.batch, "chunks", ColumnChunks),
-                from_batch(kept.batch, "bounds", Bounds),
-            )
+        if kept is None:
+            chunks, bounds = self._decode_footers(column, at)
+            self._decoded += [column] * (len(at) > 0)
+        else:
+            chunks, bounds = self._with_new(column, kept, at)
+        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+
+    def _with_new(self, column: LeafColumn, kept: Kept, at: Positions) -> tuple[ColumnChunks, Bounds]:
+        """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
+        groups = kept.groups[at]
+        chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
         new = np.flatnonzero(groups < 0)
         if len(new):
             groups = groups.copy()
@@ -207,7 +211,7 @@ class MetadataIndex:
             self._decoded.append(column)
         if not np.array_equal(groups, np.arange(len(chunks))):
             chunks, bounds = chunks.take(groups), bounds.take(groups)
-        self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+        return chunks, bounds
 
     def read_from(self) -> Positions:
         """Return the row groups that something is read of."""

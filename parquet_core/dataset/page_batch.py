@@ -132,14 +132,14 @@ def _rows(
 
 def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
     """Decode what may be trusted, some pages at a time: on the way it takes a multiple of what it comes to."""
+    if len(written) <= _BLOCK:
+        return bounds_as_read(source.column, written, source.trusts, np.repeat(source.kind, counts))
     ends = np.cumsum(counts)
 
     def decode(low: int, high: int) -> Bounds:
         kind = source.kind[np.searchsorted(ends, np.arange(low, high), side="right")]
         return bounds_as_read(source.column, written[low:high], source.trusts, kind)
 
-    if len(written) <= _BLOCK:
-        return decode(0, len(written))
     filled = FilledBounds(source.column, written.row_count)
     for low in range(0, len(written), _BLOCK):
         filled.put(low, decode(low, min(low + _BLOCK, len(written))))

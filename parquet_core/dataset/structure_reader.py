@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.dataset.gather import gather
 from parquet_core.errors import MalformedFile
 from parquet_core.format.page_index import IndexBytes
-from parquet_core.ragged import any_in, distinct
+from parquet_core.ragged import any_in, distinct, order_of
+from parquet_core.storage import Ranges, gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ def read_structures(
     Raises MalformedFile for a range outside of its file, and as reading does.
     """
     if not any(len(part.positions) for part in wanted):
-        return [_joined([], _NO_ROWS, np.zeros(0, object), str) for _ in wanted]
+        return [_placed(b"", _NO_ROWS, np.zeros(0, object), str) for _ in wanted]
     position = np.concatenate([_NO_ROWS, *(part.positions for part in wanted)])
     offset, length = np.concatenate([_NO_RANGES, *(part.ranges for part in wanted)]).T
     part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])
@@ -76,22 +76,23 @@ def read_structures(
     shared = there & any_in(_overlaps(file, offset, length, there), file, len(groups.files))[file]
     absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
     read = np.flatnonzero(there & ~shared)
-    pieces = np.full(len(position), b"", object)
-    pieces[read] = gather(groups.files, file[read], offset[read], length[read], purpose=purpose, traffic=traffic)
-    stop = np.full(len(position), -1, np.int64)
-    stop[read] = length[read]
-    edges = np.cumsum([0, *(len(part.positions) for part in wanted)]).tolist()
+    edges = np.cumsum([0, *(len(part.positions) for part in wanted)])
+    counts = np.diff(np.searchsorted(read, edges)).tolist()
+    ranges = Ranges(file[read], offset[read], length[read])
+    buffers = gather(groups.files, ranges, counts=counts, purpose=purpose, traffic=traffic)
+    lengths = np.full(len(position), -1, np.int64)
+    lengths[read] = length[read]
     return [
-        _joined(pieces[low:high].tolist(), stop[low:high], absent[low:high], _shifted(place, low))
-        for low, high in pairwise(edges)
+        _placed(buffer, lengths[low:high], absent[low:high], _shifted(place, low))
+        for buffer, (low, high) in zip(buffers, pairwise(edges.tolist()), strict=True)
     ]
 
 
-def _joined(pieces: list[bytes], lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
-    """Join the bytes of one column's structures, which are decoded together; a negative length is none."""
+def _placed(buffer: bytes, lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
+    """Tell where in a buffer each of one column's structures lies; a negative length is none."""
     ends = np.cumsum(np.maximum(lengths, 0))
     start = ends - np.maximum(lengths, 0)
-    return IndexBytes(b"".join(pieces), start, np.where(lengths < 0, -1, ends), absent, place)
+    return IndexBytes(buffer, start, np.where(lengths < 0, -1, ends), absent, place)
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -104,7 +105,7 @@ def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
 
 def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which ranges begin inside of another range of their file."""
-    order = np.lexsort((offset, file))
+    order = order_of(file, offset)
     order = order[there[order]]
     owner, start, stop = file[order], offset[order], (offset + length)[order]
     found = np.zeros(len(file), np.bool_)

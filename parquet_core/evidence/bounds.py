@@ -145,8 +145,9 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
 def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | bool:
     """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
     match leaf:
-        case Compare(_, op, value) if is_nan(value):
-            return op in HOLD_FOR_SMALLER
+        case Compare(_, op, value):
+            holds = op in HOLD_FOR_SMALLER if is_nan(value) else holds_by_type(op, value)
+            return leaf if holds is None else holds
         case Interval(_, low, _) if is_nan(low):
             return False
         case Interval(column, low, high) if is_nan(high):
@@ -156,8 +157,26 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
         case In(column, values) if pa.types.is_floating(values.type):
             numbers = values.filter(pc.invert(pc.is_nan(values)))
             return In(column, numbers) if len(numbers) else False
-        case _:
-            return leaf
+    return leaf
+
+
+def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
+    """Tell what a comparison says of every number of its type, None where it depends: nothing lies beyond the ends.
+
+    >>> holds_by_type(Op.LT, pa.scalar(-128, pa.int8())), holds_by_type(Op.GE, pa.scalar(float("-inf")))
+    (False, True)
+    """
+    kind = value.type
+    if pa.types.is_integer(kind):
+        ends = np.iinfo(kind.to_pandas_dtype())
+        least, most = value.as_py() <= ends.min, value.as_py() >= ends.max
+    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        least, most = value.as_py() == -math.inf, value.as_py() == math.inf
+    else:
+        return None
+    if least and op in {Op.LT, Op.GE}:
+        return op is Op.GE
+    return op is Op.LE if most and op in {Op.GT, Op.LE} else None
 
 
 def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tuple[Flags, Flags]:

@@ -12,7 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, flags_from, ordered_numbers
-from parquet_core.evidence.bounds import holds_for_nan, is_nan, outcomes_from_bounds, outcomes_of, presence_of
+from parquet_core.evidence.bounds import (
+    holds_by_type,
+    holds_for_nan,
+    is_nan,
+    outcomes_from_bounds,
+    outcomes_of,
+    presence_of,
+)
 from parquet_core.predicate import Compare, Op
 from parquet_core.ranks import ranks
 
@@ -47,13 +54,17 @@ def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArr
     """Return what `outcomes_from_bounds` does for each of several leaves of one column, a row each."""
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
-    alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not is_nan(leaf.value)]
+    alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
     at_once = alike if len(alike) >= FEW else []
     for i in sorted(set(range(len(leaves))).difference(at_once)):
         answers[i] = outcomes_from_bounds(leaves[i], bounds, presence=presence)
     if at_once:
         _compare_all([leaves[i] for i in at_once], at_once, bounds, presence, answers)
     return answers
+
+
+def _says_itself(leaf: Compare) -> bool:
+    return is_nan(leaf.value) or holds_by_type(leaf.op, leaf.value) is not None
 
 
 def _compare_all(

@@ -19,8 +19,8 @@ from parquet_core.format.compact import (
     ENCODED_LIST,
     INTEGER,
     MISSING,
+    decode_columns,
     decode_list,
-    decode_lists,
     decode_table,
     list_of,
     struct,
@@ -198,6 +198,8 @@ def _put(into: NDArray[Any], at: Numbers, values: NDArray[Any]) -> NDArray[Any]:
 
 def concat_chunks(parts: Sequence[ColumnChunks]) -> ColumnChunks:
     """Join the chunks of successive batches of files."""
+    if len(parts) == 1:
+        return parts[0]
     return ColumnChunks(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ColumnChunks)))
 
 
@@ -387,7 +389,7 @@ def _lists(table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
 
 
 def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
-    counts, values = decode_lists(ranges.buffer, *_lists(table, 3, 2), INTEGER, place=ranges.place)
+    counts, values = decode_columns(ranges.buffer, *_lists(table, 3, 2), INTEGER, place=ranges.place)
     found = np.zeros(len(table), np.int64)
     owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
     encoding = np.frombuffer(values, np.int64)
@@ -399,10 +401,10 @@ def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
 
 def _encoding_stats(ranges: ChunkRanges, table: Numbers) -> tuple[Numbers, NDArray[np.int8]]:
     """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
-    counts, rows = decode_lists(ranges.buffer, *_lists(table, 3, 13), _ENCODING_STATS, place=ranges.place)
+    counts, columns = decode_columns(ranges.buffer, *_lists(table, 3, 13), _ENCODING_STATS, place=ranges.place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
-    _, kind, encoding, count = _as_rows(rows, _ENCODING_STATS.width).T
+    kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
     whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
     damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))

@@ -16,6 +16,8 @@ cdef class Kind:
     cdef readonly Py_ssize_t least
     cdef readonly Kind of
     cdef readonly Py_ssize_t sink
+    cdef readonly bint is_plain
+    cdef readonly cython.longlong[::1] plain
 
 @cython.locals(i=Py_ssize_t)
 cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind spec, cython.longlong[::1] table, cython.longlong[::1] at, list sinks) except -1
@@ -25,6 +27,9 @@ cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cyt
 
 @cython.locals(i=Py_ssize_t, cell=Py_ssize_t)
 cdef int _fill_lists(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at) except -1
+
+@cython.locals(i=Py_ssize_t, row=Py_ssize_t)
+cdef int _fill_columns(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at, Py_ssize_t total) except -1
 
 cdef int _inside(bytes buffer, Py_ssize_t start, Py_ssize_t stop) except -1
 
@@ -53,7 +58,7 @@ cdef int _expect(Kind of, int wire, cython.longlong count, Py_ssize_t position) 
 @cython.locals(data="const unsigned char*", size=Py_ssize_t, count=cython.longlong, wire=cython.int, code=cython.int, signed=cython.longlong, stop=Py_ssize_t, inner=list, nested=list, byte=cython.int)
 cdef Py_ssize_t _list(bytes buffer, Py_ssize_t position, Kind of, list values, int depth) except -1
 
-@cython.locals(kinds=list, offsets=list, known=Py_ssize_t, kind=Kind, field=cython.longlong, header=cython.int, wire=cython.int, stop=Py_ssize_t, cell=Py_ssize_t)
+@cython.locals(kinds=list, offsets=list, plain=cython.longlong[::1], known=Py_ssize_t, kind=Kind, field=cython.longlong, header=cython.int, wire=cython.int, stop=Py_ssize_t, cell=Py_ssize_t)
 cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind spec, cython.longlong[::1] table, Py_ssize_t base, int depth, list sinks) except -1
 
 @cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
@@ -64,6 +69,12 @@ cdef Py_ssize_t _sunk(const unsigned char* data, Py_ssize_t position, Py_ssize_t
 
 @cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)
 cdef Py_ssize_t _rows(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind of, cython.longlong[::1] table, Py_ssize_t cell) except -1
+
+@cython.locals(first=Py_ssize_t, count=cython.longlong, wire=cython.int, stop=Py_ssize_t, i=Py_ssize_t)
+cdef Py_ssize_t _columns(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind of, cython.longlong[::1] table, Py_ssize_t row, Py_ssize_t total) except -1
+
+@cython.locals(plain=cython.longlong[::1], known=Py_ssize_t, field=cython.longlong, header=cython.int, wire=cython.int, stop=Py_ssize_t, i=Py_ssize_t, byte=cython.int)
+cdef int _plain_columns(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind of, cython.longlong[::1] table, Py_ssize_t row, Py_ssize_t total, cython.longlong count) except -1
 
 @cython.locals(stop=Py_ssize_t)
 cdef Py_ssize_t _skip(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, int wire, int depth) except -1

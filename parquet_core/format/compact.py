@@ -48,10 +48,24 @@ class Kind:
     a number or bool; where it begins and its length for everything else but a struct; for a struct where it
     ends, then its fields, each at its `offsets`. A list with a `sink` puts its elements there, and takes the
     number of the first of them and how many they are. `least`: the bytes that an element of a list takes at
-    least, which bounds what memory a list of this kind can ask for.
+    least, which bounds what memory a list of this kind can ask for. `plain` has by field id the offset of one that is
+    a number, -1 for all others; a struct `is_plain` that has no others.
     """
 
-    __slots__ = ("code", "kinds", "least", "of", "offsets", "sink", "size", "slots", "width", "wires")
+    __slots__ = (
+        "code",
+        "is_plain",
+        "kinds",
+        "least",
+        "of",
+        "offsets",
+        "plain",
+        "sink",
+        "size",
+        "slots",
+        "width",
+        "wires",
+    )
 
     def __init__(
         self,
@@ -74,6 +88,12 @@ class Kind:
         self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
+        # Most fields that are wanted are numbers: where each goes is found without an object of Python's.
+        numeric = [field for field, kind in fields.items() if kind.code == _INTEGER_KIND]
+        self.plain: Table = array("q", [-1]) * (last + 1)
+        for field in numeric:
+            self.plain[field] = self.offsets[field]
+        self.is_plain: bool = code == _STRUCT_KIND and len(numeric) == len(fields)
         self.width: int = {_INTEGER_KIND: 1, _BOOLEAN_KIND: 1, _STRUCT_KIND: ends[-1]}.get(code, 2)
 
     def offset(self, *path: int) -> int:
@@ -237,6 +257,24 @@ def decode_lists(
     return counts, table
 
 
+def decode_columns(
+    buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
+) -> tuple[Table, Table]:
+    """Do as `decode_lists`, for lists of numbers, of values of bytes, or of structs of numbers alone, by columns.
+
+    Of a struct it leaves out where it ends: a column of all elements follows on another.
+    """
+    first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
+    counts = array("q", [MISSING]) * len(first)
+    try:
+        total = _fill_counts(buffer, first, last, counts, at, of.least)
+        table = array("q", [MISSING]) * (total * (of.size if of.is_plain else of.width))
+        _fill_columns(buffer, first, last, of, table, at, total)
+    except (_BadBytes, IndexError) as bad:
+        raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
+    return counts, table
+
+
 def count_lists(buffer: bytes, starts: Numbers, stops: Numbers, *, place: Callable[[int], str]) -> Table:
     """Return how many elements the list in each byte range has.
 
@@ -279,6 +317,14 @@ def _fill_lists(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Tab
         if stops[i] >= 0:
             _rows(buffer, starts[i], stops[i], of, table, cell)
             cell += of.width * _count(buffer, starts[i], stops[i], of.least)
+
+
+def _fill_columns(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Table, at: Table, total: int) -> None:
+    row = 0
+    for i in range(len(starts)):
+        at[0] = i
+        if stops[i] >= 0:
+            row = _columns(buffer, starts[i], stops[i], of, table, row, total)
 
 
 def _inside(buffer: bytes, start: int, stop: int) -> None:
@@ -501,6 +547,7 @@ def _row(
         raise _BadBytes(f"nesting deeper than {MAX_DEPTH}", position)
     kinds = spec.kinds
     offsets = spec.offsets
+    plain = spec.plain
     known = len(kinds)
     field = 0
     while True:
@@ -518,6 +565,11 @@ def _row(
             field = _zigzag(_varint(data, position, stop))
             position = stop
         wire = header & 0x0F
+        if 4 <= wire <= _I64 and 0 <= field < known and plain[field] >= 0:
+            stop = _after(data, position, size)
+            table[base + plain[field]] = _zigzag(_varint(data, position, stop))
+            position = stop
+            continue
         kind = kinds[field] if 0 <= field < known else None
         if kind is None or not kind.wires >> wire & 1:
             position = _skip(data, position, size, wire, depth)
@@ -620,6 +672,67 @@ def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: i
     return position
 
 
+def _columns(data: bytes, position: int, size: int, of: Kind, table: Table, row: int, total: int) -> int:
+    """Put the elements of a list into the rows from `row` on of columns of `total` rows; returns the row after them."""
+    first = position
+    count = _count(data, position, size, of.least)
+    wire = data[position] & 0x0F
+    position = _list_header(data, position, size)
+    _expect(of, wire, count, position)
+    if of.is_plain:
+        _plain_columns(data, position, size, of, table, row, total, count)
+    elif of.code == _BINARY_KIND:
+        for i in range(row, row + count):
+            stop = _after(data, position, size)
+            position = _end(stop, size, _varint(data, position, stop))
+            table[i] = stop
+            table[total + i] = position - stop
+    elif of.code == _INTEGER_KIND and wire != _BYTE:
+        for i in range(row, row + count):
+            stop = _after(data, position, size)
+            table[i] = _zigzag(_varint(data, position, stop))
+            position = stop
+    elif of.width == 1:
+        _rows(data, first, size, of, table, row)
+    else:
+        raise ValueError("a kind of list that has no columns")
+    return row + count
+
+
+def _plain_columns(
+    data: bytes, position: int, size: int, of: Kind, table: Table, row: int, total: int, count: int
+) -> None:
+    plain = of.plain
+    known = len(plain)
+    for i in range(row, row + count):
+        field = 0
+        while True:
+            if position >= size:
+                raise IndexError
+            header = data[position]
+            position += 1
+            if header == 0:
+                break
+            if header >= 0x10:
+                field += header >> 4
+            else:
+                stop = _after(data, position, size)
+                field = _zigzag(_varint(data, position, stop))
+                position = stop
+            wire = header & 0x0F
+            if not (_BYTE <= wire <= _I64 and 0 <= field < known and plain[field] >= 0):
+                position = _skip(data, position, size, wire, 0)
+            elif wire == _BYTE:
+                stop = _end(position, size, 1)
+                byte = data[position]
+                table[(plain[field] - 1) * total + i] = byte - 256 if byte >= 0x80 else byte
+                position = stop
+            else:
+                stop = _after(data, position, size)
+                table[(plain[field] - 1) * total + i] = _zigzag(_varint(data, position, stop))
+                position = stop
+
+
 # What nobody asked for.
 
 
@@ -655,7 +768,7 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
         if header < 0x10:
             position = _after(data, position, size)
         wire = header & 0x0F
-        # The two forms that most fields have are passed over in place.
+        # The forms that most fields have are passed over in place.
         if 4 <= wire <= _I64:
             while data[position] >= 0x80:
                 position += 1
@@ -664,6 +777,8 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
             position += 1 + data[position]
             if position > size:
                 raise IndexError
+        elif wire == _LIST and depth <= MAX_DEPTH:
+            position = _skip_list(data, position, size, depth + 1)
         else:
             position = _skip(data, position, size, wire, depth)
 
@@ -674,8 +789,30 @@ def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
     position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:
         return _end(position, size, count)
-    for _ in range(count):
-        position = _skip(data, position, size, wire, depth)
+    # As above.
+    if 4 <= wire <= _I64:
+        for _ in range(count):
+            if position >= size:
+                raise IndexError
+            while data[position] >= 0x80:
+                position += 1
+            position += 1
+    elif wire == _BINARY:
+        for _ in range(count):
+            if data[position] < 0x80:
+                position += 1 + data[position]
+                if position > size:
+                    raise IndexError
+            else:
+                position = _skip(data, position, size, wire, depth)
+    elif wire == _STRUCT and depth <= MAX_DEPTH:
+        for _ in range(count):
+            position = _skip_struct(data, position, size, depth + 1)
+    else:
+        for _ in range(count):
+            position = _skip(data, position, size, wire, depth)
+    if position > size:
+        raise IndexError
     return position
 
 

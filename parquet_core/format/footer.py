@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,10 +34,10 @@ from parquet_core.format.compact import (
     rows_of,
     struct,
 )
+from parquet_core.format.encoded_footers import encoded_footers
 from parquet_core.format.schema import LeafColumn, SchemaElement, leaf_columns
 from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
 from parquet_core.ragged import spans
-from parquet_core.storage import DataFile, Traffic, read_each
 from parquet_core.trust.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
@@ -47,15 +47,9 @@ if TYPE_CHECKING:
 
     from parquet_core.format.compact import Slots, Table
     from parquet_core.predicate import Path
+    from parquet_core.storage import DataFile, Traffic
 
     Numbers = NDArray[np.int64]
-
-MAGIC = b"PAR1"
-ENCRYPTED_MAGIC = b"PARE"
-SIZE_HINT = 64 << 10
-_LARGEST_HINT = 16 << 20
-# Footers are decoded together up to this many bytes of them.
-_BATCH_BYTES = 32 << 20
 
 _TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
 _LOGICAL_TYPE = member(
@@ -99,6 +93,7 @@ _FILE_META_DATA = struct(
         7: ENCODED_LIST,  # column_orders
     }
 )
+_COMMON_KINDS = 8
 _WIDTH = _FILE_META_DATA.width
 
 # A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
@@ -110,7 +105,7 @@ class Footers:
     """The footers of successive files.
 
     `kind` is the index in `kinds` of what a file says about its schema, writer and orders. Per row group:
-    `file` and `ordinal` (counted from 0 here), `row_count`, and where in `encoded` its chunks begin.
+    `file` and `ordinal` (counted from 0 here), `row_count`, its `file_size`, and where in `encoded` its chunks begin.
     """
 
     files: tuple[DataFile, ...]
@@ -122,6 +117,7 @@ class Footers:
     file: Numbers
     ordinal: Numbers
     row_count: Numbers
+    file_size: Numbers
     sorting_columns: Numbers  # start and length of the list, by row group
     first_chunk: Numbers
     chunk_start: Numbers
@@ -153,7 +149,6 @@ class Footers:
         if len(there) == 0:
             return absent_chunks(len(self)), None, there
         chunk = self.first_chunk[there] + leaf_index[there]
-        sizes = np.array([file.size for file in self.files], np.int64)
         name = ".".join(path)
         found, statistics = decode_column_chunks(
             ChunkRanges(
@@ -162,7 +157,7 @@ class Footers:
                 stop=self.chunk_stop[chunk],
                 physical=physical[there],
                 row_count=self.row_count[there],
-                file_size=sizes[self.file[there]],
+                file_size=self.file_size[there],
                 path=path,
                 place=lambda i: self.place(int(there[i]), name),
             )
@@ -189,16 +184,8 @@ def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Foo
     The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
     Parquet file, UnsupportedFeature for an encrypted footer.
     """
-    first, hint = 0, SIZE_HINT
-    while first < len(files):
-        # The first file alone shows how long the footers of this dataset are.
-        count = 1 if first == 0 else max(1, _BATCH_BYTES // hint)
-        batch = files[first : first + count]
-        encoded, starts, stops = _read_encoded(batch, hint, traffic)
-        yield parse_footers(encoded, starts, stops, batch)
-        longest = int((stops - starts).max())
-        hint = min(_LARGEST_HINT, max(4096, 1 << (longest + longest // 4 + 8).bit_length()))
-        first += count
+    for batch in encoded_footers(files, _decode, traffic=traffic):
+        yield _footers(batch.encoded, batch.starts, batch.stops, batch.files, _joined(batch.parts))
 
 
 def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
@@ -208,57 +195,53 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
 
 def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
     """Read the columns alone: of a summary file, whose row groups lie in other files."""
-    encoded, start, stop = _read_encoded([file], SIZE_HINT, traffic)
-    decoded, _ = decode_tables(encoded, start, stop, _FILE_META_DATA, 2, place=lambda _: f"{file.path}: footer")
-    table = _rows(decoded, _WIDTH)
+    (batch,) = encoded_footers([file], _decode, traffic=traffic)
+    table = batch.parts[0].files
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    (kind,), _ = _encoded_kinds(encoded, table)
+    (kind,), _ = _encoded_kinds(batch.encoded, table)
     return provenance_of(kind, file).columns
-
-
-def _read_encoded(files: Sequence[DataFile], hint: int, traffic: Traffic) -> tuple[bytes, Numbers, Numbers]:
-    """Return bytes that hold the FileMetaData of every file, and where each begins and ends."""
-    for file in files:
-        if file.size < 12:
-            raise MalformedFile(
-                f"{file.path}: {file.size} bytes are too few for a Parquet file; it is cut off or another format"
-            )
-    wanted = [(file, [(file.size - min(file.size, hint), min(file.size, hint))]) for file in files]
-    found: list[bytes | None] = []
-    rest: list[tuple[DataFile, list[tuple[int, int]]]] = []
-    # Of each tail only the footer is kept: the memory of one serves the next.
-    for file, (tail,) in zip(files, read_each(wanted, purpose="footer", traffic=traffic), strict=True):
-        length = _footer_bytes(tail[-8:], file)
-        found.append(tail[-8 - length : -8] if length + 8 <= len(tail) else None)
-        if length + 8 > len(tail):
-            rest.append((file, [(file.size - 8 - length, length)]))
-    whole = read_each(rest, purpose="footer", traffic=traffic)
-    encoded = [next(whole)[0] if data is None else data for data in found]
-    length_of = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    stops = np.cumsum(length_of)
-    return b"".join(encoded), stops - length_of, stops
-
-
-def _footer_bytes(end: bytes, file: DataFile) -> int:
-    if end[4:] == ENCRYPTED_MAGIC:
-        raise UnsupportedFeature(f"{file.path}: its footer is encrypted; pruning needs a plaintext footer")
-    if end[4:] != MAGIC:
-        raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
-    length = int.from_bytes(end[:4], "little")
-    if length + 12 > file.size:
-        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
-    return length
 
 
 def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
     """Decode the FileMetaData in each byte range and check what everything else relies on."""
+    return _footers(encoded, starts, stops, files, _decode(encoded, starts, stops, files))
 
-    def file_place(i: int) -> str:
+
+class _Tables(NamedTuple):
+    """Rows of numbers: of files, of row groups, and where in the bytes each column chunk begins and the last ends."""
+
+    files: Numbers
+    groups: Numbers
+    places: Numbers
+
+
+def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> _Tables:
+    def place(i: int) -> str:
         return f"{files[i].path}: footer"
 
-    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=file_place)
-    table, groups, begins = _rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64)
+    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
+    return _Tables(_rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64))
+
+
+def _joined(parts: Sequence[_Tables]) -> _Tables:
+    """Put tables behind each other."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = _Tables(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    # A list is named by the number of its first element, which is counted in its own part.
+    for table, column, of, behind in (
+        (tables.files, _FILE_META_DATA.offset(4), [part.files for part in parts], [part.groups for part in parts]),
+        (tables.groups, _ROW_GROUP.offset(1), [part.groups for part in parts], [part.places for part in parts]),
+    ):
+        sizes = np.array([len(part) for part in behind], np.int64)
+        shift = np.repeat(np.cumsum(sizes) - sizes, [len(part) for part in of])
+        table[:, column] += np.where(table[:, column] >= 0, shift, 0)
+    return tables
+
+
+def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile], tables: _Tables) -> Footers:
+    table, groups, begins = tables
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
@@ -292,6 +275,7 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
         file=file,
         ordinal=ordinal,
         row_count=row_count,
+        file_size=np.array([file.size for file in files], np.int64)[file],
         sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
         chunk_start=begins[chunk],
@@ -307,17 +291,28 @@ def _rows(table: Table, width: int) -> Numbers:
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
     """Return the distinct kinds of footers and the kind of each; files of one writer share theirs, byte for byte."""
     kinds: dict[EncodedKind, int] = {}
-    columns = [_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)]
-    starts, lengths = table[:, columns].tolist(), table[:, [column + 1 for column in columns]].tolist()
-    numbers = [
-        kinds.setdefault(tuple(map(_slice, repeat(encoded), start, length)), len(kinds))  # type: ignore[arg-type]  # of 4
-        for start, length in zip(starts, lengths, strict=True)
-    ]
-    return tuple(kinds), np.array(numbers, np.int64)
+    columns = np.array([_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)])
+    starts, lengths = table[:, columns], table[:, columns + 1]
+    kind, rest = np.full(len(table), -1, np.int64), np.arange(len(table))
+    # Most datasets have few kinds: whoever is of the first one's is found without making its own.
+    for _ in range(_COMMON_KINDS):
+        if len(rest) == 0:
+            break
+        found = _slices(encoded, starts[rest[0]].tolist(), lengths[rest[0]].tolist())
+        alike = np.all(lengths[rest] == lengths[rest[0]], axis=1)
+        for part, begins in zip(found, starts[rest].T.tolist(), strict=True):
+            if part is None:
+                continue
+            alike &= np.fromiter(map(encoded.startswith, repeat(part), begins), np.bool_, len(rest))
+        kind[rest[alike]] = kinds.setdefault(found, len(kinds))
+        rest = rest[~alike]
+    for i, start, length in zip(rest.tolist(), starts[rest].tolist(), lengths[rest].tolist(), strict=True):
+        kind[i] = kinds.setdefault(_slices(encoded, start, length), len(kinds))
+    return tuple(kinds), kind
 
 
-def _slice(encoded: bytes, start: int, length: int) -> bytes | None:
-    return encoded[start : start + length] if length >= 0 else None
+def _slices(encoded: bytes, starts: list[int], lengths: list[int]) -> EncodedKind:
+    return tuple(encoded[a : a + b] if b >= 0 else None for a, b in zip(starts, lengths, strict=True))  # type: ignore[return-value]  # of 4
 
 
 def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:

@@ -19,7 +19,7 @@ from parquet_core.format.compact import (
     INTEGER,
     MISSING,
     count_lists,
-    decode_lists,
+    decode_columns,
     decode_table,
     list_of,
     struct,
@@ -149,7 +149,7 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
     reason[there[counts <= 0]] = "the offset index lists no pages"
     listed = structs.only(counts > 0)
     first = firsts(np.maximum(counts[counts > 0], 0))
-    _, offset, size, first_row = listed.elements(1, _PAGE_LOCATION).T
+    offset, size, first_row = listed.elements(1, _PAGE_LOCATION)
     missing = rows_with((offset == MISSING) | (size == MISSING) | (first_row == MISSING), first)
     # Copies: of one table, which ends here, each page would keep a row.
     offset, first_row = offset.copy(), first_row.copy()
@@ -203,7 +203,7 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     )
     good = structs.only(reason[there] == "")
     first = firsts(counts[1][reason[there] == ""])
-    null_page = good.elements(1, BOOLEAN)[:, 0] == 1
+    null_page = good.elements(1, BOOLEAN)[0] == 1
     null_count, nan_count = (good.counts_by_page(field, first) for field in (5, 8))
     low, filled, low_bytes = good.values(2, null_page, first)
     high, filled_too, high_bytes = good.values(3, null_page, first)
@@ -256,17 +256,19 @@ class _Structs:
         return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
 
     def elements(self, field: int, of: Kind) -> Numbers:
-        """Return the elements of a list of each as numbers, shape (elements, numbers of one)."""
+        """Return the elements of a list of each as numbers, shape (numbers of one, elements)."""
         place = _named(self.encoded, self.there, self.name)
-        _, rows = decode_lists(self.encoded.buffer, *self._places(field), of, place=place)
-        return np.frombuffer(rows, np.int64).reshape(-1, of.width)
+        _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
+        shape = of.size if of.is_plain else of.width, -1
+        numbers: Numbers = np.frombuffer(columns, np.int64).reshape(shape)
+        return numbers
 
     def counts_by_page(self, field: int, first: Numbers) -> Numbers:
         """Return one number a page, MISSING for the pages of a chunk without the list."""
         present = self.counts(field) != MISSING
         if not present.any():
             return np.broadcast_to(np.int64(MISSING), first[-1:])
-        written = self.elements(field, INTEGER)[:, 0]
+        written: Numbers = self.elements(field, INTEGER)[0]
         if (written == MISSING).any():
             # Garbage that was given is not the same as none given.
             written = np.where(written == MISSING, -1, written)
@@ -284,7 +286,7 @@ class _Structs:
         buffer = np.frombuffer(self.encoded.buffer, np.uint8)
         # Positions of 32 bits wherever these do: there are two for each page.
         small = np.int32 if len(buffer) < 1 << 31 else np.int64
-        start, length = (column.astype(small) for column in self.elements(field, BINARY).T)
+        start, length = (column.astype(small) for column in self.elements(field, BINARY))
         size = np.zeros(len(first) - 1, np.int64)
         filled = rows_with(null_page & (length > 0), first)
         paged = np.flatnonzero(np.diff(first))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from parquet_core.storage.directory import find_file, list_directory, read_whole
 from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
+from parquet_core.storage.gather import Ranges, gather
 from parquet_core.storage.listing import Listing, list_data_files, list_table, summary_file
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
@@ -22,8 +23,10 @@ from parquet_core.storage.writing import put, put_if_absent
 __all__ = [
     "DataFile",
     "Listing",
+    "Ranges",
     "Traffic",
     "find_file",
+    "gather",
     "hole_of",
     "is_hidden",
     "is_remote",

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import DataFile, is_hidden
+from parquet_core.storage.schemes import is_remote
+
+try:
+    from parquet_core.storage import system_calls
+except ImportError:  # there was no compiler, or no POSIX
+    system_calls = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import ModuleType
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from parquet_core.storage.files import Traffic
+
+    Numbers = NDArray[np.int64]
 
 # Neighbouring ranges are read together when the hole between them is smaller than this:
 # a read by position costs about as much as copying so many bytes.
 HOLE = 32 << 10
+# No file has more; so far sums of positions cannot wrap around.
+_MOST_BYTES = 1 << 61
 
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
@@ -84,6 +99,8 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
         # Through its descriptor the directory is not looked up again for every file in it.
         opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         prefix = directory if directory.endswith("/") else f"{directory}/"
+        if system_calls is not None and _list_at_once(system_calls, opened, prefix, files, directories):
+            return
         for entry in list(os.scandir(opened)):
             name = entry.name
             if is_hidden(name):
@@ -100,6 +117,31 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
     finally:
         if opened >= 0:
             os.close(opened)
+
+
+def _list_at_once(calls: ModuleType, opened: int, prefix: str, files: list[DataFile], directories: list[str]) -> bool:
+    """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
+    names, known = calls.entries(opened)
+    visible = [i for i, name in enumerate(names) if not is_hidden(name)]
+    found = [prefix + names[i] for i in visible if known[i]]
+    rest = [names[i] for i in visible if not known[i]]
+    sizes, modified, changed = calls.states(opened, rest, threads())
+    if -2 in sizes:
+        return False
+    paths = [prefix + name for name in rest]
+    listed = map(DataFile._make, zip(paths, sizes, modified, repeat(None), changed, strict=False))
+    if -1 in sizes:
+        found += [path for path, size in zip(paths, sizes, strict=True) if size == -1]
+        files += [file for file in listed if file.size >= 0]
+    else:
+        files += listed
+    directories += found
+    return True
+
+
+def threads() -> int:
+    """Return how many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def read_files(
@@ -141,6 +183,51 @@ def read_files(
     finally:
         if requests:
             traffic.add(purpose, fetched, requests=requests)
+
+
+class Wanted(NamedTuple):
+    """Ranges in order of file and start: those of file i are `first[i]` to `first[i + 1]`.
+
+    Each goes to place `at` of the buffer of number `target`.
+    """
+
+    first: Numbers
+    start: Numbers
+    length: Numbers
+    target: Numbers
+    at: Numbers
+
+
+def reads_at_once(paths: Sequence[str]) -> bool:
+    """Tell whether `read_at_once` may be asked for these files."""
+    return system_calls is not None and not any(map(is_remote, paths))
+
+
+def read_at_once(
+    paths: list[str],
+    wanted: Wanted,
+    sizes: list[int],
+    before: bytes,
+    arrived: Callable[[bytes, int], None] | None,
+    *,
+    purpose: str,
+    traffic: Traffic,
+) -> list[bytes] | None:
+    """Read ranges inside of files into buffers, where the compiled calls are there; None when one could not be read.
+
+    `sizes` leaves out `before`, with which the first buffer begins; for `arrived` see `gather`. Whoever reads the
+    file that could not be read by itself gets its error.
+    """
+    furthest = wanted.start.max(initial=0)
+    if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:
+        return None
+    whole = [sizes[0] + len(before), *sizes[1:]]
+    buffers, requests, fetched = system_calls.read(paths, *wanted, whole, before, HOLE, threads(), arrived)
+    if -1 in requests:
+        return None
+    if any(requests):
+        traffic.add(purpose, sum(fetched), requests=sum(requests))
+    return buffers
 
 
 def read_block(file: DataFile, start: int, length: int) -> bytes:

@@ -21,6 +21,7 @@ from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.size import check_size
@@ -283,7 +284,8 @@ class Conditions:
             case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
                 return interval(column, low_end, high_end)
             case _:
-                return And((low, high))
+                both = join_conditions((low, high))
+                return And(both) if len(both) > 1 else both[0]
 
     def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
         """Lower one half of a BETWEEN; one that is refused leaves the other."""

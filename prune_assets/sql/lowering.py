@@ -15,6 +15,7 @@ from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.lexer import refuse
 from prune_assets.sql.render import render
+from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_date_parts import join_date_parts
 from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
@@ -190,7 +191,7 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
 
 
 def _and(operands: Sequence[Predicate]) -> Predicate:
-    joined = join_equalities(join_ranges(operands), Op.NE)
+    joined = join_equalities(join_conditions(join_ranges(operands)), Op.NE)
     return And(joined) if len(joined) > 1 else joined[0]
 
 

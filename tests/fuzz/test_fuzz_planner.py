@@ -43,7 +43,23 @@ def test_plans_hold_against_spark_and_its_peers(spark):
     counts = result.tally.counts
     assert counts["lowered wholly"] > 90, "most of the grammar must reach the metadata, or nothing is tested"
     assert min(counts["compared with parquet-java"], counts["compared with DataFusion"]) > 50
+    assert counts["answers held against DuckDB's"] > 20
     assert result.tally.levels["rows skipped"] > 0
+
+
+@pytest.mark.spark
+def test_answers_that_differ_from_duckdbs_are_told(spark, numbers):
+    with laid_out(numbers, spark) as ground:
+        predicates = [Leaf("i32 < 7"), Leaf("i32 <=> 7"), Node("OR", (Leaf("i32 = 3"), Leaf("i32 IS NULL")))]
+        answers, voice = ground.truth(predicates), ground.second_voice()
+        assert [voice.answer(predicate) is None for predicate in predicates] == [False, True, False]
+        for predicate, right in zip(predicates, answers, strict=True):
+            assert judged(ground, predicate, right, Tally(), voice=voice) == []
+        wrong = answers[0].copy()
+        wrong[1] = 0
+        assert "Spark and DuckDB agree" in {
+            it.check for it in judged(ground, predicates[0], wrong, Tally(), voice=voice)
+        }
 
 
 def test_plans_hold_against_the_predicate_row_by_row():
@@ -95,9 +111,9 @@ def test_a_dull_plan_and_a_crash_are_found(spark, numbers):
             (broken, {"no crash"}),
         ):
             with patch.object(levels, "outcomes_of_each", wrong):
-                found = judged(ground, predicate, answers, Tally(), ground.peers())
+                found = judged(ground, predicate, answers, Tally(), peers=ground.peers())
             assert {finding.check for finding in found} == expected
-        assert judged(ground, predicate, answers, Tally(), ground.peers()) == []
+        assert judged(ground, predicate, answers, Tally(), peers=ground.peers()) == []
 
 
 @pytest.mark.spark

@@ -53,14 +53,15 @@ class Tally:
     peers_failed: dict[str, str] = field(default_factory=dict)
 
 
-def judged(ground, predicate, answers, tally, peers=()):
+def judged(ground, predicate, answers, tally, *, peers=(), voice=None):
     """Return what is wrong with a case, a crash included; `predicate` may be a pair of spellings."""
     try:
         if isinstance(predicate, Pair):
             tally.cases += 1
             tally.counts["pairs of spellings"] += 1
             return list(same_plan(ground, predicate, tally))
-        return list(judge(ground, predicate, answers, tally, peers))
+        found = list(judge(ground, predicate, answers, tally, peers))
+        return found if voice is None else [*found, *_confirmed(voice, predicate, answers, tally)]
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
         where = " ~ ".join(predicate[1:3]) if isinstance(predicate, Pair) else predicate.sql
         return [Finding("no crash", where, "".join(traceback.format_exception(error)[-3:]))]
@@ -96,6 +97,16 @@ def judge(ground, predicate, answers, tally, peers=()):
     _count(case, evaluation, selected, tally)
     for peer in peers:
         yield from _sharp(case, selected, peer, tally)
+
+
+def _confirmed(voice, predicate, answers, tally):
+    """Both judges select the same rows; where Spark raises there is nothing to compare."""
+    said = None if isinstance(answers, str) else voice.answer(predicate)
+    if said is None:
+        return
+    tally.counts["answers held against DuckDB's"] += 1
+    if np.any(other := said != answers):
+        yield Finding("Spark and DuckDB agree", predicate.sql, f"not about {_shown(other)}")
 
 
 def _sound(case, selected):

@@ -37,6 +37,8 @@ def _of_file(ground, lowered, asked, file, extra):
     if any(ground.holds_nulls_only(path, extra) for path in asked):
         return "26: a filter or dictionary without a value says nothing"
     floats = {path for path in asked if path in ground.columns and ground.columns[path].of.family == "float"}
+    if any(ground.holds_nan_by_spark(path, file, extra) for path in floats):
+        return "5: bounds among which NaN stands are ignored"
     if floats:
         if ground.could_be(lowered, extra, dict.fromkeys(floats, NAN)):
             return "4: bounds say nothing of NaN"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from tests.prune_assets.sql.interpreter import outcomes_of
 from .interpreted import interpreted
 from .peers import DataFusion, ParquetJava
 from .planned import Planner
+from .second_voice import SecondVoice
 from .tables import arrow_rows
 from .truth import Truth, settings
 from .writing import write
@@ -46,6 +49,10 @@ class Ground:
             self._rows = self._rows or self._in_order()
             return [interpreted(self.planner, predicate, self._rows) for predicate in predicates]
         return Truth(self.spark, self.directory, predicates, self.planner).of
+
+    def second_voice(self):
+        """Return another judge of what is selected; None where the answers are not Spark's."""
+        return None if self.spark is None else SecondVoice(self)
 
     def peers(self):
         others = (DataFusion(self.planner),)
@@ -100,6 +107,12 @@ class Ground:
         column = self.columns.get(path)
         return column is not None and all(value is None for value in self._beside(column, rows))
 
+    def holds_nan_by_spark(self, path, file, rows):
+        """Tell whether Spark wrote a file, and NaN among the bounds of row groups of these rows."""
+        if self.files_in_order()[file].writer != "spark":
+            return False
+        return any(value is not None and math.isnan(value) for value in self._beside(self.columns[path], rows))
+
     def _beside(self, column, rows):
         """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
         places, index = self._places(), self.planner.index
@@ -112,9 +125,12 @@ class Ground:
 
     def _places(self):
         """Return the row of the table by the row that the plan counts."""
+        return [row for file in self.files_in_order() for row in range(file.start, file.stop)]
+
+    def files_in_order(self):
+        """Return the files of the table in the order of their paths."""
         paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
-        files = [paths[path] for path in self.planner.paths]
-        return [row for file in files for row in range(file.start, file.stop)]
+        return [paths[path] for path in self.planner.paths]
 
     def _values(self, row):
         """Return a row by its position in the order of the files' paths."""
@@ -125,10 +141,8 @@ class Ground:
     def _in_order(self):
         """Lay the rows out as the plan counts them, with the values of directories."""
         whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
-        paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
         rows = []
-        for number, path in enumerate(self.planner.paths):
-            file = paths[path]
+        for number, file in enumerate(self.files_in_order()):
             named = {key[0]: values[number].as_py() for key, values in self.planner.index.partition_values.items()}
             missing = dict.fromkeys(file.without)
             rows += [row | missing | named for row in whole[file.start : file.stop]]
@@ -171,7 +185,8 @@ def _with(values, changed):
     for path, value in changed.items():
         place = values
         for name in path[:-1]:
-            place[name] = dict(place.get(name) or {})
+            # Of a struct that was null the other fields stay null.
+            place[name] = defaultdict(lambda: None, place.get(name) or {})
             place = place[name]
         place[path[-1]] = value
     return values

@@ -81,11 +81,14 @@ def _judge_table(spark, seed, number, result, *, peers, keep):
             result.unreadable += 1
             result.reasons.append(f"table {number}: {str(error).splitlines()[0][:200]}")
             return
-        asked = ground.peers() if peers else ()
+        asked, voice = (ground.peers() if peers else ()), ground.second_voice()
         result.tables += 1
         found = []
         for predicate, answers in zip(predicates, truth, strict=True):
-            found += [(finding, predicate) for finding in judged(ground, predicate, answers, result.tally, asked)]
+            found += [
+                (finding, predicate)
+                for finding in judged(ground, predicate, answers, result.tally, peers=asked, voice=voice)
+            ]
         for pair in pairs:
             found += [(finding, pair) for finding in judged(ground, pair, None, result.tally)]
     for finding, case in found:
@@ -100,7 +103,7 @@ def findings_of(spark, table, case):
     """Return what is wrong with one case: a predicate or a pair."""
     with laid_out(table, spark) as ground:
         (answers,) = [None] if isinstance(case, Pair) else ground.truth([case])
-        return judged(ground, case, answers, Tally(), ground.peers())
+        return judged(ground, case, answers, Tally(), peers=ground.peers(), voice=ground.second_voice())
 
 
 def keep_smallest(spark, table, case, finding, directory):

@@ -178,3 +178,18 @@ def test_nan_stands_above_the_bounds_unless_there_is_none(leaf, unknown, none, n
     """Bounds [1, 2] beside an unknown count of NaN, beside none, and eight NaN beside two nulls."""
     asked = [outcomes_from_bounds(leaf, bounds).tolist() for bounds in (NUMBERS, WITHOUT_NAN, ONLY_NAN)]
     assert asked == [[unknown], [none], [nothing_else]]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int64(), pa.float32(), pa.float64()])
+@pytest.mark.parametrize("nan", [None, 0])
+def test_beyond_the_ends_of_a_type_lies_nothing_but_nan(kind, nan):
+    floating = pa.types.is_floating(kind)
+    low, high = (-math.inf, math.inf) if floating else (np.iinfo(kind.to_pandas_dtype()).min, 0)
+    high = high if floating else np.iinfo(kind.to_pandas_dtype()).max
+    unknown = pa.nulls(1, kind)
+    bounds = Bounds(unknown, unknown, pa.array([0]), np.array([3]), pa.array([nan], pa.int64()))
+    above = Outcomes.FALSE | Outcomes.TRUE if floating and nan is None else Outcomes.FALSE
+    below = Outcomes.FALSE | Outcomes.TRUE if floating and nan is None else Outcomes.TRUE
+    expected = {(Op.LT, low): Outcomes.FALSE, (Op.GE, low): Outcomes.TRUE, (Op.GT, high): above, (Op.LE, high): below}
+    for (op, end), outcome in expected.items():
+        assert outcomes_from_bounds(Compare(("x",), op, pa.scalar(end, kind)), bounds)[0] == outcome

@@ -49,6 +49,9 @@ def as_table(module, data, spec):
             end = table[at] + table[at + 1] if table[at + 1] >= 0 else -1
             found = module.decode_lists(data, array("q", [table[at]]), array("q", [end]), of, place=str)
             lists += [part.tolist() for part in found]
+            if of.is_plain or of.code in {compact.INTEGER.code, compact.BOOLEAN.code, compact.BINARY.code}:
+                columns = module.decode_columns(data, array("q", [table[at]]), array("q", [end]), of, place=str)
+                lists += [part.tolist() for part in columns]
     except MalformedFile as error:
         return str(error)
     return table.tolist(), lists
@@ -94,6 +97,86 @@ def test_sound_bytes(structures, as_python):
         assert (slots, end) == as_python.decode(data, spec)
         assert as_table(compact, data, spec) == as_table(as_python, data, spec)
         assert end <= len(data)
+
+
+def test_columns_are_the_rows_of_lists(structures, as_python):
+    seen = set()
+    for data, spec in structures:
+        if spec not in {page_index._COLUMN_INDEX, page_index._OFFSET_INDEX}:
+            continue
+        table = compact.decode_table(data, array("q", [0]), array("q", [len(data)]), spec, place=str)
+        for field, of in LISTS[spec]:
+            at = spec.offset(field)
+            # The list twice, and none between.
+            starts = array("q", [table[at], 0, table[at]])
+            stops = array("q", [table[at] + table[at + 1], -1, table[at] + table[at + 1]])
+            counts, rows = compact.decode_lists(data, starts, stops, of, place=str)
+            for form in (compact, as_python):
+                counted, columns = form.decode_columns(data, starts, stops, of, place=str)
+                skipped = of.width - (of.size if of.is_plain else of.width)
+                expected = [rows[column :: of.width].tolist() for column in range(skipped, of.width)]
+                assert counted == counts
+                assert columns.tolist() == [number for column in expected for number in column]
+            seen.add((spec.size, field))
+    assert len(seen) == 5
+
+
+@pytest.mark.parametrize("of", [compact.EMPTY, compact.struct({1: compact.INTEGER, 3: compact.INTEGER}, least=3)])
+def test_structs_of_numbers_in_odd_forms(as_python, of):
+    """Fields out of order, twice, of one byte, of other types, under long ids, and none at all."""
+    elements = [
+        b"\x15\x02\x25\x04\x00",
+        b"\x35\x06\x05\x02\x08\x00",
+        b"\x13\xff\x15\x0a\x00",
+        b"\x18\x02ab\x25\x01\x00",
+        b"\x05\x50\x02\x00",
+        b"\x11\x25\x80\x01\x00",
+    ]
+    data = bytes([len(elements) << 4 | 12]) + b"".join(elements)
+    starts, stops = array("q", [0]), array("q", [len(data)])
+    if of is compact.EMPTY:
+        answers = [form.decode_columns(data, starts, stops, of, place=str) for form in (compact, as_python)]
+        assert answers[0] == answers[1] == (array("q", [6]), array("q"))
+        return
+    _, rows = compact.decode_lists(data, starts, stops, of, place=str)
+    for form in (compact, as_python):
+        _, columns = form.decode_columns(data, starts, stops, of, place=str)
+        assert columns == rows[1::3] + rows[2::3]
+    assert columns.tolist()[:3] == [1, 4, -1]
+    for size in range(1, len(data)):
+        short = array("q", [size])
+        messages = []
+        for form in (compact, as_python):
+            with pytest.raises(MalformedFile) as caught:
+                form.decode_columns(data, starts, short, of, place=str)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+
+
+def test_lists_that_are_passed_over_end_where_they_are_cut_off(as_python):
+    """Every kind of element, cut off at each byte, inside of a longer buffer whose next bytes look like more of it."""
+    elements = {
+        5: b"\x02\xac\x02\x04",
+        8: b"\x01a\x00\x03abc",
+        12: b"\x15\x02\x00\x00\x18\x01a\x00",
+        9: b"\x25\x02\x04\x03\x28\x01a\x00",
+        1: b"\x01\x02\x01",
+        7: bytes(24),
+    }
+    spec = compact.struct({9: compact.INTEGER})
+    for wire, encoded in elements.items():
+        data = b"\x19" + bytes([3 << 4 | wire]) + encoded + b"\x85\x02\x00"
+        for more in (b"", b"\x80" * 200, b"\x7f" * 200, b"\x01" * 200):
+            for size in range(len(data) + 1):
+                answers = []
+                for form in (compact, as_python):
+                    try:
+                        found = form.decode_table(data + more, array("q", [0]), array("q", [size]), spec, place=str)
+                        answers.append(found.tolist())
+                    except MalformedFile as error:
+                        answers.append(str(error))
+                assert answers[0] == answers[1]
+                assert isinstance(answers[0], list) == (size == len(data))
 
 
 def test_damaged_bytes(structures, as_python):

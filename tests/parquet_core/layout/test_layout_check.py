@@ -244,10 +244,10 @@ def test_columns_that_a_table_cannot_be_sorted_by_are_named(table):
 
 
 def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
-    def refuse(path):
+    def refuse(path, flags):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("parquet_core.storage.local.os.scandir", refuse)
+    monkeypatch.setattr("parquet_core.storage.local.os.open", refuse)
     with pytest.raises(StorageFailure, match=r"/t: Permission denied; check who may read it"):
         check(table, layout=LayoutSpec())
 

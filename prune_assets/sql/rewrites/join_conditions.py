@@ -1,0 +1,104 @@
+"""Conditions on one column joined to what fulfils them all: of a list the values that do, or nothing at all.
+
+Each of `x IN (1, 9) AND x > 5`, and of `x = 5 AND x = 7`, may hold in a row group that has a 1 and a 7. Both never do.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import array_of_scalars, from_numpy
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    columns_of,
+    leaves,
+)
+from parquet_core.satisfiable import may_be_true, may_fulfil
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Path, Predicate
+
+# Beyond so many conditions on a column trying them costs more than it is likely to save.
+MOST = 32
+
+
+def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return operands of an AND with those on one column joined, where one of them is a list or none can be fulfilled.
+
+    What they come to stands where the first of them stood: the rest of the list, or what is FALSE, and NULL for null.
+    """
+    by_column: dict[Path, list[int]] = {}
+    bare = [_bare(operand) for operand in operands]
+    for i, operand in enumerate(bare):
+        column = _only_column(operand)
+        if column is not None:
+            by_column.setdefault(column, []).append(i)
+    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    for column, places in by_column.items():
+        joined = _joined(column, [bare[i] for i in places]) if 1 < len(places) <= MOST else None
+        if joined is not None:
+            never_null = any(bare[i] is not operands[i] for i in places)
+            for i in places:
+                found[i] = ()
+            found[places[0]] = _is_true(joined) if never_null else joined
+    return tuple(chain.from_iterable(found))
+
+
+def _bare(operand: Predicate) -> Predicate:
+    """Return what is asked whether it is TRUE, as `x <=> 5` asks of `x = 5`; it is FALSE where that is NULL."""
+    return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
+
+
+def _is_true(joined: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    return (IsTruth(joined[0], Outcomes.TRUE),) if len(joined) == 1 else (Constant(Outcomes.FALSE),)
+
+
+def _only_column(operand: Predicate) -> Path | None:
+    """Return the one column of a predicate that is NULL for null and for nothing else."""
+    inner = operand.child if isinstance(operand, Not) else operand
+    parts = inner.children if isinstance(inner, Or) and len(inner.children) <= MOST else (inner,)
+    if not all(isinstance(part, Compare | Interval | In) for part in parts):
+        return None
+    named = columns_of(operand)
+    return named[0] if len(named) == 1 and len(list(leaves(operand))) <= MOST else None
+
+
+def _joined(column: Path, conditions: Sequence[Predicate]) -> tuple[Predicate, ...] | None:
+    lists = [condition for condition in conditions if _lists(condition)]
+    shortest = min(map(_values, lists), key=len, default=None)
+    if shortest is not None:
+        as_bounds = shortest.cast(pa.binary()) if pa.types.is_string(shortest.type) else shortest
+        left = shortest.filter(from_numpy(may_fulfil(conditions, as_bounds)))
+        if len(left) > 1:
+            return (In(column, left),)
+        if len(left) == 1:
+            return (Compare(column, Op.EQ, left[0]),)
+    elif may_be_true(And(tuple(conditions))):
+        return None
+    return IsNull(column), Constant(Outcomes.NULL)
+
+
+def _lists(condition: Predicate) -> bool:
+    return isinstance(condition, In) or (isinstance(condition, Compare) and condition.op is Op.EQ)
+
+
+def _values(condition: Predicate) -> pa.Array:
+    if isinstance(condition, In):
+        return condition.values
+    assert isinstance(condition, Compare)
+    return array_of_scalars([condition.value])
