@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow.compute as pc
 
 from deltalog.actions import fits
@@ -18,6 +19,7 @@ from deltalog.replay import key_of
 from deltalog.row_ids import ROW_TRACKING, check_row_ids
 from deltalog.texts import path_array
 from deltalog.write_features import APPEND_ONLY, check_rules, check_writable, is_true
+from parquet_core.arrow_arrays import flags_from
 
 if TYPE_CHECKING:
     from deltalog.actions import Protocol
@@ -109,16 +111,10 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
     removed = set(change.removes)
     mine = {key_of(add.path, None)[0]: add for add in change.adds}
     asked = path_array(sorted(mine.keys() - removed))
-    for block in snapshot.blocks:
-        here = pc.is_in(block.path, value_set=asked)
-        if not pc.any(here).as_py():
-            continue
-        vectors = block.vectors
-        for i in range(len(block)):
-            if not here[i].as_py():
-                continue
+    for block in snapshot.blocks if len(asked) else ():
+        for i in np.flatnonzero(flags_from(pc.is_in(block.path, value_set=asked))).tolist():
             add = mine[block.path[i].as_py()]
-            same = add.deletion_vector is None and (vectors is None or not vectors[i].is_valid)
+            same = add.deletion_vector is None and (block.vectors is None or not block.vectors[i].is_valid)
             if change.data_change or not same:
                 raise RefusedCommit(
                     f"{snapshot.table}: {add.path} is a file of version {snapshot.version} already; give new files "

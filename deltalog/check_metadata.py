@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deltalog.conflicts import isolation_of
 from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.needed_features import MAPPING, features_of, needed_features
 from deltalog.protocol import check_readable
@@ -60,6 +61,7 @@ def check_metadata(
     mapped = schema.mapping != "none"
     fields = schema_fields(schema.text, mapped=mapped, place=place)
     _check_names(fields, metadata, place)
+    isolation_of(properties_of(metadata), place=place)
     missing = needed_features(schema.text, properties_of(metadata), place=place)
     missing -= features_of(protocol)
     if missing:

@@ -18,14 +18,14 @@ from deltalog.check_change import check_change, check_first
 from deltalog.check_metadata import properties_of
 from deltalog.commit_text import add_lines, add_lines_with_ids, commit_info, first_line, metadata_line, other_lines
 from deltalog.commit_times import ENABLED, IN_COMMIT, newly_enabled, next_time, with_enablement
-from deltalog.conflicts import SERIALIZABLE, check_conflict, isolation_of
-from deltalog.errors import CommitConflict, CommitContention, RefusedCommit, TableExists, UncertainCommit
+from deltalog.conflicts import check_conflict, isolation_of
+from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log_files import LOG, holds_log
 from deltalog.protocol import writer_features
 from deltalog.row_ids import ROW_TRACKING, highest_row_id
 from deltalog.winners import read_winner
 from deltalog.write_features import is_true
-from parquet_core.errors import PruneError, StorageFailure, UncertainWrite
+from parquet_core.errors import PruneError, UncertainWrite
 from parquet_core.storage import find_file, put_if_absent
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ Checkpointing = Literal["background", "wait", "never"]
 ATTEMPTS = 100
 # After a lost race, at most this long, in seconds, and twice as long after each further one.
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
-# The storage tries again by itself before it says that it does not know.
-_DOUBTS = 3
+# So often a store may say that a version is taken, and show none; the others are half way through theirs. One that does
+# not know what it did has tried for a minute by itself, and counts for more.
+_DOUBTS, _LONG_DOUBT = 9, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,14 +93,15 @@ def commit_first(table: str, change: Change) -> Committed:
         raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
     check_first(table, change)
     assert change.metadata is not None
-    timed = is_true(properties_of(change.metadata), ENABLED)
+    properties = properties_of(change.metadata)
+    timed = is_true(properties, ENABLED)
     features = () if change.protocol is None else writer_features(change.protocol)
     draft = _Draft(
         table=table,
         change=change,
         removes=(),
         read_version=None,
-        isolation=SERIALIZABLE,
+        isolation=isolation_of(properties, place=table),
         timed=timed,
         highest_row_id=-1 if ROW_TRACKING in features else None,
     )
@@ -186,7 +188,7 @@ def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _
         change=change,
         removes=removes,
         read_version=snapshot.version,
-        isolation=isolation_of(snapshot.properties, place=snapshot.table),
+        isolation=isolation_of(properties, place=snapshot.table),
         timed=timed,
         enabling=newly_enabled(change.metadata, snapshot.properties),
     )
@@ -234,29 +236,33 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
 
 def _put(draft: _Draft, version: int) -> tuple[Committed | None, Winner | None]:
     """Put the commit as a version: it is there, or another one is."""
-    path, doubt = draft.path(version), None
-    for doubts in range(1, _DOUBTS + 1):
+    path = draft.path(version)
+    doubt: UncertainWrite | None = None
+    doubts = 0
+    while doubts < _DOUBTS:
         try:
             if put_if_absent(path, draft.text(version)):
                 return Committed(table=draft.table, version=version, txn_id=draft.txn_id), None
+            doubts += 1
         except UncertainWrite as error:
-            doubt = error
-        except StorageFailure as error:
+            doubt, doubts = error, doubts + _LONG_DOUBT
+        except PruneError as error:
             if doubt is None:
                 raise
             raise _uncertain(draft, path, error) from None
         try:
             winner = _winner(draft, version)
+        except MalformedLog:
+            raise
         except PruneError as error:
-            if doubt is None:
-                raise
+            # A store that asked itself again says that there is one when it is this one.
             raise _uncertain(draft, path, error) from None
         if winner is not None and winner.txn_id == draft.txn_id:
             notes = () if doubt is None else (f"{doubt}; it was",)
             return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=notes), None
         if winner is not None:
             return None, winner
-        # Neither written nor taken, as far as one can see: what was asked for may still arrive.
+        # Neither written nor taken, as far as one can see: what was asked for, by whomever, may still arrive.
         _wait(doubts)
     raise _uncertain(draft, path, doubt)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.actions import DeletionVector
+from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import decode_commit
-from deltalog.errors import RefusedCommit
+from deltalog.errors import BrokenLog, RefusedCommit
 from deltalog.file_block import ABSENT
 from deltalog.paths import canonical_paths
 from deltalog.texts import path_array
@@ -21,9 +23,9 @@ from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.storage import read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import pyarrow as pa
+    from numpy.typing import NDArray
 
     from deltalog.file_block import FileBlock
     from deltalog.snapshot import Snapshot
@@ -45,7 +47,10 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
         return []
     wanted = path_array(sorted(set(paths)))
     spelled = _spellings(snapshot, wanted)
-    found = [file for block in snapshot.blocks for file in _of_block(block, wanted, spelled)]
+    chosen = _among(snapshot.blocks, wanted)
+    found = [
+        file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here, spelled)
+    ]
     missing = set(paths) - {file.path for file in found}
     if missing:
         raise RefusedCommit(
@@ -55,23 +60,36 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
     return found
 
 
-def _of_block(block: FileBlock, wanted: pa.Array, spelled: dict[str, str]) -> Iterator[LiveFile]:
-    at = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=wanted)))
-    paths = block.path.take(from_numpy(at)).to_pylist()
-    vectors = [None] * len(at) if block.vectors is None else block.vectors.take(from_numpy(at)).to_pylist()
-    texts = {name: ([*values.values.to_pylist()], values.codes) for name, values in block.partition.items()}
-    for i, path, vector in zip(at.tolist(), paths, vectors, strict=True):
-        yield LiveFile(
-            path=path,
-            spelling=spelled[path],
-            partition_values={
-                name: values[codes[i]] if codes[i] >= 0 else None
-                for name, (values, codes) in texts.items()
-                if codes[i] != ABSENT
-            },
-            size=int(block.size[i]),
-            vector=None if vector is None else _vector(vector),
-        )
+def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.bool_]]:
+    """Tell which files of each block are wanted; all blocks at once, for looking up many is what takes time."""
+    if not blocks:
+        return []
+    here = flags_from(pc.is_in(pa.concat_arrays([block.path for block in blocks]), value_set=wanted))
+    return np.split(here, np.cumsum([len(block) for block in blocks])[:-1])
+
+
+def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, str]) -> Iterator[LiveFile]:
+    at = np.flatnonzero(here)
+    some = from_numpy(at)
+    paths = block.path.take(some).to_pylist()
+    vectors = [None] * len(at) if block.vectors is None else block.vectors.take(some).to_pylist()
+    values = _partition_values(block, at)
+    for path, size, of_file, vector in zip(paths, block.size[at].tolist(), values, vectors, strict=True):
+        if path not in spelled:
+            raise BrokenLog(f"{path} is a file of the table, and the log no longer says so; open the table again")
+        yield LiveFile(path, spelled[path], of_file, size, None if vector is None else _vector(vector))
+
+
+def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
+    """Return the partition values of some files as the log has them: null, or not at all."""
+    found: list[dict[str, str | None]] = [{} for _ in at]
+    for name, texts in block.partition.items():
+        # Codes count from the end where they are negative: NULL is the last entry.
+        known = [*texts.values.to_pylist(), None]
+        for of_file, code in zip(found, texts.codes[at].tolist(), strict=True):
+            if code != ABSENT:
+                of_file[name] = known[code]
+    return found
 
 
 def _vector(said: dict[str, object]) -> DeletionVector:
@@ -87,23 +105,37 @@ def _vector(said: dict[str, object]) -> DeletionVector:
 def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
     """Return the path of each file as its last `add` wrote it."""
     found: dict[str, str] = {}
-    for written in _written_paths(snapshot):
-        canonical = canonical_paths(written)
-        chosen = pc.is_in(canonical, value_set=wanted)
-        for path, spelling in zip(
-            canonical.filter(chosen).to_pylist(), written.filter(chosen).to_pylist(), strict=True
-        ):
-            found.setdefault(path, spelling)
+    for written in (_of_commits(snapshot), _of_checkpoint(snapshot)):
+        for paths in written:
+            canonical = canonical_paths(paths)
+            chosen = pc.is_in(canonical, value_set=wanted)
+            known, spelled = canonical.filter(chosen).to_pylist(), paths.filter(chosen).to_pylist()
+            for path, spelling in zip(known, spelled, strict=True):
+                found.setdefault(path, spelling)
         if len(found) == len(wanted):
             break
     return found
 
 
-def _written_paths(snapshot: Snapshot) -> Iterator[pa.Array]:
-    """Yield the paths of `add` actions as written, the newest first."""
+def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
+    """Yield the paths of `add` actions behind the checkpoint as written, the newest first."""
     newest_first = [file for _, _, file in snapshot.segment.tail[::-1]]
     whole = read_whole(newest_first, purpose="log", traffic=snapshot.traffic)
-    for file, data in zip(newest_first, whole, strict=True):
-        yield path_array([line.add.path for line in decode_commit(data, file=file)[::-1] if line.add is not None])
-    for checkpoint in snapshot._checkpoint:  # noqa: SLF001 - its files are no business of who asks for live files
-        yield from map(checkpoint.written_paths, checkpoint.row_groups())
+    yield path_array(
+        [
+            line.add.path
+            for file, data in zip(newest_first, whole, strict=True)
+            for line in decode_commit(data, file=file)[::-1]
+            if line.add is not None
+        ]
+    )
+
+
+def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
+    """Yield the paths of `add` actions of the checkpoint as written."""
+    if snapshot.segment.checkpoint is None:
+        return
+    found = load_checkpoint(snapshot.segment.checkpoint, place=snapshot.listing.place, traffic=snapshot.traffic)
+    parts = [file.written_paths(group) for file in found.files for group in file.row_groups()]
+    inline = [line.add.path for line in found.lines if line.add is not None]
+    yield pa.concat_arrays([*parts, path_array(inline)])

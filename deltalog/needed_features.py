@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from deltalog.actions import Protocol
 from deltalog.protocol import READER_FEATURES, reader_features, writer_features
 from deltalog.schema_fields import INNER_TYPES, schema_fields
-from deltalog.write_features import APPEND_ONLY, CHANGE_FEED, is_true
+from deltalog.write_features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, is_true
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ _FEATURE = "delta.feature."
 _OF_PROPERTY = {
     APPEND_ONLY: "appendOnly",
     CHANGE_FEED: "changeDataFeed",
-    "delta.enableDeletionVectors": "deletionVectors",
+    DELETION_VECTORS: "deletionVectors",
     "delta.enableIcebergCompatV1": "icebergCompatV1",
     "delta.enableIcebergCompatV2": "icebergCompatV2",
     "delta.enableIcebergCompatV3": "icebergCompatV3",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltalog.file_block import ABSENT
 from deltalog.partition_values import partition_bounds
@@ -64,7 +63,7 @@ def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
         return []
     bounds = partition_bounds(column, path_array(texts))
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
-    nulls, known = numbers_from(pc.fill_null(bounds.null_count, 0)), flags_from(bounds.null_count.is_valid())
+    nulls, known = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
         Meaning(null=bool(nulls[i]) or not known[i], value=not nulls[i], low=low[i], high=high[i])
         for i in range(len(texts))

@@ -25,7 +25,7 @@ from deltalog.bound_values import (
     same,
 )
 from deltalog.file_block import empty_codes
-from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.format.partition_values import NULL as HIVE_NULL
 from parquet_core.trust.bounds import Bounds, bounds_type
@@ -56,7 +56,7 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
     """Return the bounds of distinct values; behind them those of a file without an entry, and of null."""
     kind = bounds_type(column.leaf)
     text_like = column.kind in {"string", "binary"}
-    blank = flags_from(pc.or_(pc.equal(texts, ""), pc.equal(texts, HIVE_NULL)))
+    blank = flags_from(pc.is_in(texts, value_set=array_of(["", HIVE_NULL], texts.type)))
     lower, upper = _read(column, texts, kind)
     known = np.concatenate([~blank if not text_like else np.ones(len(texts), np.bool_), [False, False]])
     null = np.concatenate([blank.astype(np.int64), [0, 1]])
@@ -87,16 +87,20 @@ def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, t
 
 def _extended(values: pa.Array, known: np.ndarray) -> pa.Array:
     longer = pa.concat_arrays([values, pa.nulls(2, values.type)])
-    return pc.if_else(from_numpy(known), longer, pa.scalar(None, values.type))
+    return pc.if_else(from_numpy(known), longer, _null(values.type))
+
+
+def _null(kind: pa.DataType) -> pa.Scalar:
+    return pa.nulls(1, kind)[0]
 
 
 def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
     nan = flags_from(pc.is_nan(lower))
-    none = pa.scalar(None, lower.type)
-    zeros = pc.equal(lower, pa.scalar(0.0, lower.type))
-    low = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, pa.scalar(-0.0, lower.type), lower))
-    zeros = pc.equal(upper, pa.scalar(0.0, upper.type))
-    high = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, pa.scalar(0.0, upper.type), upper))
+    none = _null(lower.type)
+    zeros = pc.equal(lower, scalar_of(0.0, lower.type))
+    low = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(-0.0, lower.type), lower))
+    zeros = pc.equal(upper, scalar_of(0.0, upper.type))
+    high = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(0.0, upper.type), upper))
     known = flags_from(lower.is_valid())
     return low, high, from_numpy(nan.astype(np.int64), valid=known)
 
@@ -107,10 +111,10 @@ def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # n
             return same(texts.cast(pa.binary()))
         case "binary":
             # Escaped or as UTF-8: below 128 both are the same.
-            return same(pc.if_else(pc.string_is_ascii(texts), texts, pa.scalar(None, pa.string())).cast(pa.binary()))
+            return same(pc.if_else(pc.string_is_ascii(texts), texts, _null(pa.string())).cast(pa.binary()))
         case "boolean":
             lowered = pc.utf8_lower(texts).to_pylist()
-            return same(pa.array([{"true": True, "false": False}.get(text) for text in lowered], pa.bool_()))
+            return same(array_of([{"true": True, "false": False}.get(text) for text in lowered], pa.bool_()))
         case "date":
             return days(texts)
         case "timestamp":

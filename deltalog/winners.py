@@ -27,7 +27,7 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
     protocol: Protocol | None = None
     txn: Transaction | None = None
     domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
-    commit_info: dict[str, Any] | None = msgspec.field(default=None, name="commitInfo")
+    commit_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="commitInfo")
 
 
 class Winner(NamedTuple):
@@ -77,7 +77,7 @@ def read_winner(file: DataFile, version: int) -> Winner:
     return Winner(
         version=version,
         file=file,
-        info=next(iter(_each(lines, lambda line: line.commit_info)), {}),
+        info=next((_info(line.commit_info) for line in lines if line.commit_info), {}),
         adds=[add for add in added if add.data_change],
         rearranged=[add for add in added if not add.data_change],
         removes=_each(lines, lambda line: line.remove),
@@ -86,6 +86,15 @@ def read_winner(file: DataFile, version: int) -> Winner:
         transactions={txn.app_id: txn for txn in _each(lines, lambda line: line.txn)},
         domains={domain.domain: domain for domain in _each(lines, lambda line: line.domain_metadata)},
     )
+
+
+def _info(said: msgspec.Raw) -> dict[str, Any]:
+    """Return what a commit says of itself, nothing where it is no object: readers do not depend on it."""
+    try:
+        found = msgspec.json.decode(said)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:

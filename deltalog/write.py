@@ -52,6 +52,7 @@ def overwrite(
     adds: Sequence[Add],
     *,
     where: Predicate | None = None,
+    shown: str | None = None,
     schema: str | None = None,
     txn: Transaction | None = None,
     checkpoint: Checkpointing = "background",
@@ -59,9 +60,12 @@ def overwrite(
     """Replace all files, or those of the partitions that a predicate selects, by others.
 
     `where`: of partition columns alone; RefusedCommit when it does not tell of a file whether all or none of its rows
-    are selected, or when an added file lies outside. `schema`: a new one, as JSON, when everything is replaced.
+    are selected, or when an added file lies outside; `shown`: how the
+    history shows it. `schema`: a new one, as JSON, when everything is replaced.
     """
-    parameters = {"mode": "Overwrite"} | ({} if where is None else {"predicate": str(where)})
+    parameters = {"mode": "Overwrite"} | (
+        {} if where is None else {"predicate": str(where) if shown is None else shown}
+    )
     if where is None:
         removes, reads = snapshot.paths(), WHOLE_TABLE
     else:

@@ -49,6 +49,7 @@ _WHY = {
     "redirectWriterOnly-preview": "the table has moved; give the path it moved to",
 }
 APPEND_ONLY, CHANGE_FEED = "delta.appendOnly", "delta.enableChangeDataFeed"
+DELETION_VECTORS = "delta.enableDeletionVectors"
 _CONSTRAINT = "delta.constraints."
 # What a field's metadata may say that rows must be held against, and the feature it belongs to.
 _ON_ROWS = {
@@ -105,10 +106,10 @@ def check_rules(
             f"{place}: changeDataFeed: rows are carried from removed files to added ones, and which of them changed is "
             f"not written here; {_SPARK}, or unset {CHANGE_FEED}"
         )
-    if any(add.deletion_vector is not None for add in change.adds) and "deletionVectors" not in features:
+    allowed = "deletionVectors" in features and is_true(properties, DELETION_VECTORS)
+    if any(add.deletion_vector is not None for add in change.adds) and not allowed:
         raise RefusedCommit(
-            f"{place}: a file has a deletion vector and the table lacks the feature deletionVectors; "
-            "set delta.enableDeletionVectors=true first"
+            f"{place}: a file has a deletion vector, which the table does not allow; set {DELETION_VECTORS}=true first"
         )
     if change.adds and change.data_change:
         _check_rows(properties, schema_fields(schema, mapped=mapped, place=place), place)

@@ -7,6 +7,7 @@ killed begins anew behind the last number that it said. What files there are aft
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,10 +57,7 @@ def write(table, place, writer, count, seed):
         there = snapshot.transactions.get(txn.app_id)
         if there is not None and there.version >= number:
             removes = []  # It was there when this writer was killed.
-        if removes:
-            one = rewrite(snapshot, removes=removes, adds=adds, txn=txn, checkpoint="never")
-        else:
-            one = append(snapshot, adds, txn=txn, checkpoint="never")
+        one = rewrite(snapshot, removes=removes, adds=adds, txn=txn) if removes else append(snapshot, adds, txn=txn)
         os.write(said, f"{json.dumps([number, one.version, one.written])}\n".encode())
 
 
@@ -105,6 +104,8 @@ def ended():
 
 def crowd(table, place, *, writers, count, kills, seed):
     chance = random.Random(seed)
+    with suppress(ImportError):
+        importlib.import_module("deltalog.write_checkpoint")  # once, not in every process
     create_table(table, pa.schema([("id", pa.int64())]))
     reader = fork(read, table, place, writers)
     running = {fork(write, table, place, writer, count, seed): writer for writer in range(writers)}

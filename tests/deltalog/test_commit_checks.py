@@ -190,7 +190,9 @@ def vector(cardinality=1):
 def test_deletion_vectors_need_their_feature_and_whole_counts(table, place):
     wide = {"numRecords": 2, "tightBounds": False}
     refused(
-        table, "lacks the feature deletionVectors", lambda: append(table, [with_stats(wide, deletion_vector=vector())])
+        table,
+        "a deletion vector, which the table does not allow; set delta.enableDeletionVectors",
+        lambda: append(table, [with_stats(wide, deletion_vector=vector())]),
     )
     alter(table, properties={"delta.enableDeletionVectors": "true"})
     append(open_snapshot(place), [named("x", rows=2, day=ONE)])
@@ -525,10 +527,14 @@ def test_a_table_that_makes_no_sense_is_not_created(place, columns, partition_by
         create_table(place, text, partition_by=partition_by)
 
 
-def test_an_isolation_level_that_is_not_known_is_refused(table, place):
-    alter(table, properties={"delta.isolationLevel": "Whatever"})
-    snapshot = open_snapshot(place)
-    refused(snapshot, "'Whatever', which is not known; set it to Serializable", lambda: append(snapshot, []))
+def test_an_isolation_level_that_is_not_known_is_refused(tmp_path, log):
+    table = partitioned(tmp_path / "other")
+    said = "'Whatever', which is not known; set it to Serializable"
+    refused(table, said, lambda: alter(table, properties={"delta.isolationLevel": "Whatever"}))
+    log.create([("id", "long")], **{"delta.isolationLevel": "Whatever"})
+    snapshot = open_snapshot(log.path)
+    refused(snapshot, said, lambda: append(snapshot, []))
+    alter(snapshot, properties={"delta.isolationLevel": "serializable"})
 
 
 # Column mapping

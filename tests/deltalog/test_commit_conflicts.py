@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 from committed_files import by, named, partitioned
@@ -9,6 +11,7 @@ from committed_files import by, named, partitioned
 from deltalog.actions import DomainMetadata, Transaction
 from deltalog.change import Change, Reads
 from deltalog.commit import commit
+from deltalog.create import create_table
 from deltalog.errors import (
     CommitConflict,
     CommitContention,
@@ -208,6 +211,47 @@ def test_one_file_spelled_in_two_ways_is_the_same(table):
     seen = open_snapshot(table)
     append(seen, [named("a=b", day=ONE)])
     refused(ConcurrentAppend, table, lambda: append(seen, [named("a%3Db", day=ONE)]))
+
+
+def test_compaction_that_looked_at_a_partition_does_not_mind_appends_either(table):
+    seen = open_snapshot(table)
+    append(seen, [named("late", day=ONE)])
+    change = Change(
+        operation="OPTIMIZE",
+        removes=[f"{ONE}-a"],
+        adds=[named("one", day=ONE)],
+        reads=Reads(where=on(ONE)),
+        data_change=False,
+    )
+    assert commit(seen, change).version == 3
+
+
+def test_nobody_minds_a_file_that_is_added_again_without_new_rows(table):
+    seen = open_snapshot(table)
+    commit(seen, Change(operation="ANALYZE", adds=[named(f"{ONE}-a", rows=7, day=ONE)], data_change=False))
+    assert append(seen, [named("sum", day=TWO)], reads=Reads(where=on(ONE))).version == 3
+
+
+def test_a_partition_value_that_may_be_the_one_that_was_read_conflicts(tmp_path):
+    place = str(tmp_path / "times")
+    create_table(place, pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))]), partition_by=["at"])
+    seen = open_snapshot(place)
+    # Without a zone it may be any time of that day and the next.
+    append(seen, [named("near", at="2024-01-01 12:00:00")])
+    reads = Reads(partitions=[{"at": "2024-01-01T10:00:00Z"}])
+    refused(ConcurrentAppend, place, lambda: append(seen, [named("sum", at=None)], reads=reads), "added near")
+    far = Reads(partitions=[{"at": "2024-01-09T10:00:00Z"}])
+    assert append(seen, [named("sum", at=None)], reads=far).version == 2
+
+
+def test_what_may_be_null_or_empty_conflicts_with_both(tmp_path):
+    seen = partitioned(tmp_path / "table")
+    action = {"path": "blank", "partitionValues": {"day": ""}, "size": 1, "modificationTime": 1, "dataChange": True}
+    (tmp_path / "table" / "_delta_log" / f"{1:020d}.json").write_text(json.dumps({"add": action}))
+    for where in (IsNull(("day",)), on("")):
+        reads = Reads(where=where)
+        refused(ConcurrentAppend, seen.table, lambda reads=reads: append(seen, [named("sum", day=ONE)], reads=reads))
+    assert append(seen, [named("sum", day=ONE)], reads=Reads(where=on(TWO))).version == 2
 
 
 # ConcurrentDeleteRead

@@ -54,7 +54,7 @@ def test_every_number_is_there_exactly_once_and_in_order(crowd):
 
 def test_no_version_is_missing_and_none_is_too_many(crowd):
     place, _ = crowd
-    there = sorted(path.name for path in (place / "table" / "_delta_log").iterdir() if not path.name.startswith("."))
+    there = sorted(path.name for path in (place / "table" / "_delta_log").glob("[0-9]*.json"))
     assert there == [f"{version:020d}.json" for version in range(WRITERS * COMMITS + 1)]
 
 

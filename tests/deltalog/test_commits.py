@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from deltalog.after_commit import after_commit
 from deltalog.change import Change, Reads
 from deltalog.commit import commit
 from deltalog.create import create_table
-from deltalog.errors import CommitConflict, RefusedCommit, TableExists, UncertainCommit
+from deltalog.errors import CommitConflict, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.history import history, version_at
 from deltalog.live_files import live_files
 from deltalog.snapshot import open_snapshot
@@ -123,7 +126,8 @@ def test_overwrite_with_a_predicate_replaces_partitions(place, table):
     where = Compare(("day",), Op.LT, pa.scalar(TWO))
     overwrite(open_snapshot(place), [named("c", day=ONE)], where=where)
     assert paths(place) == ["b", "c", "n"]
-    overwrite(open_snapshot(place), [], where=IsNull(("day",)))
+    overwrite(open_snapshot(place), [], where=IsNull(("day",)), shown="day IS NULL")
+    assert lines(place, 3)[0]["commitInfo"]["operationParameters"]["predicate"] == "day IS NULL"
     assert paths(place) == ["b", "c"]
     overwrite(open_snapshot(place), [], where=Not(In(("day",), pa.array([ONE]))))
     assert paths(place) == ["c"]
@@ -303,6 +307,7 @@ class Doubtful:
     def __init__(self, monkeypatch, steps):
         self.put, self.steps, self.late, self.asked = module.put_if_absent, iter(steps), [], 0
         monkeypatch.setattr(module, "put_if_absent", self)
+        monkeypatch.setattr(module, "_wait", lambda lost: None)
 
     def __call__(self, path, data):
         self.asked += 1
@@ -333,6 +338,7 @@ class Doubtful:
         ["nothing"],
         ["nothing, says no"],
         ["nothing", "nothing"],
+        ["nothing, says no"] * 8,
         ["nothing", "written"],
         ["nothing", "written, says no"],
         ["late"],
@@ -351,15 +357,16 @@ def test_what_the_storage_does_not_tell_is_looked_up(place, table, monkeypatch, 
         assert "timed out; it was" in done.notes[0]
 
 
-@pytest.mark.parametrize("steps", [["nothing"] * 5, ["nothing, says no"] * 5, ["nothing", "broken"]])
+@pytest.mark.parametrize("steps", [["nothing"] * 3, ["nothing, says no"] * 9, ["nothing", "broken"]])
 def test_what_cannot_be_found_out_is_said_so(place, table, monkeypatch, steps):
     Doubtful(monkeypatch, steps)
     with pytest.raises(UncertainCommit, match=r"0001.json: whether it was written is not known .* look for the txnId"):
         append(table, [named("a", day=ONE)])
 
 
-def test_a_storage_that_fails_while_one_looks_leaves_doubt(place, table, monkeypatch):
-    Doubtful(monkeypatch, ["written"])
+@pytest.mark.parametrize("step", ["written", "written, says no"])
+def test_a_storage_that_fails_while_one_looks_leaves_doubt(table, monkeypatch, step):
+    Doubtful(monkeypatch, [step])
     find, asked = module.find_file, []
 
     def fails(path):
@@ -419,6 +426,18 @@ def test_what_writers_left_halfway_is_in_nobodys_way(place, table):
     assert paths(place) == ["a"]
 
 
+@pytest.mark.parametrize("info", ["", '{"commitInfo":[1]}\n', '{"commitInfo":{"txnId":7,"isBlindAppend":"x"}}\n\n'])
+def test_a_commit_that_says_nothing_of_itself_is_one_too(place, table, info):
+    (Path(place) / "_delta_log" / f"{1:020d}.json").write_text(info)
+    assert append(table, [named("a", day=ONE)]).version == 2
+
+
+def test_nothing_follows_a_commit_that_is_damaged(place, table):
+    (Path(place) / "_delta_log" / f"{1:020d}.json").write_text('{"add":{"path":')
+    with pytest.raises(MalformedLog, match=r"0001\.json: .*nothing can be committed after it before it is restored"):
+        append(table, [named("a", day=ONE)])
+
+
 # What follows
 
 
@@ -460,6 +479,24 @@ def test_nobody_waits_for_what_follows():
     assert not future.done()
     go_on.set()
     assert future.result(60) == ()
+
+
+def test_commits_do_without_what_takes_long_to_import(place):
+    script = (
+        "import sys\n"
+        "from committed_files import named, partitioned\n"
+        "from deltalog.snapshot import open_snapshot\n"
+        "from deltalog.write import append, overwrite, replace_partitions\n"
+        f"place = {place!r}\n"
+        "append(partitioned(place), [named('a', day='1'), named('b', day=None)])\n"
+        "replace_partitions(open_snapshot(place), [named('c', day='1')])\n"
+        "overwrite(open_snapshot(place), [])\n"
+        "print(open_snapshot(place).version, *sorted({'pandas', 'obstore', 'fsspec', 'pyspark'} & set(sys.modules)))"
+    )
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": f"{here.parents[1]}:{here}"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["3"]
 
 
 # Elsewhere

@@ -176,6 +176,22 @@ def test_a_server_that_refuses_leaves_none(server, status):
         assert not isinstance(raised.value, UncertainWrite)
 
 
+class OneAfterTheOther:
+    """Answers of a server that changes its mind."""
+
+    def __init__(self, *statuses):
+        self.statuses = iter(statuses)
+
+    def get(self, path, otherwise=None):
+        return (next(self.statuses), b"") if path == "*" else otherwise
+
+
+def test_a_refusal_after_a_failure_leaves_doubt(server):
+    server.answers = OneAfterTheOther(500, 403)
+    with pytest.raises(UncertainWrite):
+        put_if_absent("s3://b/t/1", b"1")
+
+
 @pytest.mark.parametrize("status", [409, 412])
 def test_a_conflict_is_no_error(server, status):
     server.answers["*"] = status, b""
