@@ -307,6 +307,20 @@ def one_file(tmp_path, columns, kinds, **options):
     return json.loads(add.stats, parse_float=Decimal)
 
 
+def test_a_row_group_without_a_bound_leaves_the_file_without_it(tmp_path):
+    """Writers leave out bounds that are too long; a row group of nulls alone has none that could be missed."""
+    texts = ["m", "z", "a" * 5_000, "n", None, None]
+    pq.write_table(pa.table({"s": texts, "i": [1, 2, 3, 4, None, None]}), tmp_path / "x.parquet", row_group_size=2)
+    footer = pq.read_metadata(tmp_path / "x.parquet")
+    assert [footer.row_group(i).column(0).statistics.has_min_max for i in range(3)] == [True, False, False]
+    (add,) = adds_of(str(tmp_path), schema_of({"s": "string", "i": "long"}), [NewFile("x.parquet")])
+    said = json.loads(add.stats)
+    assert said["minValues"] == {"i": 1}
+    # The writer leaves out one side alone.
+    assert said["maxValues"] == {"s": "z", "i": 4}
+    assert said["nullCount"] == {"s": 2, "i": 2}
+
+
 def test_times_are_cut_to_milliseconds_outward(tmp_path):
     micros = pa.array([-1, 1_999], pa.timestamp("us", "UTC"))
     said = one_file(tmp_path, {"t": micros}, {"t": "timestamp"})

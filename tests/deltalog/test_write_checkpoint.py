@@ -244,6 +244,24 @@ def test_statistics_survive_each_change_of_their_form(log):
             assert said["minValues"]["f"] <= i / 8 <= said["maxValues"]["f"]
 
 
+def test_structs_of_fewer_columns_are_made_anew_from_the_text(log):
+    few = {"delta.dataSkippingNumIndexedCols": "1"} | FORMS["both"]
+    fill(log, **few)
+    write_checkpoint(str(log))
+    metadata = open_snapshot(log.path).metadata
+    said = {"id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": metadata.schema_string}
+    log.commit({"metaData": said | {"partitionColumns": ["part", "day"], "configuration": FORMS["both"]}})
+    names = []
+    for version in (9, 10):
+        write_checkpoint(str(log), version)
+        table = pq.read_table(log.place / f"{version:020d}.checkpoint.parquet")["add"].combine_chunks().drop_null()
+        (row,) = (row for row in table.to_pylist() if row["path"] == "p%200.parquet")
+        names.append(row["stats_parsed"]["minValues"])
+    assert names[0] == {"i": 0}
+    assert names[1].keys() > {"i", "big", "s"}
+    assert names[1]["s"] == "a0"
+
+
 def test_what_the_columns_of_a_checkpoint_hold(log):
     fill(log, **FORMS["both"])
     write_checkpoint(str(log))
