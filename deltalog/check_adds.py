@@ -23,11 +23,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deltalog.actions import Add
+    from deltalog.partition_match import Meaning
     from deltalog.schema import TableSchema
     from deltalog.schema_fields import Field
 
 # What may stand in the path of a URI, and what a writer that encodes leaves as it is.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
+_WHOLE, _REAL = re.compile("-?[0-9]+"), re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN")
+_CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}%s[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+# How the protocol writes partition values.
+_SPELLED = {
+    **dict.fromkeys(("byte", "short", "integer", "int", "long", "bigint", "decimal"), _WHOLE),
+    **dict.fromkeys(("float", "double"), _REAL),
+    "boolean": re.compile("true|false"),
+    "date": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "timestamp": re.compile(f"{_CLOCK % ' '}|{_CLOCK % 'T'}Z"),
+    "timestamp_ntz": re.compile(_CLOCK % " "),
+}
+_DECIMAL = re.compile(r"decimal\(\s*[0-9]+\s*,\s*([0-9]+)\s*\)")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _BOUNDS = ("minValues", "maxValues", "nullCount")
 
@@ -121,15 +134,27 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                     f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to some "
                     "readers and a text to others; write null"
                 )
-            if column.kind not in {"string", "binary"} and (meaning.null or not _says(meaning.low, text)):
+            if not _of_kind(column.kind, meaning, text):
                 raise RefusedCommit(
                     f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
-                    f"{column.kind}; write it as the protocol does"
+                    f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
                 )
 
 
-def _says(low: object, text: str) -> bool:
-    return low is not None or text.lower() == "nan"
+def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
+    """Tell whether a text is a value of a type, and spelled so that every reader takes it.
+
+    Readers of the kernel family give up the whole table over a decimal of another scale.
+    """
+    if kind in {"string", "binary"}:
+        return True
+    if meaning.null or (meaning.low is None and text.lower() != "nan"):
+        return False
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        scale = int(decimal[1])
+        return re.fullmatch(rf"-?[0-9]+\.[0-9]{{{scale}}}" if scale else "-?[0-9]+", text) is not None
+    return kind in _SPELLED and _SPELLED[kind].fullmatch(text) is not None
 
 
 def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics | None:

@@ -65,7 +65,8 @@ def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
     nulls, known = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
-        Meaning(null=bool(nulls[i]) or not known[i], value=not nulls[i], low=low[i], high=high[i])
+        # Where it is not known whether it is null, what stands in its place says nothing.
+        Meaning(null=not known[i] or bool(nulls[i]), value=not known[i] or not nulls[i], low=low[i], high=high[i])
         for i in range(len(texts))
     ]
 

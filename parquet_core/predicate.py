@@ -139,7 +139,7 @@ class Unsupported:
     """A part that no metadata is asked about: it keeps data.
 
     `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
-    FALSE for the same rows.
+    FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL.
     """
 
     sql: str
@@ -147,6 +147,7 @@ class Unsupported:
     remedy: str = ""
     rewrite: str = ""
     exact: bool = False
+    null_with: tuple[Path, ...] = ()
 
 
 def _check_arity(children: tuple[Predicate, ...]) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
-import pyarrow as pa
 
-from parquet_core.arrow_arrays import array_of, flags_from, numbers_from
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
@@ -18,6 +16,7 @@ from parquet_core.trust.statistics import is_rebased, leaf_as_read
 from parquet_core.trust.stored_types import as_read
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -52,14 +51,16 @@ def dictionary_refusals(index: MetadataIndex, column: LeafColumn, positions: Pos
     Of chunks that the footers describe alike one is looked at.
     """
     chunks = index.column_chunks(column).take(positions)
-    stats = array_of(chunks.encoding_stats.tolist(), pa.binary()).dictionary_encode().indices
-    # Only where there are no statistics, the encodings say something.
+    written = chunks.encoding_stats.tolist()
+    # Told apart as they are encoded, without a step for each.
+    numbers: dict[bytes | None, int] = {stats: number for number, stats in enumerate(dict.fromkeys(written))}
+    stats = np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
     traits = np.column_stack(
         [
             index.kind[index.file[positions]],
             chunks.present | chunks.encrypted,
             chunks.encrypted,
-            np.where(flags_from(stats.is_valid()), numbers_from(stats), -1),
+            stats,
             chunks.encodings,
         ]
     ).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -145,7 +146,7 @@ def _partitions(table: str | os.PathLike[str] | Sequence[str], listing: Listing,
     if paths == [itself]:
         return Partitions()
     base = itself.rstrip("/")
-    if not all(found.startswith(f"{base}/") for found in paths):
+    if not all(map(str.startswith, paths, repeat(f"{base}/"))):
         return named_by_patterns(paths)
     return read_partitions(paths, base, empty=[file.path for file in listing.empty], infer_types=infer_types)
 

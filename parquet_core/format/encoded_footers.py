@@ -141,10 +141,10 @@ def _with_rest(
     short = np.flatnonzero(lengths + 8 > read.tails)
     if len(short):
         ranges = Ranges(short, (read.sizes - 8 - lengths)[short], lengths[short])
-        (rest,) = gather(read.files, ranges, counts=[len(short)], purpose="footer", traffic=traffic)
         ends = len(encoded) + np.cumsum(lengths[short])
         starts[short], stops[short] = ends - lengths[short], ends
-        encoded += rest
+        counts = [len(short)]
+        (encoded,) = gather(read.files, ranges, counts=counts, purpose="footer", traffic=traffic, before=encoded)
     return encoded, starts, stops
 
 

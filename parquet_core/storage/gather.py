@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -65,8 +66,8 @@ def gather(
         if found is not None:
             return found
     pieces = _pieces(files, ordered, order, purpose, traffic)
-    parts = [b"".join(pieces[low:high]) for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
-    return [before + parts[0], *parts[1:]] if before else parts
+    parts = [pieces[low:high] for low, high in pairwise(edges.tolist())]
+    return [b"".join([before, *part] if i == 0 and before else part) for i, part in enumerate(parts)]
 
 
 def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose: str, traffic: Traffic) -> list[bytes]:

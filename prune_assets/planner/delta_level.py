@@ -20,7 +20,7 @@ def log_partition_level(question: Question) -> LevelState:
     assert question.log is not None
     named = {column.path for column in question.index.partitions}
     answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
-    for i, leaf in enumerate(question.parts[: question.lists.leaves]):
+    for i, leaf in enumerate(question.parts[: question.beside.leaves]):
         if isinstance(leaf, ColumnLeaf) and leaf.column in named:
             answers[i] = question.log.by_leaf[i][question.index.file]
     folded = question.fold_anywhere(answers)

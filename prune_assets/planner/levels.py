@@ -132,7 +132,7 @@ def evaluate(
 
 def _of_leaves(question: Question, state: LevelState) -> LevelState:
     """Return a state with the answers of the predicate's own leaves alone."""
-    return replace(state, by_leaf=question.lists.joined(state.by_leaf))
+    return replace(state, by_leaf=question.beside.joined(state.by_leaf))
 
 
 def file_levels(question: Question) -> tuple[LevelState, LevelState | None]:
@@ -175,8 +175,8 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 
 def _page_level(question: Question, before: LevelState, *, wanted: bool) -> tuple[PageAnswers | None, LevelState]:
     index = question.index
-    columns = question.asked()
     positions = np.flatnonzero(before.alive & ~must_match(before.answers))
+    columns = question.asked_of_pages(before.by_leaf[:, positions])
     if not wanted or not columns or len(positions) == 0:
         why = "nothing is left that a page index could rule out" if wanted else "not asked for"
         return None, LevelState("page_index", before.answers, before.by_leaf, "not_applicable", why)

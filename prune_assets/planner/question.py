@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
 from parquet_core.pruning import prepare
-from prune_assets.planner.split_lists import split_lists
+from prune_assets.planner.asked_beside import asked_beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
+    from prune_assets.planner.asked_beside import AskedBeside
     from prune_assets.planner.delta_table import DeltaTable
-    from prune_assets.planner.split_lists import SplitLists
     from prune_assets.report.skip_report import LevelName, Status
 
 
@@ -50,7 +50,7 @@ class LevelState:
 class Question:
     """A predicate, its leaves from left to right, and the dataset it is asked of.
 
-    Behind its leaves `parts` has the values of `lists`, which are asked about one by one.
+    Behind its leaves `parts` has what is asked `beside` them.
     `columns`: those that files say something about; `partitions`: those that directory names give their values.
     `delta`: the table whose log lists the files, and what that says (`log`).
     """
@@ -61,7 +61,7 @@ class Question:
     columns: dict[Path, LeafColumn]
     partitions: dict[Path, LeafColumn]
     prepared: Fold
-    lists: SplitLists
+    beside: AskedBeside
     delta: DeltaTable | None = None
     log: FileAnswers | None = None
 
@@ -72,6 +72,12 @@ class Question:
     def asked(self) -> list[LeafColumn]:
         """Return the columns of the predicate that files say something about, each once."""
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
+
+    def asked_of_pages(self, answers: OutcomeArray) -> list[LeafColumn]:
+        """Return the same with the columns of which some row groups hold null and other values, where that matters."""
+        undecided = Outcomes.TRUE | Outcomes.FALSE
+        mixed = [path for place, path in self.beside.null_columns() if np.any(answers[place] == undecided)]
+        return list(dict.fromkeys([*self.asked(), *(self.columns[path] for path in mixed)]))
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
         """Return the columns that files say something about, each with the numbers of its leaves."""
@@ -100,7 +106,7 @@ class Question:
 
     def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
         """Combine the answers to the parts about containers of any kind."""
-        return self.prepared(self.lists.joined(answers))
+        return self.prepared(self.beside.joined(answers))
 
 
 def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None) -> Question:
@@ -108,8 +114,8 @@ def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | 
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if not column.unsupported}
     parts = tuple(leaves(predicate))
-    lists = split_lists(parts, columns)
+    beside = asked_beside(parts, columns)
     log = None if delta is None else delta.ask(predicate)
     return Question(
-        predicate, (*parts, *lists.values), index, columns, partitions, prepare(predicate), lists, delta, log
+        predicate, (*parts, *beside.extra), index, columns, partitions, prepare(predicate), beside, delta, log
     )

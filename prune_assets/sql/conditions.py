@@ -18,8 +18,10 @@ from prune_assets.sql.comparisons import NULL, compare, is_in
 from prune_assets.sql.domain import domain_of
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.null_with import null_with
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.rewrites.equal_at_ends import equal_at_ends
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.scope import Scope
     from prune_assets.sql.terms import Term
@@ -97,13 +99,14 @@ class Conditions:
         try:
             self._check_functions(node)
             pattern = lower_pattern(node, Names(self._column, self._value, self._text))
-            lowered = self._leaf(node) if pattern is None else pattern
+            lowered = equal_at_ends(self._leaf(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            return Unsupported(self._text(node), *UNCERTAIN_TIME)
+            return Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._null_with(node))
         except Refusal as refusal:
-            rewrite = rewrite_of(node, self._text(node), self._rewritable)
-            return Unsupported(self._text(node), refusal.reason, refusal.remedy, *(rewrite or ()))
+            sql, exact = rewrite_of(node, self._text(node), self._rewritable) or ("", False)
+            known = self._null_with(node)
+            return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known)
         else:
             return lowered
         finally:
@@ -127,9 +130,10 @@ class Conditions:
         match inner:
             case Not(child):
                 return child
-            case Unsupported(_, reason, remedy, rewrite, exact):
+            case Unsupported(_, reason, remedy, rewrite, exact, known):
                 # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
-                return Unsupported(self._text(node), reason, remedy, f"NOT ({rewrite})" if rewrite else "", exact)
+                opposite = f"NOT ({rewrite})" if rewrite else ""
+                return Unsupported(self._text(node), reason, remedy, opposite, exact, known)
             case _:
                 return Not(inner)
 
@@ -400,6 +404,14 @@ class Conditions:
         for name in {call.name for call in node.find_all(exp.Anonymous)}:
             if not self._is_own(name):
                 raise Refusal(f"the session has a function of its own named {name}", "give the function another name")
+
+    def _null_with(self, node: exp.Expr) -> tuple[Path, ...]:
+        """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
+        try:
+            self._check_functions(node)
+        except Refusal:
+            return ()
+        return null_with(node, self._scope)
 
     def _no_condition(self, node: exp.Expr) -> Exception:
         """Return why a value stands where a condition is expected."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
-from parquet_core.predicate import And, Op, Or, Unsupported, leaves
+from parquet_core.predicate import And, Not, Op, Or, Unsupported, leaves
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -184,10 +184,20 @@ def _without_double_negation(node: exp.Not) -> exp.Expr:
 
 def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Conditions) -> Predicate:
     if isinstance(node, exp.Not):
-        return conditions.negate(node, operands[0])
+        joined = _none_of(operands[0])
+        return conditions.negate(node, operands[0]) if joined is None else joined
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
     return _and(operands) if isinstance(node, exp.And) else _or(operands)
+
+
+def _none_of(inner: Predicate) -> Predicate | None:
+    """Return the opposite of an OR as an AND of opposites where some of these can be joined."""
+    if not isinstance(inner, Or):
+        return None
+    opposites = tuple(child.child if isinstance(child, Not) else Not(child) for child in inner.children)
+    joined = join_conditions(join_ranges(opposites))
+    return _and(joined) if len(joined) < len(opposites) else None
 
 
 def _and(operands: Sequence[Predicate]) -> Predicate:

@@ -18,7 +18,7 @@ from .truth import FALSE, NULL, TRUE
 
 DOUBLE = '"'
 SHARED = {"integer", "decimal", "date", "boolean", "string"}
-_ONE = r"(?:-?\d+(?:\.\d+)?|'[^'\\\0]*'|DATE '\d{4}-\d\d-\d\d'|true|false|NULL)"
+_ONE = r"(?:-?\d{1,18}(?:\.\d{1,18})?|'[^'\\\0]*'|DATE '\d{4}-\d\d-\d\d'|true|false|NULL)"
 _COMPARISON = "(?:=|<|<=|>|>=|<>|!=)"
 _ABOUT = (
     rf"(?:{_COMPARISON} {_ONE}|(?:NOT )?BETWEEN {_ONE} AND {_ONE}|(?:NOT )?IN \({_ONE}(?:, {_ONE})*\)"
@@ -35,8 +35,11 @@ class SecondVoice:
         whole = arrow_rows(ground.table).select([column.path[0] for column in columns] or [ROW])
         self.connection = duckdb.connect()
         rows = pa.concat_tables([_rows_of(file, whole) for file in ground.files_in_order()])
-        # Taken, not sliced: below an offset DuckDB looks for nulls in the wrong places.
-        self.connection.register("t", rows.take(pa.array(range(len(rows)))))
+        # Taken, not sliced: below an offset DuckDB looks for nulls in the wrong places. And as wide as all literals:
+        # of a number beyond the type it says FALSE for null.
+        rows = rows.take(pa.array(range(len(rows))))
+        wide = [pa.decimal128(38, 0) if pa.types.is_integer(kind) else kind for kind in rows.schema.types]
+        self.connection.register("t", rows.cast(pa.schema(zip(rows.column_names, wide, strict=True))))
         name = f"(?:{'|'.join(re.escape(column.sql) for column in columns) or '(?!)'})"
         self.shared = re.compile(rf"{name} {_ABOUT}|{_ONE} {_COMPARISON} {name}|\({name} {_ABOUT}\) IS (?:NOT )?[A-Z]+")
 

@@ -9,7 +9,7 @@ import pytest
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, IsTruth, Not, Op, Or
-from prune_assets.planner import split_lists
+from prune_assets.planner import asked_beside
 from prune_assets.planner.levels import evaluate
 from prune_assets.planner.plan import plan
 from tests.numbered_cases.cases import check
@@ -63,10 +63,10 @@ def test_what_a_filter_lacks_of_a_list_keeps_no_page(tmp_path):
 def test_short_lists_are_split(tmp_path):
     index = read_dataset(table(tmp_path / "t.parquet", bloom=False, dictionary=False))
     columns = {column.path: column for column in index.columns}
-    leaves = [in_list(1, 2), in_list(*range(split_lists.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
-    found = split_lists.split_lists(leaves, columns)
-    assert len(found.values) <= split_lists.MAX_VALUES_IN_ALL
-    assert [number for number, _ in found.of[:2]] == [0, 3]
+    leaves = [in_list(1, 2), in_list(*range(asked_beside.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
+    found = asked_beside.asked_beside(leaves, columns)
+    assert len(found.extra) <= asked_beside.MAX_VALUES_IN_ALL
+    assert [number for number, _ in found.lists[:2]] == [0, 3]
 
 
 @pytest.mark.spark

@@ -1,0 +1,84 @@
+"""What is asked beside the leaves of a predicate, so that more is known of them.
+
+Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
+where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
+And of parts that are not looked into, whether their columns are null: `month(day) = 5` is NULL where `day` is.
+Each stays one leaf to everybody else: what is known of the others is joined to what is known of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.outcomes import Outcomes, any_of, intersect
+from parquet_core.predicate import Compare, In, IsNull, Op, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import ColumnLeaf, Leaf, Path
+
+# A longer list has a value in almost every row group.
+MAX_VALUES = 20
+# Over all lists of a predicate.
+MAX_VALUES_IN_ALL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBeside:
+    """`extra`: what is asked behind the leaves, `leaves` in number.
+
+    `lists`, `nulls`: by leaf which of the extra ones are the values of its list, and ask whether its columns are null.
+    """
+
+    leaves: int
+    extra: tuple[ColumnLeaf, ...] = ()
+    lists: tuple[tuple[int, slice], ...] = ()
+    nulls: tuple[tuple[int, slice], ...] = ()
+
+    def joined(self, answers: OutcomeArray) -> OutcomeArray:
+        """Return the answers of the leaves alone, narrowed by those that were asked beside them."""
+        found = answers[: self.leaves]
+        if not self.extra:
+            return found
+        found = found.copy()
+        for number, rows in self.lists:
+            found[number] = intersect(found[number], any_of(answers[rows]))
+        for number, rows in self.nulls:
+            found[number, (answers[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
+        return found
+
+    def null_columns(self) -> tuple[tuple[int, Path], ...]:
+        """Return the columns that are asked about for the sake of null alone, each with the place of its question."""
+        asked = [place for _, rows in self.nulls for place in range(rows.start, rows.stop)]
+        return tuple((place, self.extra[place - self.leaves].column) for place in asked)
+
+
+def asked_beside(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AskedBeside:
+    """Return what is asked beside the leaves on columns of files."""
+    extra: list[ColumnLeaf] = []
+    lists: list[tuple[int, slice]] = []
+    nulls: list[tuple[int, slice]] = []
+    for i, leaf in enumerate(leaves):
+        found = _values(leaf, columns) if isinstance(leaf, In) else _nulls(leaf, columns)
+        if found and len(extra) + len(found) <= MAX_VALUES_IN_ALL:
+            first = len(leaves) + len(extra)
+            extra += found
+            (lists if isinstance(leaf, In) else nulls).append((i, slice(first, len(leaves) + len(extra))))
+    return AskedBeside(len(leaves), tuple(extra), tuple(lists), tuple(nulls))
+
+
+def _values(leaf: In, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
+    if not 1 < len(leaf.values) <= MAX_VALUES or pa.types.is_boolean(leaf.values.type) or leaf.column not in columns:
+        return []
+    return [Compare(leaf.column, Op.EQ, value) for value in leaf.values]
+
+
+def _nulls(leaf: Leaf, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
+    return [IsNull(path) for path in leaf.null_with if path in columns] if isinstance(leaf, Unsupported) else []

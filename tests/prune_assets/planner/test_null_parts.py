@@ -1,0 +1,77 @@
+"""Parts that are not looked into are NULL where their columns are: there nothing is read for them."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner.plan import plan
+from tests.numbered_cases.cases import check
+
+DAY = dt.date(2024, 5, 1)
+# Row groups of 4 rows in 2 pages: of nulls, of a page of nulls and one of values, and of values.
+COLUMNS = {
+    "d": [None] * 6 + [DAY, None] + [DAY, DAY.replace(month=7)] * 2,
+    "x": [None] * 6 + [7, None] + [1, 5] * 2,
+    "y": [3] * 12,
+    "s": [None] * 6 + ["b", None] + ["ab", "b"] * 2,
+}
+NULL_FOR_NULL = (
+    "month(d) = 5",
+    "NOT month(d) = 5",
+    "x % 5 = 1",
+    "upper(s) = 'B'",
+    "x + y > 7",
+    "cast(s AS double) > 1 AND y = 4",
+    "trim(s) LIKE '%b'",
+    "trim(s) RLIKE 'b$'",
+    "x BETWEEN y - 3 AND y + 2",
+    "x % 5 IN (1, 2)",
+    "extract(week FROM d) = 18",
+)
+OTHERWISE = (
+    "coalesce(x % 5, 1) = 1",
+    "x % 5 <=> NULL",
+    "NOT (x % 5 <=> 1)",
+    "(x % 5 = 1) IS NULL",
+    "(month(d) = 5) IS NOT TRUE",
+    "month(d) = 5 OR y = 3",
+    "NOT (3 BETWEEN x % 5 AND 2)",
+    "CASE WHEN x % 5 = 1 THEN true ELSE y = 3 END",
+    "isnull(x % 5)",
+    "concat_ws('-', upper(s), 'a') = 'a'",
+    "x % 5 IN (SELECT 1)",
+)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("nulls") / "t.parquet"
+    types = {"d": pa.date32(), "x": pa.int32(), "y": pa.int32(), "s": pa.string()}
+    columns = {name: pa.array(values, types[name]) for name, values in COLUMNS.items()}
+    options = {"row_group_size": 4, "max_rows_per_page": 2, "write_batch_size": 1, "write_page_index": True}
+    pq.write_table(pa.table(columns), path, use_dictionary=False, **options)
+    return path
+
+
+@pytest.mark.parametrize("where", NULL_FOR_NULL)
+def test_rows_of_nulls_are_not_read(table, where):
+    made = plan(table, where=where)
+    assert any(isinstance(leaf, Unsupported) for leaf in leaves(made.lowered.predicate))
+    assert made.report.kept.rows <= 6
+
+
+@pytest.mark.parametrize("where", OTHERWISE)
+def test_what_is_true_of_nulls_is_read(table, where):
+    assert plan(table, where=where).report.kept.rows == 12
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", [*NULL_FOR_NULL[:5], *NULL_FOR_NULL[6:], *OTHERWISE[:-1]])
+def test_no_row_is_lost(spark, table, where):
+    for asked in (where, f"NOT ({where})", f"({where}) IS NULL", f"y = 3 AND ({where})", f"({where}) OR x = 5"):
+        check(spark, table, asked)
