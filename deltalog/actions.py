@@ -5,6 +5,8 @@ Field names are those of the protocol. What is absent stays None: an absent coun
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 # Numbers beyond these are damage: they are added up and kept as 64 bits.
@@ -47,7 +49,7 @@ class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """The table itself; `schemaString` is JSON."""
+    """The table itself; `schemaString` is JSON. `format` says how its files are encoded, and is handed on alone."""
 
     id: str = ""
     name: str | None = None
@@ -56,6 +58,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     partition_columns: list[str] = []
     configuration: dict[str, str | None] | None = None
     created_time: int | None = None
+    format: Any = None
 
 
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -22,7 +22,7 @@ from parquet_core.errors import StorageFailure
 from parquet_core.storage import find_file, is_remote, open_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,8 +55,8 @@ class CheckpointFile:
     _footer: list[pq.FileMetaData] = field(default_factory=list)
 
     @contextmanager
-    def _opened(self) -> Iterator[pq.ParquetFile]:
-        """Open the file; whatever pyarrow says against it becomes MalformedLog."""
+    def _opened(self, *, coded: bool = True) -> Iterator[pq.ParquetFile]:
+        """Open the file; whatever pyarrow says against it becomes MalformedLog. `coded`: partition values as codes."""
         try:
             if not self._footer:
                 with pq.ParquetFile(open_file(self.file, traffic=self.traffic)) as opened:
@@ -66,7 +66,9 @@ class CheckpointFile:
                 self._check_unchanged()
             footer = self._footer[0]
             source = open_file(self.file, traffic=self.traffic)
-            with pq.ParquetFile(source, metadata=footer, read_dictionary=_few_values(footer)) as opened:
+            with pq.ParquetFile(
+                source, metadata=footer, read_dictionary=_few_values(footer) if coded else None
+            ) as opened:
                 yield opened
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             said = " ".join(str(error).split())[:300] or type(error).__name__
@@ -94,6 +96,14 @@ class CheckpointFile:
             with self._opened():
                 pass
         return self._footer[0]
+
+    def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
+        """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
+        with self._opened(coded=False) as opened:
+            schema = opened.schema_arrow
+            names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
+            if names:
+                yield from opened.iter_batches(size, columns=names, use_threads=False)
 
     def other_actions(self) -> list[Line]:
         """Return all actions but those of files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from parquet_core.storage import DataFile
 
+AnyLine = TypeVar("AnyLine", bound=Line)
 _LINES = msgspec.json.Decoder(Line)
 # Between two actions more than a line break may stand.
 _BLANK = b" \t\r\n"
@@ -21,10 +22,15 @@ _BLANK = b" \t\r\n"
 
 def decode_commit(data: bytes, *, file: DataFile) -> list[Line]:
     """Return the lines of a JSON file of the log; MalformedLog names the line that is none."""
+    return decode_lines(data, _LINES, file=file)
+
+
+def decode_lines(data: bytes, decoder: msgspec.json.Decoder[AnyLine], *, file: DataFile) -> list[AnyLine]:
+    """Return the same, with as much of each action as a decoder takes."""
     try:
-        lines = _LINES.decode_lines(data)
+        lines = decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-        lines = list(_one_by_one(data, file))
+        lines = list(_one_by_one(data, decoder, file))
     for number, line in enumerate(lines, 1):
         complaint = _complaint(line)
         if complaint:
@@ -32,14 +38,14 @@ def decode_commit(data: bytes, *, file: DataFile) -> list[Line]:
     return lines
 
 
-def _one_by_one(data: bytes, file: DataFile) -> Iterator[Line]:
+def _one_by_one(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile) -> Iterator[AnyLine]:
     texts = data.split(b"\n")
     last = max((number for number, text in enumerate(texts, 1) if text.strip(_BLANK)), default=0)
     for number, text in enumerate(texts, 1):
         if not text.strip(_BLANK):
             continue
         try:
-            yield _LINES.decode(text)
+            yield decoder.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
             cut = number == last and not data.endswith(b"\n")
             what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"

@@ -9,13 +9,14 @@ import numpy as np
 
 from deltalog.deletion_vectors import deleted_rows
 from deltalog.history import snapshot_time
-from deltalog.orphans import orphans
+from deltalog.indexed_columns import COUNTED, NAMED, indexed_count, is_named, named_columns
 from deltalog.protocol import reader_features, writer_features
 from deltalog.statistics import ABSENT, record_counts, statistics_reader
+from deltalog.vacuum import orphans
 from parquet_core.inspection.facts import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 # Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
 SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
-_NAMED = "delta.dataSkippingStatsColumns"
-_COUNTED = "delta.dataSkippingNumIndexedCols"
-_COUNTED_BY_DEFAULT = 32
 _SHOWN_ORPHANS = 100
 _ONLY_NULLS = {"boolean", "binary"}
 
@@ -192,8 +190,8 @@ class _Why:
 
     def __init__(self, snapshot: Snapshot) -> None:
         properties = snapshot.properties
-        self._named = _names(properties[_NAMED]) if _NAMED in properties else None
-        self._most = _number(properties.get(_COUNTED), _COUNTED_BY_DEFAULT)
+        self._named = named_columns(properties[NAMED]) if NAMED in properties else None
+        self._most = indexed_count(properties)
         # As Spark counts them: in the order of the schema, without those of partitions.
         data = [column for column in snapshot.schema.columns if column.partition is None]
         self._place = {column.leaf.path: i for i, column in enumerate(data)}
@@ -207,43 +205,9 @@ class _Why:
         if column.kind in _ONLY_NULLS:
             return f"of type {column.kind} only nulls are counted"
         if self._named is not None:
-            if not _is_named(column, self._named):
-                return f"{_NAMED} does not name it"
+            if not is_named(column, self._named):
+                return f"{NAMED} does not name it"
         elif 0 <= self._most <= self._place[column.leaf.path]:
             place = self._place[column.leaf.path] + 1
-            return f"it is column {place:,}, and {_COUNTED} is {self._most:,}"
+            return f"it is column {place:,}, and {COUNTED} is {self._most:,}"
         return "the files hold nothing but nulls, or bounds that cannot be trusted" if nulls else "no file tells any"
-
-
-def _names(text: str) -> frozenset[str]:
-    found = (name.strip() for name in _split(text))
-    return frozenset(name.casefold() for name in found if name)
-
-
-def _split(text: str) -> list[str]:
-    """Cut at commas outside of backticks; the backticks go.
-
-    >>> _split("a, `b,c`, s.d")
-    ['a', ' b,c', ' s.d']
-    """
-    parts, quoted = [""], False
-    for sign in text:
-        if sign == "`":
-            quoted = not quoted
-        elif sign == "," and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
-
-
-def _is_named(column: TableColumn, named: Collection[str]) -> bool:
-    path = column.leaf.path
-    return any(".".join(path[:length]).casefold() in named for length in range(1, len(path) + 1))
-
-
-def _number(text: str | None, otherwise: int) -> int:
-    try:
-        return otherwise if text is None else int(text)
-    except ValueError:
-        return otherwise

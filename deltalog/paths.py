@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 _FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+# A colon in the first directory would make it the scheme of a URI.
+_NOT_ENCODED = "/=@!$&'()*+,;~"
 _HEX = np.full(256, 255, np.uint8)
 _HEX[np.frombuffer(b"0123456789", np.uint8)] = np.arange(10)
 _HEX[np.frombuffer(b"abcdef", np.uint8)] = np.arange(10, 16)
@@ -94,3 +96,12 @@ def resolve(table: str, path: str) -> str:
     ('s3://b/t/day=1/x.parquet', '/u/x.parquet')
     """
     return path if is_absolute(path) else f"{table.rstrip('/')}/{path}"
+
+
+def encoded_path(path: str) -> str:
+    """Return a path below the table, or a place of its own, as actions spell it.
+
+    >>> encoded_path("p=a%20b/x y+1.parquet"), canonical_path(encoded_path("a:b/é#?"))
+    ('p=a%2520b/x%20y+1.parquet', 'a:b/é#?')
+    """
+    return quote(path, safe=_NOT_ENCODED)

@@ -9,10 +9,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from row_truth import leaves, selected
 
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot
-from parquet_core.predicate import Compare, IsNull, Not, Op
+from parquet_core.predicate import Not
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -77,49 +78,6 @@ def test_properties_and_columns_are_those_of_delta_rs(table):
     assert [column.leaf.path[0] for column in mine.schema.columns] == [field.name for field in theirs.schema().fields]
     assert list(mine.schema.partition_columns) == theirs.metadata().partition_columns
     assert mine.protocol.min_reader_version == theirs.protocol().min_reader_version
-
-
-def leaves(rows, schema):
-    """Every comparison of every column with some of its values, and whether it is null."""
-    kinds = {leaf.path[0]: leaf.type for leaf in schema.leaves}
-    for name in rows.column_names:
-        yield IsNull((name,))
-        yield Not(IsNull((name,)))
-        column = rows[name].drop_null()
-        for i in (0, len(column) // 2, len(column) - 1):
-            value = column[i].as_py()
-            for op in Op:
-                yield Compare((name,), op, pa.scalar(value, kinds[name]))
-
-
-def selected(rows, predicate):
-    """Whether a row is selected; NaN is above all numbers, and equal to itself."""
-    match predicate:
-        case Not(child):
-            return not selected(rows, child)
-        case IsNull(column):
-            return rows[column[0]].null_count > 0
-        case Compare(column, op, value):
-            return _any(rows[column[0]].drop_null().to_pylist(), op, value.as_py())
-    raise TypeError
-
-
-def _any(values, op, wanted):
-    compare = {
-        Op.EQ: lambda a, b: a == b,
-        Op.NE: lambda a, b: a != b,
-        Op.LT: lambda a, b: a < b,
-        Op.LE: lambda a, b: a <= b,
-        Op.GT: lambda a, b: a > b,
-        Op.GE: lambda a, b: a >= b,
-    }[op]
-    return any(compare(_rank(value), _rank(wanted)) for value in values)
-
-
-def _rank(value):
-    if isinstance(value, float):
-        return (1, 0.0) if value != value else (0, value)  # noqa: PLR0124 - NaN alone differs from itself
-    return value.encode() if isinstance(value, str) else value
 
 
 def test_no_row_is_lost(table, rows):

@@ -1,0 +1,119 @@
+"""Files that are written piece by piece and then shown at once: readers see the whole of one, or none.
+
+On this machine the pieces go to `.{name}.{uuid}.tmp` beside the file, which is no file of a log. What a process that
+died leaves behind of that kind, cleaning up the log removes. Objects are put together on this machine and sent as one:
+a store shows an upload when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from parquet_core.errors import StorageFailure, UnsupportedFeature
+from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
+from parquet_core.storage.failures import explaining
+from parquet_core.storage.remote import OBJECT_STORES
+from parquet_core.storage.schemes import scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What is larger is sent in parts, for which stores know no condition: whoever wrote a name first wrote the same.
+_SENT_AT_ONCE = 64 << 20
+
+
+@contextmanager
+def staged(path: str) -> Iterator[str]:
+    """Give a local path to write a file to that is to become `path`; what is not published is gone afterwards."""
+    _check(path)
+    temporary = _beside(path)
+    try:
+        if not is_remote(path):
+            os.makedirs(os.path.dirname(temporary) or ".", exist_ok=True)
+        yield temporary
+    except OSError as error:
+        raise _failure(path, error) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
+    """Give a staged file its name unless another has it; tells whether it was given. `replace`: in any case.
+
+    Raises StorageFailure.
+    """
+    if is_remote(path):
+        return _send(temporary, path, replace=replace)
+    place = local_path(path)
+    try:
+        _flush(temporary)
+        if replace:
+            os.replace(temporary, place)
+        else:
+            _link(temporary, place)
+        _flush(os.path.dirname(place) or ".")
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _failure(path, error) from None
+    return True
+
+
+def _beside(path: str) -> str:
+    name = f".{path.rpartition('/')[2]}.{uuid4()}.tmp"
+    return os.path.join(tempfile.gettempdir() if is_remote(path) else os.path.dirname(local_path(path)), name)
+
+
+def _check(path: str) -> None:
+    scheme = scheme_of(path)
+    if scheme is not None and scheme not in OBJECT_STORES:
+        raise UnsupportedFeature(
+            f"{path}: {scheme}:// is not written to; write to a local path, S3, Google Cloud Storage or Azure"
+        )
+
+
+def _link(temporary: str, place: str) -> None:
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links there. Whoever else writes this name writes the same.
+        if os.path.exists(place):
+            raise FileExistsError(place) from None
+        os.replace(temporary, place)
+
+
+def _flush(path: str) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _send(temporary: str, path: str, *, replace: bool) -> bool:
+    import obstore
+
+    from parquet_core.storage.objects import object_store
+
+    small = os.path.getsize(temporary) <= _SENT_AT_ONCE
+    if not replace and small:
+        return put_if_absent(path, Path(temporary).read_bytes())
+    if not replace and find_file(path) is not None:
+        return False
+    bucket = object_store(path)
+    with explaining(path):
+        obstore.put(bucket.store, bucket.key(path), Path(temporary), use_multipart=not small)
+    return True
+
+
+def _failure(path: str, error: OSError) -> StorageFailure:
+    said = error.strerror or str(error) or type(error).__name__
+    return StorageFailure(f"{path}: not written ({said}); check the disk and who may write there")

@@ -1,0 +1,50 @@
+"""Reads Delta tables with delta-spark, in an environment that has a pyspark it goes with; its jars lie in argv[1].
+
+Takes a list of questions, {table, where}, as JSON from standard input and answers each with {rows, files} or {error},
+as JSON in the file argv[2].
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from plain_rows import plain_rows
+from pyspark.sql import SparkSession
+
+
+def session(jars):
+    wanted = ("delta-", "unitycatalog-", "jts-")
+    named = ",".join(str(jar) for jar in Path(jars).glob("*.jar") if jar.name.startswith(wanted))
+    conf = {
+        "spark.jars": named,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    }
+    builder = SparkSession.builder.master("local[1]").appName("peers")
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def answer(spark, question):
+    try:
+        rows = spark.read.format("delta").load(question["table"])
+        files = sorted(rows.inputFiles())
+        if question.get("where"):
+            rows = rows.where(question["where"])
+        return {"rows": plain_rows([row.asDict(recursive=True) for row in rows.collect()]), "files": files}
+    except Exception as error:  # noqa: BLE001 - whatever it says against the table is the answer
+        return {"error": " ".join(str(error).split())[:200]}
+
+
+if __name__ == "__main__":
+    opened = session(sys.argv[1])
+    opened.sparkContext.setLogLevel("OFF")
+    Path(sys.argv[2]).write_text(json.dumps([answer(opened, question) for question in json.load(sys.stdin)]))
