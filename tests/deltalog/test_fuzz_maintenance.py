@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 from log_mutations import base_logs, mutated
-from test_fuzz_logs import vectors_of
 
+from deltalog.deletion_vectors import vector_of
 from deltalog.snapshot import open_snapshot
 from deltalog.vacuum import orphans, vacuum
 from deltalog.write_checkpoint import write_checkpoint
@@ -22,7 +22,8 @@ def files_of(path):
     snapshot = open_snapshot(path)
     if any(first < last for first, last, _ in snapshot.segment.tail):
         return None
-    return snapshot.version, sorted(zip(snapshot.paths(), map(str, vectors_of(snapshot)), strict=True))
+    vectors = [str(vector_of(block, i)) for block in snapshot.blocks for i in range(len(block))]
+    return snapshot.version, sorted(zip(snapshot.paths(), vectors, strict=True))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
