@@ -40,7 +40,9 @@ def _of_file(ground, lowered, asked, file, extra):
     if any(ground.holds_nan_by_spark(path, file, extra) for path in floats):
         return "5: bounds among which NaN stands are ignored"
     if floats:
-        if ground.could_be(lowered, extra, dict.fromkeys(floats, NAN)):
+        if any(
+            ground.could_be(lowered, extra, dict.fromkeys(each, NAN)) for each in [floats, *({it} for it in floats)]
+        ):
             return "4: bounds say nothing of NaN"
         if any(_asks_for_zero(leaf) for leaf in leaves(lowered)):
             return "1: either zero is looked up"
