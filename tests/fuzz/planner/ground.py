@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, In, leaves
+from parquet_core.predicate import Compare, In, columns_of_leaf, leaves
 from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
@@ -64,19 +64,32 @@ class Ground:
         Evidence is of one column each: a value of one row may meet one of another.
         """
         places = np.flatnonzero(rows).tolist()
-        actual = self._possible(predicate, [self._values(row) for row in places])
-        other = self._possible(predicate, [_with(self._values(row), changed) for row in places])
+        own = [self._values(row) for row in places]
+        beside = [self._values(row) for row in np.flatnonzero(self._around(rows))]
+        changed_ones = [_with(values, changed) for values in own]
+        actual = self._possible(predicate, own, beside, changed)
+        other = self._possible(predicate, changed_ones, beside, changed)
         if other & Outcomes.TRUE and not actual & Outcomes.TRUE:
             return True
-        return any(True in outcomes_of(predicate, _with(self._values(row), changed)) for row in places)
+        return any(True in outcomes_of(predicate, values) for values in changed_ones)
 
-    def _possible(self, predicate, rows):
-        """Return the outcomes of a predicate that is told only those of each of its leaves."""
+    def _possible(self, predicate, rows, beside, changed):
+        """Return the outcomes of a predicate that is told only those of each of its leaves.
+
+        Leaves on other columns than those that are `changed` have those of all rows of these row groups.
+        """
         answers = []
         for leaf in leaves(predicate):
-            found = set().union(*(outcomes_of(leaf, row) for row in rows))
+            told = rows if not set(columns_of_leaf(leaf)).isdisjoint(changed) else beside
+            found = set().union(*(outcomes_of(leaf, row) for row in told))
             answers.append(np.array([sum(int(_OUTCOMES[each]) for each in found)], np.uint8))
         return int(fold(predicate, answers)[0])
+
+    def _around(self, rows):
+        """Return a flag a row: whether it is in a row group with some of these."""
+        index = self.planner.index
+        groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
+        return np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
 
     def holds_old_moments(self, path, rows):
         """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
@@ -115,12 +128,10 @@ class Ground:
 
     def _beside(self, column, rows):
         """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
-        places, index = self._places(), self.planner.index
+        places = self._places()
         above = (".".join(column.path[:depth]) for depth in range(1, len(column.path)))
         holes = set().union(*(self.table.holes.get(name, ()) for name in above))
-        groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
-        within = np.isin(np.repeat(np.arange(len(index)), index.row_count), groups)
-        found = (places[row] for row in np.flatnonzero(within))
+        found = (places[row] for row in np.flatnonzero(self._around(rows)))
         return (None if row in holes else column.values[row] for row in found)
 
     def _places(self):
