@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from operator import is_
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
-from parquet_core.predicate import And, Not, Op, Or, Unsupported, leaves
+from parquet_core.predicate import And, Op, Or, Unsupported, leaves
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.lexer import refuse
 from prune_assets.sql.render import render
+from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
 from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_date_parts import join_date_parts
 from prune_assets.sql.rewrites.join_equalities import join_equalities
@@ -184,30 +186,29 @@ def _without_double_negation(node: exp.Not) -> exp.Expr:
 
 def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Conditions) -> Predicate:
     if isinstance(node, exp.Not):
-        joined = _none_of(operands[0])
-        return conditions.negate(node, operands[0]) if joined is None else joined
+        return conditions.negate(node, operands[0])
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
     return _and(operands) if isinstance(node, exp.And) else _or(operands)
 
 
-def _none_of(inner: Predicate) -> Predicate | None:
-    """Return the opposite of an OR as an AND of opposites where some of these can be joined."""
-    if not isinstance(inner, Or):
-        return None
-    opposites = tuple(child.child if isinstance(child, Not) else Not(child) for child in inner.children)
-    joined = join_conditions(join_ranges(opposites))
-    return _and(joined) if len(joined) < len(opposites) else None
-
-
 def _and(operands: Sequence[Predicate]) -> Predicate:
-    joined = join_equalities(join_conditions(join_ranges(operands)), Op.NE)
-    return And(joined) if len(joined) > 1 else joined[0]
+    joined = _joined(conjuncts(operands))
+    known = join_equalities(operands if joined is None else joined, Op.NE)
+    return And(known) if len(known) > 1 else known[0]
 
 
 def _or(operands: Sequence[Predicate]) -> Predicate:
-    joined = join_equalities(operands, Op.EQ)
-    return Or(joined) if len(joined) > 1 else joined[0]
+    joined = _joined(tuple(map(opposite, disjuncts(operands))))
+    known = join_equalities(operands if joined is None else tuple(map(opposite, joined)), Op.EQ)
+    return Or(known) if len(known) > 1 else known[0]
+
+
+def _joined(conditions: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
+    """Return conditions of which all have to hold with those on one column joined, None where there is nothing to."""
+    joined = join_conditions(join_ranges(conditions))
+    same = len(joined) == len(conditions) and all(map(is_, joined, conditions))
+    return None if same else joined
 
 
 def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:

@@ -1,0 +1,64 @@
+"""The operands of a connective with those of all that comes to the same one: `NOT (a OR b)` is `NOT a AND NOT b`.
+
+What is spelled in several ways is then joined in one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, Not, Op, Or
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Predicate
+
+# Beyond so many operands nothing is taken apart, so that deep predicates cost no more than they are long.
+MOST = 100
+_OPPOSITE_OPS = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
+
+
+def conjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return the operands of an AND with those of ANDs, and the opposites of those of negated ORs, among them."""
+    return _flat(operands, And, Or)
+
+
+def disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return the operands of an OR with those of ORs, and the opposites of those of negated ANDs, among them."""
+    return _flat(operands, Or, And)
+
+
+def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | Or]) -> tuple[Predicate, ...]:
+    found: list[Predicate] = []
+    waiting = list(reversed(operands))
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, own):
+            waiting += reversed(part.children)
+        elif isinstance(part, Not) and isinstance(part.child, other):
+            waiting += [opposite(child) for child in reversed(part.child.children)]
+        else:
+            found.append(part)
+        if len(found) + len(waiting) > max(MOST, len(operands)):
+            return tuple(operands)
+    return tuple(found)
+
+
+def opposite(condition: Predicate) -> Predicate:
+    """Return what is TRUE where a condition is FALSE, and NULL where it is NULL; NaN is above all numbers.
+
+    >>> import pyarrow as pa
+    >>> opposite(Compare(("x",), Op.LT, pa.scalar(5))).op
+    <Op.GE: '>='>
+    """
+    match condition:
+        case Not(child):
+            return child
+        case Compare(column, op, value):
+            return Compare(column, _OPPOSITE_OPS[op], value)
+        case Constant(Outcomes.NULL):
+            return condition
+        case _:
+            return Not(condition)
