@@ -89,6 +89,8 @@ def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
 def _closed_of_floats(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
     number = value.type.to_pandas_dtype()(value.as_py())
     match op:
+        case Op.LT if math.isnan(number):  # all numbers, and nothing else
+            return Compare(column, Op.LE, scalar_of(math.inf, value.type))
         case Op.GT if number < math.inf:  # nothing but NaN is larger
             return Compare(column, Op.GE, _next(value.type, number, math.inf))
         case Op.LT if number > -math.inf:

@@ -63,25 +63,19 @@ class Ground:
 
         Evidence is of one column each: a value of one row may meet one of another.
         """
-        places = np.flatnonzero(rows).tolist()
-        own = [self._values(row) for row in places]
-        beside = [self._values(row) for row in np.flatnonzero(self._around(rows))]
+        own = [self._values(row) for row in np.flatnonzero(rows).tolist()]
         changed_ones = [_with(values, changed) for values in own]
-        actual = self._possible(predicate, own, beside, changed)
-        other = self._possible(predicate, changed_ones, beside, changed)
-        if other & Outcomes.TRUE and not actual & Outcomes.TRUE:
+        actual = self._possible(predicate, own, changed)
+        if not actual & Outcomes.TRUE and self._possible(predicate, changed_ones, changed) & Outcomes.TRUE:
             return True
         return any(True in outcomes_of(predicate, values) for values in changed_ones)
 
-    def _possible(self, predicate, rows, beside, changed):
-        """Return the outcomes of a predicate that is told only those of each of its leaves.
-
-        Leaves on other columns than those that are `changed` have those of all rows of these row groups.
-        """
+    def _possible(self, predicate, rows, changed):
+        """Return the outcomes of a predicate that is told only those of its leaves on `changed` columns, one by one."""
         answers = []
         for leaf in leaves(predicate):
-            told = rows if not set(columns_of_leaf(leaf)).isdisjoint(changed) else beside
-            found = set().union(*(outcomes_of(leaf, row) for row in told))
+            about = not set(columns_of_leaf(leaf)).isdisjoint(changed)
+            found = set().union(*(outcomes_of(leaf, row) for row in rows)) if about else _OUTCOMES
             answers.append(np.array([sum(int(_OUTCOMES[each]) for each in found)], np.uint8))
         return int(fold(predicate, answers)[0])
 

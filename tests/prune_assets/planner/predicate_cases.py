@@ -250,8 +250,10 @@ def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
             return None if found is None else not found
         case IsTruth(child, wanted):
             return truth(child, row) is TRUTHS[wanted]
-        case Constant() | Unsupported():
-            return TRUTHS[predicate.outcomes] if isinstance(predicate, Constant) else True
+        case Unsupported():
+            return None if any(value_at(path, row) is None for path in predicate.null_with) else True
+        case Constant(outcomes):
+            return TRUTHS[outcomes]
         case IsNull(path):
             return value_at(path, row) is None
         case IsNaN(path):

@@ -48,6 +48,8 @@ def outcomes_of(predicate: Predicate, row: dict[str, object]) -> set[bool | None
     match predicate:
         case Constant(outcomes):
             return {value for outcome, value in CONSTANTS.items() if outcome in outcomes}
+        case Unsupported(null_with=paths) if any(value_of(path, row) is None for path in paths):
+            return {None}
         case Unsupported():
             return set(CONSTANTS.values())
         case IsTruth(child, truth):
