@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.evidence.single_values import outcomes_of_each_value
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import ColumnLeaf, IsNull
+from parquet_core.predicate import ColumnLeaf, IsNaN, IsNull
 from parquet_core.trust.bounds import common_calendar_start
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def outcomes_of_each_from_dictionaries(
     step = max(1, MAX_CELLS // len(entries))
     for part in (asked[i : i + step] for i in range(0, len(asked), step)):
         each = outcomes_of_each_value([leaf for _, leaf in part], entries)
-        of_values = np.bitwise_or.reduceat(each, first, axis=1) | np.uint8(Outcomes.NULL)
+        # What a leaf is for null, of which there may be some: isnan() is FALSE.
+        of_null = [Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL for _, leaf in part]
+        of_values = np.bitwise_or.reduceat(each, first, axis=1) | np.array(of_null, np.uint8)[:, None]
         of_values[:, old] = Outcomes.UNKNOWN
         answers[np.ix_(np.array([i for i, _ in part]), at)] = of_values
     return answers

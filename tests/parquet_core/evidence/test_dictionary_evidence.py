@@ -12,7 +12,7 @@ import pytest
 from parquet_core.evidence.dictionary import can_decide, outcomes_from_dictionaries
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Constant, In, Interval, IsNull, Op
+from parquet_core.predicate import Compare, Constant, In, Interval, IsNaN, IsNull, Op
 
 PATH = ("c",)
 TRUE, FALSE, NULL = Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL
@@ -86,3 +86,9 @@ def test_a_null_value_makes_a_leaf_null():
     values = pa.array([1, None, 2], pa.int32())
     assert outcomes_of_values(Compare(PATH, Op.GT, pa.scalar(1, pa.int32())), values).tolist() == [FALSE, NULL, TRUE]
     assert outcomes_of_values(IsNull(PATH), values).tolist() == [FALSE, TRUE, FALSE]
+
+
+def test_null_is_no_nan():
+    nan, number = pa.array([float("nan")]), pa.array([1.0])
+    found = outcomes_from_dictionaries(IsNaN(PATH), [nan, number, pa.concat_arrays([nan, number])])
+    assert found.tolist() == [TRUE | FALSE, FALSE, TRUE | FALSE]

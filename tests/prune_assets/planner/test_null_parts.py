@@ -80,3 +80,13 @@ def test_what_is_true_of_nulls_is_read(table, where):
 def test_no_row_is_lost(spark, table, where):
     for asked in (where, f"NOT ({where})", f"({where}) IS NULL", f"y = 3 AND ({where})", f"({where}) OR x = 5"):
         check(spark, table, asked)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("where", ["isnan(f)", "NOT isnan(f)", "(f = double('NaN')) IS TRUE"])
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_null_is_no_nan(spark, tmp_path, where, dictionary):
+    nan = float("nan")
+    floats = pa.table({"f": pa.array([None, nan, nan, nan, 1.0, None], pa.float64())})
+    pq.write_table(floats, tmp_path / "t.parquet", row_group_size=2, use_dictionary=dictionary)
+    check(spark, tmp_path / "t.parquet", where)
