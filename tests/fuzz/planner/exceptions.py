@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parquet_core.predicate import ColumnLeaf, Compare, In, Interval, leaves
+from parquet_core.predicate import Compare, In, Interval, columns_of_leaf, leaves
 
 from .planned import refused
 
@@ -20,7 +20,7 @@ def case_number(ground, lowered, selected, kept, extra):
         return "it drops a selected row"
     if reasons := refused(lowered):
         return f"not pruned on yet: {reasons[0]}"
-    asked = {leaf.column for leaf in leaves(lowered) if isinstance(leaf, ColumnLeaf)}
+    asked = {path for leaf in leaves(lowered) for path in columns_of_leaf(leaf)}
     found = []
     for i in range(len(ground.planner.paths)):
         here = extra & ground.planner.rows_of_file(i)
