@@ -104,10 +104,18 @@ def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
     elif len(kinds) > 1 or sum(map(len, found)) > MAX_LITERALS:
         return None
     literals = pa.concat_arrays(found)
-    if pa.types.is_string(literals.type):
-        literals = literals.cast(pa.binary())
+    literals = literals.cast(_as_wide(literals.type))
     around = _next_and_least(literals)
     return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])
+
+
+def _as_wide(kind: pa.DataType) -> pa.DataType:
+    """Return a type that holds whatever Spark may read: longer decimals than are declared, and unsigned ones uncut."""
+    if pa.types.is_decimal128(kind):
+        return pa.decimal128(38, kind.scale)
+    if pa.types.is_uint8(kind) or pa.types.is_uint16(kind):
+        return pa.int32()
+    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _array(value: pa.Scalar) -> pa.Array:
@@ -132,12 +140,14 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
         ends = np.iinfo(numbers.dtype)
         after = numbers + (numbers < ends.max)
         return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
-    if pa.types.is_decimal128(kind):
-        step = Decimal((0, (1,), -kind.scale))
-        least, most = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
-        context = Context(prec=80)
-        return [
-            array_of([min(context.add(v, step), most) for v in values.to_pylist()], kind),
-            array_of([least, most], kind),
-        ]
-    return None
+    return _decimals(values) if pa.types.is_decimal128(kind) else None
+
+
+def _decimals(values: pa.Array) -> list[pa.Array] | None:
+    kind = values.type
+    step, end = Decimal((0, (1,), -kind.scale)), Decimal((0, (9,) * kind.precision, -kind.scale))
+    found = values.to_pylist()
+    if any(abs(value) >= end for value in found):
+        return None
+    after = [Context(prec=80).add(value, step) for value in found]
+    return [array_of(after, kind), array_of([Decimal((1, (9,) * kind.precision, -kind.scale)), end], kind)]

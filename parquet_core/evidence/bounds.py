@@ -167,7 +167,8 @@ def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
     (False, True)
     """
     kind = value.type
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) and not (pa.types.is_uint8(kind) or pa.types.is_uint16(kind)):
+        # Spark reads those two wider than they are declared, and so what does not fit them.
         ends = np.iinfo(kind.to_pandas_dtype())
         least, most = value.as_py() <= ends.min, value.as_py() >= ends.max
     elif pa.types.is_float32(kind) or pa.types.is_float64(kind):

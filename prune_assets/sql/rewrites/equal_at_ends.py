@@ -27,6 +27,8 @@ def equal_at_ends(condition: Predicate) -> Predicate:
     """
     if not isinstance(condition, Compare) or not pa.types.is_integer(condition.value.type):
         return condition
+    if pa.types.is_uint8(condition.value.type) or pa.types.is_uint16(condition.value.type):
+        return condition  # Spark reads them wider than they are declared, and so what does not fit them
     ends = np.iinfo(condition.value.type.to_pandas_dtype())
     number = condition.value.as_py()
     ops = _AT_LEAST if number == ends.min else _AT_MOST if number == ends.max else {}

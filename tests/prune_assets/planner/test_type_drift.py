@@ -150,3 +150,13 @@ def test_what_a_short_decimal_file_is_asked_is_read(spark, tmp_path, where):
 def test_what_is_asked_of_one_width_warns_of_nothing(tmp_path):
     directory = write(tmp_path / "t", pa.array([1, 2], pa.int16()), pa.array([1, 2], pa.int8()))
     assert plan(directory, where="a = 1").warnings == ()
+
+
+@pytest.mark.parametrize(
+    "where", ["d > 99.99 AND d <> 50", "d >= 99.99 AND d <> 99.99", "d > 99.99", "d IN (1.5, 2) AND d > 1"]
+)
+def test_longer_decimals_than_are_declared_are_kept(spark, tmp_path, where):
+    words = b"".join(number.to_bytes(16, "little") for number in (12345, 150))
+    longer = pa.Array.from_buffers(pa.decimal128(4, 2), 2, [None, pa.py_buffer(words)])
+    pq.write_table(pa.table({"d": longer}), tmp_path / "t.parquet", store_decimal_as_integer=True, use_dictionary=False)
+    check(spark, tmp_path / "t.parquet", where)
