@@ -45,7 +45,7 @@ lint: $(READY)  ## check style, format and that the lock holds no addresses
 
 .PHONY: types
 types: $(READY)  ## check types
-	@$(PY) -m mypy
+	@$(PY) -m mypy --show-traceback
 
 .PHONY: format
 format: $(READY)  ## rewrite the sources in the house format
