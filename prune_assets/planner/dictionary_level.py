@@ -15,6 +15,7 @@ from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_d
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, Op, Pattern
+from prune_assets.planner.open_leaves import asked_outcomes
 from prune_assets.planner.question import LevelState
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ ALWAYS_WORTH = 64 << 10
 MAX_BATCH = 16 << 20
 
 _UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
-_NEITHER = np.uint8(Outcomes.NULL)
 
 
 class _Candidate(NamedTuple):
@@ -51,13 +51,13 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
     """Ask the dictionaries of row groups that they could rule out."""
     waiting = _candidates(question)
     refined = before.by_leaf.copy()
-    worth = _worth(question)
+    worth, let_it_be_true = _worth(question), asked_outcomes(question.predicate)
     found, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
         numbers = list(candidate.leaves)
         open_ = _undecided(refined[numbers])
         if open_.any():
-            open_ &= _helpful(question, refined, waiting[done:])
+            open_ &= _helpful(question, refined, let_it_be_true, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
         asked = [question.parts[i] for i in numbers]
         wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
@@ -118,13 +118,19 @@ def _worth(question: Question) -> Numbers:
     return np.maximum(saved // 2, ALWAYS_WORTH)
 
 
-def _helpful(question: Question, answers: OutcomeArray, waiting: Sequence[_Candidate]) -> Flags:
+def _helpful(
+    question: Question, answers: OutcomeArray, wanted: Sequence[Outcomes], waiting: Sequence[_Candidate]
+) -> Flags:
     """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
 
-    A leaf that can be neither TRUE nor FALSE is the best that any dictionary could do, under NOT as well.
+    The best that a dictionary could do is to take from a leaf what lets the predicate be TRUE; not null, which no
+    dictionary denies, and nothing where that is all that is left.
     """
     best = answers.copy()
-    best[[i for candidate in waiting for i in candidate.leaves]] = _NEITHER
+    numbers = [i for candidate in waiting for i in candidate.leaves if i < len(wanted)]
+    undeniable = np.array([~(wanted[i] & _UNDECIDED) & 7 for i in numbers], np.uint8)[:, np.newaxis]
+    without = answers[numbers] & undeniable
+    best[numbers] = np.where(without == Outcomes.NONE, answers[numbers], without)
     helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))
     return helpful
 

@@ -12,7 +12,7 @@ from prune_assets.sql.functions.multiply import multiply
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed
 from prune_assets.sql.types import BIGINT, DOUBLE, SparkType, decimal_type, is_decimal
-from prune_assets.sql.values import Kind
+from prune_assets.sql.values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from prune_assets.sql.terms import Value
 
     Builder = Callable[[SparkType, SparkType, int, int], Function | None]
+
+
+# What has too many digits loses those behind the point, but for so many; what then does not fit, overflows.
+_KEPT_SCALE = 6
 
 
 class Sign(StrEnum):
@@ -101,6 +105,8 @@ def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value,
         raise Refusal(f"this {sign} of decimals is not turned into a range")
     one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
     digits, scale = _of_result(sign, one, other)
+    if scale <= _KEPT_SCALE:
+        digits = min(digits, MAX_DIGITS)
     if not is_decimal(digits, scale):
         raise Refusal("the result has more digits than Spark's decimal, which rounds", "write fewer digits")
     return to_type(left, one), to_type(right, other), decimal_type(digits, scale)

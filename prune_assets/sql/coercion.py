@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.date_literals import date_of_string
+from prune_assets.sql.floats import float_of_text
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed, fixed_time
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
-_NUMBER_TEXT = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def wider(  # noqa: PLR0911 - one for each kind of pair
@@ -134,8 +133,8 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         if type_.least <= number <= type_.greatest:
             return Fixed(type_, number)
         raise Refusal(f"the string does not fit {type_}", "write a number")
-    if type_ == DOUBLE and _NUMBER_TEXT.fullmatch(text) and abs(Decimal(text)) < Decimal("1e300"):
-        return Fixed(type_, ordinal_of_float(float(text)))
+    if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
+        return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
         return fixed_time(Kind.STRING, read_moment(text), type_)
     if type_.kind is Kind.DATE and (day := date_of_string(text)) is not None:

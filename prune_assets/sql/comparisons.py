@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Constant, In, Op, Or
+from parquet_core.predicate import And, Compare, Constant, In, Op, Or, Unsupported
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
@@ -49,7 +50,8 @@ def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Pre
     _check(column, [value], ansi=ansi)
     domain = domain_of(column.type)
     if domain is not None:
-        _refuse_constant(domain, op, value)
+        if _is_beyond_bigint(domain, op, value):
+            return beyond_bigint(f"{column.name} {op} {_written(value)}", op, value.number)
         return snap(column.path, domain, op, value)
     if pa.types.is_floating(column.type):
         return snap_float(column.path, column.type, op, _as_double(value))
@@ -108,12 +110,28 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
         raise Refusal(f"Spark casts what is compared with a {family}", f"write {_EXAMPLES[family]}")
 
 
-def _refuse_constant(domain: Domain, op: Op, value: SparkValue) -> None:
-    # Spark's DecimalPrecision makes such a comparison TRUE or FALSE for every row, null included.
+def beyond_bigint(sql: str, op: Op, number: int) -> Predicate:
+    """Return a comparison of a whole number with a decimal beyond bigint: what Spark never answers, it never is.
+
+    A literal Spark's DecimalPrecision takes for less or greater even than null; what else makes such a decimal, not.
+    """
+    unknown = Unsupported(sql, "for a decimal beyond bigint Spark answers without asking whether the column is null")
+    return Or((unknown, NULL)) if (op in {Op.LT, Op.LE}) == (number > 0) else And((unknown, NULL))
+
+
+def _is_beyond_bigint(domain: Domain, op: Op, value: SparkValue) -> bool:
     is_integral = pa.types.is_integer(domain.type) and not pa.types.is_uint64(domain.type)
-    beyond = not -_LONG <= value.number // 10**value.scale < _LONG
-    if is_integral and beyond and value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}:
-        raise Refusal("for a decimal beyond bigint Spark answers without asking whether the column is null")
+    is_order = value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}
+    return is_integral and is_order and is_no_bigint(value.number, value.scale)
+
+
+def is_no_bigint(number: int, scale: int) -> bool:
+    """Tell whether a decimal is greater than the greatest bigint, if by a fraction, or less than the least."""
+    return not -_LONG * 10**scale <= number <= (_LONG - 1) * 10**scale
+
+
+def _written(value: SparkValue) -> str:
+    return format(Decimal(f"{value.number}e-{value.scale}"), "f")
 
 
 def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:
@@ -154,7 +172,7 @@ def _check_strings(values: list[SparkValue]) -> None:
 
 def _check_floats(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
     for value in values:
-        if value.kind is Kind.STRING and as_double(value) is None:
+        if value.kind is Kind.STRING and as_double(value, ansi=ansi) is None:
             raise Refusal("Spark casts the string to a number here", f"write {value.value!s} without quotes")
         if value.kind not in _NUMBERS | {Kind.STRING}:
             raise Refusal(f"a float compared with a {value.kind} is cast", "write a plain number")

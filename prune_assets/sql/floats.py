@@ -7,6 +7,8 @@ double. Widening a float is exact, so what holds for the double is a bound that 
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +30,7 @@ _NAMED = {
     **dict.fromkeys(("-inf", "-infinity"), -math.inf),
     "nan": math.nan,
 }
+_PLAIN = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def named_float(text: str) -> float | None:
@@ -39,12 +42,36 @@ def named_float(text: str) -> float | None:
     return _NAMED.get(text.lower())
 
 
-def as_double(value: SparkValue) -> float | None:
-    """Return an exact number or float as the double that Spark makes of it; None where that is not known."""
+def float_of_text(text: str, bits: int = 64) -> float | None:
+    """Return the float that Spark casts a string to, None for all but plain numbers, NaN and the infinities.
+
+    >>> float_of_text("1.5"), float_of_text("16777217", 32), float_of_text("1d")
+    (1.5, 16777216.0, None)
+    """
+    if not _PLAIN.fullmatch(text):
+        return named_float(text)
+    if bits == 64:
+        return float(text)
+    # Rounded once, as Java does; by way of a double it would be rounded twice.
+    with np.errstate(over="ignore", under="ignore"):
+        near = np.float32(text)
+        around = (near, *(np.nextafter(near, np.float32(way)) for way in (-math.inf, math.inf)))
+    exact = Fraction(text)
+    return min((float(each) for each in around), key=lambda each: (abs(_place(each) - exact), each != near))
+
+
+def _place(value: float) -> Fraction:
+    """Return what a FLOAT stands for when a number is rounded to it: infinity for the next power of two."""
+    return Fraction(math.copysign(2.0**128, value) if math.isinf(value) else value)
+
+
+def as_double(value: SparkValue, *, ansi: bool = True) -> float | None:
+    """Return an exact number, a float or a text as the double that Spark makes of it; None where that is not known."""
     if value.kind is Kind.DOUBLE:
         return float(value.value) if isinstance(value.value, float) else None
     if value.kind is Kind.STRING:
-        return named_float(str(value.value))
+        # Without ansi.enabled a string beside a FLOAT becomes a FLOAT.
+        return (float_of_text if ansi else named_float)(str(value.value))
     # Python divides whole numbers with one rounding, to the nearest, as Java does.
     return float(value.number / 10**value.scale)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
-from parquet_core.predicate import And, Op, Or, Unsupported, leaves
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Constant, Op, Or, Unsupported, leaves
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -37,6 +38,7 @@ MAX_DEPTH = 10_000
 # Each rewrite of a part is lowered, and may be planned, by itself.
 MAX_REWRITES = 10
 
+_NULL = Constant(Outcomes.NULL)
 _NO_WIDE_LITERALS = "unset spark.sql.legacy.literal.pickMinimumPrecision"
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -195,13 +197,28 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
 def _and(operands: Sequence[Predicate]) -> Predicate:
     joined = _joined(conjuncts(operands))
     known = join_equalities(operands if joined is None else joined, Op.NE)
-    return And(known) if len(known) > 1 else known[0]
+    return _connected(And, known)
 
 
 def _or(operands: Sequence[Predicate]) -> Predicate:
     joined = _joined(tuple(map(opposite, disjuncts(operands))))
     known = join_equalities(operands if joined is None else tuple(map(opposite, joined)), Op.EQ)
-    return Or(known) if len(known) > 1 else known[0]
+    return _connected(Or, known)
+
+
+def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:
+    """Return operands connected; a part that is never TRUE, or never FALSE, says so by the NULL beside it: once."""
+    found: list[Predicate] = []
+    for operand in operands:
+        match operand:
+            case And((Unsupported(), *_) as parts) | Or((Unsupported(), *_) as parts) if type(operand) is connective:
+                found += parts
+            case _:
+                found.append(operand)
+    nulls = [i for i, part in enumerate(found) if part == _NULL]
+    for i in reversed(nulls[1:]):
+        del found[i]
+    return connective(tuple(found)) if len(found) > 1 else found[0]
 
 
 def _joined(conditions: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.errors import UnknownColumn
+from prune_assets.sql.comparisons import is_no_bigint
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from prune_assets.sql.scope import Scope
 
@@ -21,6 +24,7 @@ _OF_ALL = (
 )
 # NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE.
 _OF_FIRST = (exp.Between, exp.In, CastTo)
+_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _FUNCTIONS = frozenset(
     {
         *("abs", "ceil", "ceiling", "floor", "round", "negative"),
@@ -36,17 +40,7 @@ _FUNCTIONS = frozenset(
 
 def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
     """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own."""
-    # Compared with a decimal beyond bigint Spark takes a whole number for less or greater, null or not.
-    if any(map(_is_decimal, node.find_all(SparkLiteral, CastTo))):
-        return ()
     return tuple(dict.fromkeys(_columns(node, scope)))
-
-
-def _is_decimal(node: exp.Expr) -> bool:
-    if isinstance(node, SparkLiteral):
-        return node.spark_value.kind is Kind.DECIMAL
-    to = node.args.get("to")
-    return to is None or to.kind is Kind.DECIMAL
 
 
 def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
@@ -55,9 +49,11 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
     while stack:
         part = stack.pop()
         if isinstance(part, ColumnName):
-            found += _path(part, scope)
+            found += [column.path for column in _bound(part, scope)]
         elif isinstance(part, exp.In) and part.args.get("query") is not None:
             continue  # nothing is NULL IN (no row)
+        elif isinstance(part, _ORDERS) and _may_ignore_null(part, scope):
+            continue
         elif isinstance(part, _OF_FIRST):
             stack.append(part.this)
         elif isinstance(part, _OF_ALL) or (isinstance(part, exp.Anonymous) and _is_strict(part.name.lower())):
@@ -65,13 +61,41 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
     return found
 
 
+def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
+    """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
+    operands = list(comparison.iter_expressions())
+    literals = [operand for operand in operands if any(map(_is_beyond_bigint, operand.find_all(SparkLiteral)))]
+    compared = operands[:1] if isinstance(comparison, exp.Between) else operands
+    others = [operand for operand in compared if operand not in literals]
+    return bool(literals) and not any(_has_fractions(operand, scope) for operand in others)
+
+
+def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
+    """Tell whether the type of a value is surely none of whole numbers."""
+    match node:
+        case CastTo():
+            to = node.args.get("to")
+            return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
+        case exp.Neg() | exp.Paren() | exp.Add() | exp.Sub() | exp.Mul():
+            return any(_has_fractions(operand, scope) for operand in node.iter_expressions())
+        case ColumnName():
+            return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))
+    return False
+
+
+def _is_beyond_bigint(literal: SparkLiteral) -> bool:
+    value = literal.spark_value
+    # The sign may stand before it.
+    return value.kind is Kind.DECIMAL and is_no_bigint(abs(value.number), value.scale)
+
+
 def _is_strict(function: str) -> bool:
     return function in _FUNCTIONS or function.startswith("extract ")
 
 
-def _path(name: ColumnName, scope: Scope) -> list[Path]:
+def _bound(name: ColumnName, scope: Scope) -> list[LeafColumn]:
     try:
         column = scope.resolve(name.parts_of_name).column
     except UnknownColumn:
         return []
-    return [] if column is None else [column.path]
+    return [] if column is None else [column]

@@ -52,6 +52,16 @@ OTHERWISE = (
     "x % 5 IN (SELECT 1)",
 )
 
+# What Spark's analyzer decides without the column, where the other side is a literal, and what it does not.
+BEYOND_BIGINT = (
+    *("x > 9223372036854775807.5", "x >= -9223372036854775808.5", "x > 9223372036854775807.0", "x < 1e20BD"),
+    *("x BETWEEN 3 AND 99999999999999999999", "x NOT BETWEEN -99999999999999999999 AND 4", "x = 99999999999999999999"),
+    *("x < 99999999999999999998 + 1", "x > cast(99999999999999999999 AS decimal(20,0))", "x + 5 < 9223372036854775808"),
+    *("x % 5 + 0.5 < 9223372036854775808", "cast(x % 5 AS decimal(38,6)) < 9223372036854775808", "x <> 1e20BD"),
+    *("-x < 9223372036854775808", "(x < 9223372036854775808) = (y < 5)", "(x > 9223372036854775808) IS NOT TRUE"),
+    *("cast(x AS decimal(38,6)) * 2 < -9223372036854775808", "x % 5 BETWEEN y AND 9223372036854775808"),
+)
+
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
@@ -76,10 +86,15 @@ def test_what_is_true_of_nulls_is_read(table, where):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("where", [*NULL_FOR_NULL[:5], *NULL_FOR_NULL[6:], *OTHERWISE[:-1]])
+@pytest.mark.parametrize("where", [*NULL_FOR_NULL[:5], *NULL_FOR_NULL[6:], *OTHERWISE[:-1], *BEYOND_BIGINT])
 def test_no_row_is_lost(spark, table, where):
-    for asked in (f"NOT ({where})", f"({where}) IS NULL", f"({where}) OR x = 5"):
+    for asked in (where, f"NOT ({where})", f"({where}) IS NULL", f"({where}) OR x = 5"):
         check(spark, table, asked)
+
+
+@pytest.mark.parametrize("where", ["x > 9223372036854775807.5", "x <= -99999999999999999999", "x >= 1e20BD AND y = 3"])
+def test_what_is_never_true_is_not_read(table, where):
+    assert plan(table, where=where).report.kept.rows == 0
 
 
 @pytest.mark.spark

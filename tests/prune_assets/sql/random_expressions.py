@@ -14,7 +14,17 @@ CONSTANTS = [
 ]
 TYPES = [
     *("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal(5,2)", "decimal(10,0)", "decimal"),
-    *("decimal(20,10)", "decimal(38,0)", "decimal(3,3)", "decimal(38,18)", "long", "short", "byte", "integer"),
+    *(
+        "decimal(20,10)",
+        "decimal(38,0)",
+        "decimal(3,3)",
+        "decimal(38,18)",
+        "decimal(38,6)",
+        "long",
+        "short",
+        "byte",
+        "integer",
+    ),
 ]
 CASTS = ["int", "double", "float", "bigint", "tinyint", "smallint", "boolean", "decimal"]
 

@@ -22,6 +22,7 @@ from parquet_core.errors import PredicateSyntaxError
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.floats import float_of_text
 from prune_assets.sql.lowering import lower
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -330,6 +331,18 @@ def disagreements(table, rows, predicates):
             if {answers[number][i]} != outcomes_of(predicates[sql], rows[number])
         ]
     return wrong
+
+
+def test_strings_are_the_floats_that_spark_casts_them_to(spark):
+    draw = random.Random(3)
+    texts = ["1.5", "-0.0", "5.", ".5", "+7", "1e3", "nan", "+Infinity", "-INF", "1e999", "-1e300", "1e39", "1e-400"]
+    texts += ["16777217", "16777219", "1.00000005960464478", "1.4e-45", "7.0064923216240853e-46"]
+    texts += ["7.0064923216240854e-46", "3.40282356779733661637539395458142568e38", "3.4028235677973366164e38"]
+    texts += [f"{draw.uniform(-10, 10)}e{draw.randint(-46, 39)}" for _ in range(200)]
+    shown = spark.createDataFrame([(text,) for text in texts], "t string")
+    for text, *numbers in shown.selectExpr("t", "cast(t AS float)", "cast(t AS double)").collect():
+        ours = [float_of_text(text, 32), float_of_text(text, 64)]
+        assert [comparable(number) for number in ours] == [comparable(number) for number in numbers], text
 
 
 def asked(sql, numbers, rows):
