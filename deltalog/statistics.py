@@ -7,6 +7,7 @@ vectors leave rows out that were counted. None of them speaks of NaN.
 
 from __future__ import annotations
 
+import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,8 @@ _Number = int | float | str | None
 _Text = str | None
 # A count that is not there; one that is negative is damage.
 ABSENT = np.iinfo(np.int64).min
+# Keys that JSON writes escaped are not matched with fields.
+_UNMATCHED = re.compile(r'["\\\x00-\x1f]')
 _NOT_STATISTICS = (msgspec.DecodeError, RecursionError, ValueError)
 
 
@@ -162,7 +165,7 @@ class _Tree(NamedTuple):
 
 
 def _tree(paths: Sequence[tuple[tuple[str, ...], Any]]) -> _Tree:
-    tops = list(dict.fromkeys(path[0] for path, _ in paths))
+    tops = [top for top in dict.fromkeys(path[0] for path, _ in paths) if not _UNMATCHED.search(top)]
     names = {top: f"c{i}" for i, top in enumerate(tops)}
     below: dict[str, _Tree] = {}
     fields: list[tuple[str, Any, Any]] = []
