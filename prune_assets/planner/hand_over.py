@@ -24,12 +24,13 @@ from parquet_core.predicate import (
 from prune_assets.planner.post_order import post_order
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters
+from prune_assets.sql.domain import is_at_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Leaf, Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.lowering import LoweredPredicate
 
@@ -66,14 +67,12 @@ def necessary(predicate: Predicate) -> Predicate | None:
 def _necessary(node: Predicate, operands: list[Predicate | None]) -> Predicate | None:
     parts = [part for part in operands if part is not None]
     match node:
-        case Compare() | Interval() | In() | IsNull() | StartsWith():
+        case Compare() | Interval() | In() | IsNull() | StartsWith() | Not() if _is_plain(node):
             return node
         case And():
             return None if not parts else parts[0] if len(parts) == 1 else And(tuple(parts))
         case Or() if len(parts) == len(operands):
             return Or(tuple(parts))
-        case Not(child) if _is_plain(child):
-            return node
         case IsTruth(_, Outcomes.TRUE):
             return operands[0]
         case _:
@@ -81,7 +80,13 @@ def _necessary(node: Predicate, operands: list[Predicate | None]) -> Predicate |
 
 
 def _is_plain(predicate: Predicate) -> bool:
-    return all(isinstance(leaf, Compare | Interval | In | IsNull | StartsWith) for leaf in leaves(predicate))
+    return all(map(_is_plain_leaf, leaves(predicate)))
+
+
+def _is_plain_leaf(leaf: Leaf) -> bool:
+    if isinstance(leaf, Compare):
+        return not is_at_end(leaf)  # of what a file holds beyond its type it may not be true
+    return isinstance(leaf, Interval | In | IsNull | StartsWith)
 
 
 def _is_short(predicate: Predicate) -> bool:

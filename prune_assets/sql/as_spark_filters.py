@@ -38,7 +38,7 @@ from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_o
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
-from prune_assets.sql.domain import domain_of, scalar
+from prune_assets.sql.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.like import DEFAULT_ESCAPE
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -240,9 +240,10 @@ def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
 def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
     if pa.types.is_unsigned_integer(leaf.value.type):
         return Opaque()  # never pushed down, and Spark's type of the column is another one
-    if leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
-        if pa.types.is_decimal(leaf.value.type):
+    if pa.types.is_decimal(leaf.value.type):
+        if is_at_end(leaf):
             return Opaque((leaf.column,))  # compared as a wider decimal, so the column is cast
+    elif leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
         # What holds for no value of the type, and what for all, Spark knows before it asks.
         holds = (leaf.op is Op.GE) != negated
         return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)

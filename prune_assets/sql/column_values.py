@@ -11,6 +11,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
+from prune_assets.sql.domain import always, domain_of, never
 from prune_assets.sql.ranges import Ranges, complement
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.times import spark_type
@@ -98,13 +99,15 @@ def _range(values: ColumnValues, first: int, last: int) -> Predicate:
 def _everything(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
         return Or((Not(IsNull(values.path)), Constant(Outcomes.NULL)))
-    return Compare(values.path, Op.GE, _scalar(values, values.least))
+    domain = domain_of(values.arrow)
+    return Compare(values.path, Op.GE, _scalar(values, values.least)) if domain is None else always(values.path, domain)
 
 
 def _nothing(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
         return And((IsNull(values.path), Constant(Outcomes.NULL)))
-    return Compare(values.path, Op.LT, _scalar(values, values.least))
+    domain = domain_of(values.arrow)
+    return Compare(values.path, Op.LT, _scalar(values, values.least)) if domain is None else never(values.path, domain)
 
 
 def _scalar(values: ColumnValues, ordinal: int) -> pa.Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Op, Or, Unsupported
 from prune_assets.sql.date_literals import date_of_string
-from prune_assets.sql.domain import domain_of, members, never, plain, snap
+from prune_assets.sql.domain import domain_of, is_any_read_wider, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import INTERVALS, TIMES
@@ -75,11 +75,15 @@ def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
     if pa.types.is_floating(column.type):
         return is_in_floats(column.path, column.type, map(_as_double, values))
     if domain is None:
-        kept = list(dict.fromkeys(_stored(column, value) for value in values))
-    else:
-        kept = [plain(domain, number) for number in members(domain, values)]
-        if not kept:
-            return never(column.path, domain)
+        return _is_one_of(column, list(dict.fromkeys(_stored(column, value) for value in values)))
+    kept = [plain(domain, number) for number in members(domain, values)]
+    if not kept:
+        return never(column.path, domain)
+    found = _is_one_of(column, kept)
+    return Or((found, never(column.path, domain))) if is_any_read_wider(domain, values) else found
+
+
+def _is_one_of(column: LeafColumn, kept: list[Any]) -> Predicate:
     if len(kept) == 1:
         return Compare(column.path, Op.EQ, scalar_of(kept[0], column.type))
     return In(column.path, array_of(kept, column.type))

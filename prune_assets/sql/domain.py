@@ -50,34 +50,64 @@ def domain_of(arrow_type: pa.DataType) -> Domain | None:
 def snap(column: Path, domain: Domain, op: Op, value: SparkValue) -> Compare:
     """Return the comparison with a number as one with a value of the domain.
 
-    What holds for no value becomes `column < least`, what holds for all `column >= least`: both are
-    NULL for null.
+    What holds for no value becomes `never`, what holds for all `always`: both are NULL for null.
     """
     bound, remainder = divmod(value.number * 10**domain.scale, 10**value.scale)
     if op in {Op.EQ, Op.NE}:
-        held, always = remainder == 0, op is Op.NE
+        held, holds = remainder == 0, op is Op.NE
     else:
         # x < 2.5 is x < 3, x >= 2.5 is x >= 3; x <= 2.5 is x <= 2, x > 2.5 is x > 2.
         bound += bool(remainder) and op in {Op.LT, Op.GE}
-        held, always = True, (bound > domain.high) == (op in {Op.LT, Op.LE})
+        held, holds = True, (bound > domain.high) == (op in {Op.LT, Op.LE})
     if held and domain.low <= bound <= domain.high:
         return Compare(column, op, scalar(domain, bound))
-    return Compare(column, Op.GE if always else Op.LT, scalar(domain, domain.low))
+    return (always if holds else never)(column, domain)
 
 
 def members(domain: Domain, values: list[SparkValue]) -> list[int]:
     """Return those of the numbers that the domain holds, unscaled, each once, in order of appearance."""
-    kept: dict[int, None] = {}
-    for value in values:
-        number, remainder = divmod(value.number * 10**domain.scale, 10**value.scale)
-        if not remainder and domain.low <= number <= domain.high:
-            kept[number] = None
-    return list(kept)
+    return [number for number in _multiples(domain, values) if domain.low <= number <= domain.high]
+
+
+def is_at_end(leaf: Compare) -> bool:
+    """Tell whether a comparison may be what `never` and `always` return of a type that is read wider."""
+    domain = domain_of(leaf.value.type) if is_read_wider(leaf.value.type) else None
+    return domain is not None and leaf.op in {Op.GT, Op.LE} and leaf.value == scalar(domain, domain.high)
+
+
+def is_any_read_wider(domain: Domain, values: list[SparkValue]) -> bool:
+    """Tell whether a file may hold one of the numbers though the domain does not."""
+    beyond = (number < domain.low or number > domain.high for number in _multiples(domain, values))
+    return is_read_wider(domain.type) and any(beyond)
+
+
+def _multiples(domain: Domain, values: list[SparkValue]) -> dict[int, None]:
+    """Return those of the numbers that need no more digits behind the point, unscaled, in order of appearance."""
+    divided = (divmod(value.number * 10**domain.scale, 10**value.scale) for value in values)
+    return dict.fromkeys(number for number, remainder in divided if not remainder)
 
 
 def never(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is FALSE for every value and NULL for null."""
+    """Return a comparison that is FALSE for every value of the domain and NULL for null.
+
+    What a file holds beyond its type, a decimal with more digits or a byte without a sign above 255, Spark reads:
+    there nothing may follow from bounds within the type.
+    """
+    if is_read_wider(domain.type):
+        return Compare(column, Op.GT, scalar(domain, domain.high))
     return Compare(column, Op.LT, scalar(domain, domain.low))
+
+
+def always(column: Path, domain: Domain) -> Compare:
+    """Return a comparison that is TRUE for every value of the domain and NULL for null."""
+    if is_read_wider(domain.type):
+        return Compare(column, Op.LE, scalar(domain, domain.high))
+    return Compare(column, Op.GE, scalar(domain, domain.low))
+
+
+def is_read_wider(kind: pa.DataType) -> bool:
+    """Tell whether Spark reads values that a type cannot hold as they stand in the file."""
+    return bool(pa.types.is_decimal(kind) or pa.types.is_uint8(kind) or pa.types.is_uint16(kind))
 
 
 def scalar(domain: Domain, unscaled: int) -> pa.Scalar:

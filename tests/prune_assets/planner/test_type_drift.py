@@ -153,10 +153,46 @@ def test_what_is_asked_of_one_width_warns_of_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "where", ["d > 99.99 AND d <> 50", "d >= 99.99 AND d <> 99.99", "d > 99.99", "d IN (1.5, 2) AND d > 1"]
+    "where",
+    [
+        *("d > 99.99 AND d <> 50", "d >= 99.99 AND d <> 99.99", "d > 99.99", "d IN (1.5, 2) AND d > 1", "d = 123.45"),
+        *(
+            "d > 100",
+            "NOT d < 100",
+            "d <> 123.45",
+            "d IN (1.5, 123.45)",
+            "d NOT IN (3, 123.45)",
+            "d <=> 123.45",
+            "d < 120",
+        ),
+    ],
 )
-def test_longer_decimals_than_are_declared_are_kept(spark, tmp_path, where):
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_longer_decimals_than_are_declared_are_kept(spark, tmp_path, where, dictionary):
     words = b"".join(number.to_bytes(16, "little") for number in (12345, 150))
+    options = {"store_decimal_as_integer": True, "use_dictionary": dictionary}
     longer = pa.Array.from_buffers(pa.decimal128(4, 2), 2, [None, pa.py_buffer(words)])
-    pq.write_table(pa.table({"d": longer}), tmp_path / "t.parquet", store_decimal_as_integer=True, use_dictionary=False)
+    pq.write_table(pa.table({"d": longer}), tmp_path / "t.parquet", **options)
     check(spark, tmp_path / "t.parquet", where)
+
+
+@pytest.mark.parametrize(
+    "where", ["u = 300", "u > 255", "NOT u < 256", "u IN (5, 300)", "u NOT IN (7, 300)", "u + 1 = 301"]
+)
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_larger_bytes_than_are_declared_are_kept(spark, tmp_path, where, dictionary):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"u": pa.array([300, 5], pa.int16())}), path, use_dictionary=dictionary, store_schema=False)
+    _declare_byte_without_sign(path)
+    assert spark.read.parquet(str(path)).dtypes == [("u", "smallint")]
+    check(spark, path, where)
+
+
+def _declare_byte_without_sign(path):
+    """Let a file of shorts say that it holds bytes without a sign, in both of its annotations."""
+    data = path.read_bytes()
+    # ConvertedType INT_16 to UINT_8, and IntType(16, signed) to IntType(8, unsigned), as the compact protocol has them.
+    for before, after in ((b"\x25\x20", b"\x25\x16"), (b"\xac\x13\x10\x11", b"\xac\x13\x08\x12")):
+        assert data.count(before) == 1, before
+        data = data.replace(before, after)
+    path.write_bytes(data)
