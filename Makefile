@@ -27,7 +27,7 @@ dev: $(READY)  ## open Dagster's UI on the demo's tables and history
 
 .PHONY: test
 test: $(READY)  ## run every test (ARGS="-k name" for some)
-	@$(PY) -m pytest $(ARGS)
+	@.ci/test $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")

@@ -11,6 +11,7 @@ import msgspec
 
 from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
+from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.spark.java import Java, JavaCandidate, candidates, find_java
@@ -48,7 +49,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
     A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
-    code; `spark` is None unless one was started.
+    code, `compiled_storage`: so does that of many local files; `spark` is None unless one was started.
     """
 
     schema: str = SCHEMA
@@ -59,6 +60,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[JavaCandidate, ...]
     libraries: dict[str, str | None]
     compiled: bool
+    compiled_storage: bool
     remote: bool
     cache: CacheDirectory
     spark: SparkStart | None
@@ -85,6 +87,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         candidates=looked_at,
         libraries=libraries,
         compiled=is_compiled(),
+        compiled_storage=is_compiled_storage(),
         remote=remote,
         cache=cache,
         spark=spark,

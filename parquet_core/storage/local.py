@@ -199,9 +199,14 @@ class Wanted(NamedTuple):
     at: Numbers
 
 
+def is_compiled() -> bool:
+    """Tell whether many files are listed and read by compiled calls, outside of Python's lock."""
+    return system_calls is not None
+
+
 def reads_at_once(paths: Sequence[str]) -> bool:
     """Tell whether `read_at_once` may be asked for these files."""
-    return system_calls is not None and not any(map(is_remote, paths))
+    return is_compiled() and not any(map(is_remote, paths))
 
 
 def read_at_once(

@@ -66,6 +66,7 @@ def _lines(found: Examination) -> Iterator[tuple[str, str]]:
     for name, version in found.libraries.items():
         yield name, "not installed" if version is None else version
     yield "metadata core", "compiled" if found.compiled else _NOT_COMPILED
+    yield "local files", "compiled" if found.compiled_storage else _NOT_COMPILED
     if found.spark is not None:
         yield "Spark session", found.spark.error or f"started, version {found.spark.version}"
     yield "cache", f"{found.cache.path}{'' if found.cache.writable else ' (cannot be written)'}"

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
+from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
 
@@ -38,7 +39,8 @@ def test_a_machine_that_has_all_it_needs():
     assert (result.exit_code, result.stderr) == (0, "")
     assert "nothing is missing" in result.stdout
     assert ("metadata core  compiled" in result.stdout) == is_compiled()
-    assert ("plain Python, several times slower" in result.stdout) != is_compiled()
+    assert ("local files    compiled" in result.stdout) == is_compiled_storage()
+    assert result.stdout.count("plain Python, several times slower") == 2 - is_compiled() - is_compiled_storage()
     assert "\x1b" not in result.stdout
 
 
