@@ -76,9 +76,12 @@ def is_at_end(leaf: Compare) -> bool:
 
 
 def is_any_read_wider(domain: Domain, values: list[SparkValue]) -> bool:
-    """Tell whether a file may hold one of the numbers though the domain does not."""
+    """Tell whether a list finds numbers in a file that the domain does not hold.
+
+    Of a list Spark's optimizer leaves out what the type does not hold that it reads: of decimals the column's own.
+    """
     beyond = (number < domain.low or number > domain.high for number in _multiples(domain, values))
-    return is_read_wider(domain.type) and any(beyond)
+    return is_read_wider(domain.type) and not pa.types.is_decimal(domain.type) and any(beyond)
 
 
 def _multiples(domain: Domain, values: list[SparkValue]) -> dict[int, None]:

@@ -122,6 +122,17 @@ def test_two_columns_of_one_place_are_read_one_by_one():
     assert parse_texts([one, *nested], binary(['{"numRecords":1}'] * 64)) is None
 
 
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\tb", "\x00"])
+def test_names_that_json_escapes_are_no_error(name):
+    columns = columns_of(field(name, "long"), field("x", "long"))
+    text = json.dumps({"numRecords": 3, "minValues": {name: 1, "x": 2}, "maxValues": {name: 5, "x": 6}})
+    for count in (1, 64):
+        all_at_once, one_by_one, _ = both(columns, [text] * count)
+        for found in (all_at_once, one_by_one):
+            assert found[1].upper.to_pylist() == [6] * count
+            assert set(found[0].upper.to_pylist()) <= {5, None}
+
+
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 1 << 32), damage=st.integers(0, 3))
 def test_texts_damaged_at_random_read_alike(seed, damage):
