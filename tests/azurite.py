@@ -47,9 +47,8 @@ def make_container(url, name):
     """Create a container, which the libraries that read and write do not."""
     head = {"x-ms-date": datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT"), "x-ms-version": "2021-08-06"}
     path = f"/{ACCOUNT}/{name}"
-    signed = "\n".join(
-        ["PUT", *[""] * 11, *(f"{key}:{value}" for key, value in head.items()), f"/{ACCOUNT}{path}", "restype:container"]
-    )
+    said = [f"{name}:{value}" for name, value in head.items()]
+    signed = "\n".join(["PUT", *[""] * 11, *said, f"/{ACCOUNT}{path}", "restype:container"])
     digest = hmac.new(base64.b64decode(KEY), signed.encode(), hashlib.sha256).digest()
     head["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
     assert urlsplit(url).hostname == "127.0.0.1"

@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from email.utils import formatdate
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import strftime, time
+from time import gmtime, strftime, time, time_ns
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+# So few that lists have several pages.
+PAGE = 20
 
 
 class Stored(NamedTuple):
@@ -37,8 +40,8 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.buckets: dict[str, dict[str, Stored]] = {}
         self.parts: dict[str, dict[int, bytes]] = {}
-        self.generations = itertools.count(time_ns := int(time() * 1e6))
-        self.uploads = itertools.count(time_ns)
+        self.generations = itertools.count(time_ns())
+        self.uploads = itertools.count()
         self.lock = threading.Lock()
 
 
@@ -92,20 +95,17 @@ class Handler(BaseHTTPRequestHandler):
     def delete(self, objects, key, _):
         return self.send(404 if objects.pop(key, None) is None else 204, b"")
 
-    def list(self, objects, *, prefix="", delimiter="", continuation_token="", max_keys="1000", **_):
-        found, directories, text = 0, set(), []
-        for key, stored in sorted(objects.items()):
-            rest = key.removeprefix(prefix)
-            if not key.startswith(prefix) or key <= continuation_token:
-                continue
-            if found == int(max_keys):
-                text.append(f"<NextContinuationToken>{escape(last)}</NextContinuationToken>")
-                break
-            found, last = found + 1, key
+    def list(self, objects, *, prefix="", delimiter="", continuation_token="", **_):
+        keys = sorted(key for key in objects if key.startswith(prefix) and key > continuation_token)
+        directories, text = set(), []
+        if len(keys) > PAGE:
+            text = [f"<NextContinuationToken>{escape(keys[PAGE - 1])}</NextContinuationToken>"]
+        for key in keys[:PAGE]:
+            rest, stored = key.removeprefix(prefix), objects[key]
             if delimiter and delimiter in rest:
                 directories.add(prefix + rest.partition(delimiter)[0] + delimiter)
                 continue
-            at = strftime("%Y-%m-%dT%H:%M:%S.123Z", _utc(stored.at))
+            at = strftime("%Y-%m-%dT%H:%M:%S.123Z", gmtime(stored.at))
             text.append(
                 f"<Contents><Key>{escape(key)}</Key><LastModified>{at}</LastModified><ETag>{stored.etag}</ETag>"
                 f"<Generation>{stored.generation}</Generation><Size>{len(stored.data)}</Size></Contents>"
@@ -140,17 +140,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def _utc(seconds):
-    from time import gmtime
-
-    return gmtime(seconds)
-
-
 @contextmanager
 def running():
     """The stand-in while it runs; buckets are made by adding to `buckets`."""
     with Server() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()
 

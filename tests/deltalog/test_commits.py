@@ -522,7 +522,10 @@ def test_a_table_in_a_bucket(bucket):
         create_table(place, SCHEMA)
     rewrite(open_snapshot(place), removes=["day=a b/x"])
     assert paths(place) == ["b"]
+    overwrite(open_snapshot(place), [named("d", day=TWO)])
+    assert paths(place) == ["d"]
     assert [info.info["operation"] for info in history(open_snapshot(place))] == [
+        "WRITE",
         "DELETE",
         "WRITE",
         "WRITE",

@@ -215,8 +215,9 @@ def test_a_changed_object_is_noticed(root, put):
 def test_a_vanished_object_is_noticed(root, put):
     put(f"{root}/t/a.parquet", DATA)
     file = list_data_files(f"{root}/t")[0]
+    # To Azurite an object that is not there is not the one that was listed either.
     gone = DataFile(file.path.replace("a.parquet", "b.parquet"), file.size, file.modified_ns, file.etag)
-    with pytest.raises(StorageFailure, match=r"/b\.parquet: the object is gone since it was listed"):
+    with pytest.raises(StorageFailure, match=r"/b\.parquet: the object (is gone|changed) since it was listed"):
         read(gone, 0, 10)
 
 
