@@ -20,6 +20,7 @@ from parquet_core.storage import (
     Traffic,
     list_data_files,
     objects,
+    put_if_absent,
     read_many,
     read_range,
     summary_file,
@@ -457,6 +458,8 @@ def test_spellings_of_a_container(azure, put):
         (file,) = list_data_files(f"{root}/t")
         assert file.path == f"{root}/t/a b%3A.parquet"
         assert read(file, 3, 5) == DATA[3:8]
+        assert not put_if_absent(file.path, b"1")
+        assert put_if_absent(f"{root}/{root.partition(':')[0]}", b"1")
 
 
 def test_the_emulator_is_found_as_the_emulator(azure, azurite_url, put, clean_environment, impatient):
