@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of, from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from
 from parquet_core.evidence.single_values import outcomes_of_values
-from parquet_core.outcomes import may_match
+from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
     ColumnLeaf,
     Compare,
@@ -57,8 +57,7 @@ def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None)
         named = columns_of(part)
         if len(named) != 1 or (columns is not None and named[0] not in columns):
             continue
-        # Texts of a pattern may be none of those around the literals.
-        if all(isinstance(leaf, ColumnLeaf | Constant) and not isinstance(leaf, Pattern) for leaf in leaves(part)):
+        if all(isinstance(leaf, ColumnLeaf | Constant) for leaf in leaves(part)):
             by_column[named[0]].append(part)
     return all(_may_all_be_true(parts) for parts in by_column.values())
 
@@ -84,6 +83,10 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
     if isinstance(leaf, Constant):
         return constant_answers(leaf, len(values))
     assert isinstance(leaf, ColumnLeaf)
+    if isinstance(leaf, Pattern):
+        # Its texts may be none of those around the literals.
+        unknown, null = np.uint8(Outcomes.TRUE | Outcomes.FALSE), np.uint8(Outcomes.NULL)
+        return np.where(flags_from(pc.is_null(values)), null, unknown)
     return outcomes_of_values(leaf, values)
 
 

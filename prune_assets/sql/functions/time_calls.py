@@ -59,15 +59,23 @@ def _trunc(arguments: Sequence[Value], _: SparkType) -> Value:
     value, unit = _count(arguments, 2)
     function = dates.truncated(_text(unit))
     if function is None:
-        raise Refusal("trunc() of this unit is NULL", "write 'year', 'quarter', 'month' or 'week'")
+        return _null_of_any(_date(value), "trunc() of this unit is NULL", "write 'year', 'quarter', 'month' or 'week'")
     return apply(function, _date(value))
+
+
+def _null_of_any(value: Value, reason: str, remedy: str) -> Value:
+    """Return NULL in place of a value that raises nothing before; raises Refusal for all others."""
+    if isinstance(value, Chain) and value.functions:
+        raise Refusal(reason, remedy)
+    return Fixed(value.type, None)
 
 
 def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     unit, value = _count(arguments, 2)
     function = times.truncated(_text(unit), timestamp)
     if function is None:
-        raise Refusal("date_trunc() of this unit is NULL", "write 'year', 'month', 'day', 'hour' or the like")
+        remedy = "write 'year', 'month', 'day', 'hour' or the like"
+        return _null_of_any(_time(value, timestamp), "date_trunc() of this unit is NULL", remedy)
     return apply(function, _time(value, timestamp))
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, from_numpy
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
+    ColumnLeaf,
     Compare,
     Constant,
     In,
     Interval,
+    IsNaN,
     IsNull,
     IsTruth,
     Not,
@@ -26,6 +29,7 @@ from parquet_core.predicate import (
     columns_of,
     leaves,
 )
+from parquet_core.pruning import fold
 from parquet_core.satisfiable import may_be_true, may_fulfil
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 # Beyond so many conditions on a column trying them costs more than it is likely to save.
 MOST = 32
+_LEAF_OF_NULL = {IsNull: Outcomes.TRUE, IsNaN: Outcomes.FALSE}
 
 
 def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
@@ -56,7 +61,37 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
             for i in places:
                 found[i] = ()
             found[places[0]] = _is_true(joined) if never_null else joined
+    return _without_contradictions(tuple(chain.from_iterable(found)))
+
+
+def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    """Return operands of an AND with those that say of one column that it is null, and is not, as what they come to."""
+    by_column: dict[Path, dict[int, Outcomes]] = {}
+    for i, operand in enumerate(operands) if len(operands) > 1 else ():
+        named = columns_of(operand)
+        if len(named) == 1 and (outcome := _of_null(operand)) is not None:
+            by_column.setdefault(named[0], {})[i] = outcome
+    found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
+    for column, of_null in by_column.items():
+        if set(of_null.values()) == {Outcomes.NULL} or not 1 < len(of_null) <= MOST:
+            continue
+        if not may_be_true(And(tuple(operands[i] for i in of_null))):
+            for i in of_null:
+                found[i] = ()
+            # It is FALSE for what is not null, and for null unless one of them is NULL and none FALSE.
+            never_null = Outcomes.FALSE in of_null.values()
+            instead = (Constant(Outcomes.FALSE),) if never_null else (IsNull(column), Constant(Outcomes.NULL))
+            found[min(of_null)] = instead
     return tuple(chain.from_iterable(found))
+
+
+def _of_null(operand: Predicate) -> Outcomes | None:
+    """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
+    parts = list(leaves(operand))
+    if len(parts) > MOST or not all(isinstance(part, ColumnLeaf) for part in parts):
+        return None
+    answers = [np.array([_LEAF_OF_NULL.get(type(part), Outcomes.NULL)], np.uint8) for part in parts]
+    return Outcomes(int(fold(operand, answers)[0]))
 
 
 def _bare(operand: Predicate) -> Predicate:
