@@ -9,6 +9,7 @@ from pathlib import Path
 import obstore
 import pytest
 from log_writer import add, remove
+from obstore.exceptions import GenericError
 from state_facts import action_facts, snapshot_facts
 from test_write_checkpoint import POLICIES, fill
 
@@ -92,13 +93,20 @@ def test_logs_and_data_are_cleaned_up(log, bucket):
     assert open_snapshot(table).file_count == 2
 
 
-def test_a_store_that_refuses_is_told(log, bucket, monkeypatch):
+REFUSALS = (
+    PermissionError("status code: 403"),
+    GenericError("Generic MicrosoftAzure error: Bulk delete request failed for key a: Not yours. (code: 403)"),
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["one", "in a batch"])
+def test_a_store_that_refuses_is_told(log, bucket, monkeypatch, refusal):
     log.create([("x", "long")])
     (log.path / "never.parquet").write_bytes(b"x")
     table = upload(log.path, bucket)
 
     def refuse(*_):
-        raise PermissionError("status code: 403")
+        raise refusal
 
     monkeypatch.setattr(obstore, "delete", refuse)
     done = vacuum(table, dry_run=False, now=time.time_ns() // 1_000_000 + 60 * DAY)
