@@ -17,6 +17,8 @@ from parquet_core.storage.failures import explaining
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from obstore import ObjectMeta, PutMode, UpdateVersion
+
     from parquet_core.storage import DataFile
 
 _MAX_BYTES = 16 << 20
@@ -82,23 +84,36 @@ def _to_store(table: str, path: str, version: int, data: bytes) -> bool:
     import obstore
     from obstore.exceptions import AlreadyExistsError, NotSupportedError, PreconditionError
 
-    from parquet_core.storage.objects import object_store
+    from parquet_core.storage.objects import file_of, object_store
 
     bucket = object_store(path)
+    key = bucket.key(path)
     for _ in range(_ATTEMPTS):
-        hint = find_file(path)
-        if _is_ahead(table, hint, version):
+        with explaining(path):
+            try:
+                seen = obstore.head(bucket.store, key)
+            except FileNotFoundError:
+                seen = None
+        if _is_ahead(table, None if seen is None else file_of(seen, path), version):
             return False
         with explaining(path):
             try:
-                seen = hint is not None and hint.etag is not None
-                mode: Any = (
-                    {"e_tag": hint.etag} if hint is not None and seen else "create" if hint is None else "overwrite"
-                )
-                obstore.put(bucket.store, bucket.key(path), data, mode=mode, use_multipart=False)
+                obstore.put(bucket.store, key, data, mode=_over(seen), use_multipart=False)
             except (AlreadyExistsError, PreconditionError):
                 continue
             except NotSupportedError:
-                obstore.put(bucket.store, bucket.key(path), data, use_multipart=False)
+                obstore.put(bucket.store, key, data, use_multipart=False)
         return True
     return False
+
+
+def _over(seen: ObjectMeta | None) -> PutMode:
+    """Return the condition that a hint is still the one that was seen: by its ETag, to Google by its generation."""
+    if seen is None:
+        return "create"
+    same: UpdateVersion = {}
+    if seen["e_tag"] is not None:
+        same["e_tag"] = seen["e_tag"]
+    if seen["version"] is not None:
+        same["version"] = seen["version"]
+    return same or "overwrite"

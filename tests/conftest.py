@@ -5,6 +5,17 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from emulated_stores import (  # noqa: F401 - fixtures
+    azure,
+    azurite_url,
+    bucket,
+    clean_environment,
+    gcs,
+    gcs_server,
+    moto_url,
+    s3,
+    store_at,
+)
 
 ROOT = Path(__file__).parents[1]
 PARQUET_TESTING = ROOT.parent / "shared" / "data" / "parquet-testing"

@@ -24,7 +24,8 @@ _KINDS = {"s3a": "s3", "abfs": "az", "abfss": "az"}
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
-_DENIED = re.compile(r"status code: 40[13]\b")
+# Azure deletes in batches, in which each object has a status of its own.
+_DENIED = re.compile(r"status code: 40[13]\b|\(code: 40[13]\)")
 _BODY = re.compile(r"<Code>([^<]*)</Code>(?:\s*<Message>([^<]*)</Message>)?")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z -]*)")
 

@@ -32,7 +32,8 @@ RETRIES: RetryConfig = {
     "retry_timeout": timedelta(seconds=60),
 }
 
-_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_")
+# With where the emulator of Azure is, and where Azure hands out the identities of its machines.
+_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "IDENTITY_")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -102,7 +103,10 @@ def _open(root: str, environment: tuple[tuple[str, str], ...]) -> Bucket:  # noq
 def file_of(meta: ObjectMeta, path: str) -> DataFile:
     """Turn what obstore says of an object into a file; without a time it says 1970."""
     modified_ns = (meta["last_modified"] - _EPOCH) // timedelta(microseconds=1) * 1000
-    return DataFile(path, meta["size"], modified_ns, meta["e_tag"])
+    etag = meta["e_tag"]
+    # Azure lists it without the quotes that the header has: one content, one name.
+    quoted = etag is None or etag.endswith('"')
+    return DataFile(path, meta["size"], modified_ns, etag if quoted else f'"{etag}"')
 
 
 def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length: int) -> bytes:
@@ -114,8 +118,7 @@ def read_object(store: ObjectStore, key: str, file: DataFile, start: int, length
     """
     options: GetOptions = {"range": (start, start + length)}
     if file.etag is not None and not file.etag.startswith("W/"):
-        # Azure lists it without the quotes that the header has.
-        options["if_match"] = f'"{file.etag.strip(chr(34))}"'
+        options["if_match"] = file.etag
     with explaining(file.path):
         try:
             answer = obstore.get(store, key, options=options)
@@ -137,7 +140,7 @@ def _is_same(listed: DataFile, now: DataFile) -> bool:
     if listed.size != now.size:
         return False
     if listed.etag is not None and now.etag is not None:
-        return listed.etag.strip('"') == now.etag.strip('"')
+        return listed.etag == now.etag
     # A listing tells milliseconds, a header seconds.
     times = listed.modified_ns // 10**9, now.modified_ns // 10**9
     return times[0] == times[1] or 0 in times

@@ -510,8 +510,8 @@ def test_commits_do_without_what_takes_long_to_import(place):
 # Elsewhere
 
 
-def test_a_table_in_a_bucket(s3):
-    place = f"{s3}/lake/table"
+def test_a_table_in_a_bucket(bucket):
+    place = f"{bucket}/lake/table"
     create_table(place, SCHEMA, partition_by=["day"])
     seen = open_snapshot(place)
     assert append(seen, [named("day=a%20b/x", day="a b")]).version == 1
@@ -522,7 +522,10 @@ def test_a_table_in_a_bucket(s3):
         create_table(place, SCHEMA)
     rewrite(open_snapshot(place), removes=["day=a b/x"])
     assert paths(place) == ["b"]
+    overwrite(open_snapshot(place), [named("d", day=TWO)])
+    assert paths(place) == ["d"]
     assert [info.info["operation"] for info in history(open_snapshot(place))] == [
+        "WRITE",
         "DELETE",
         "WRITE",
         "WRITE",
@@ -530,8 +533,8 @@ def test_a_table_in_a_bucket(s3):
     ]
 
 
-def test_five_writers_in_a_bucket(s3):
-    place = f"{s3}/table"
+def test_five_writers_in_a_bucket(bucket):
+    place = f"{bucket}/table"
     seen = partitioned(place)
     done = []
 

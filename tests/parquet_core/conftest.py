@@ -1,15 +1,12 @@
-"""Stores on the loopback: S3 as moto plays it, and a web server that tells what it was asked."""
+"""Stores on the loopback: those of `emulated_stores`, memory, and a web server that tells what it was asked."""
 
 from __future__ import annotations
 
-import logging
-import os
 import threading
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 from urllib.parse import unquote
-from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import pytest
@@ -89,49 +86,11 @@ def http_server():
 
 
 @pytest.fixture
-def clean_environment(monkeypatch):
-    """No settings of this machine's owner, and nobody beyond the loopback who could be asked for credentials."""
-    for name in os.environ:
-        if name.startswith(("AWS_", "GOOGLE_", "AZURE_", "FSSPEC_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return monkeypatch
-
-
-@pytest.fixture
 def web(http_server, clean_environment):
     """A web server with nothing on it; `url` is where."""
     http_server.web = Web()
     http_server.web.url = f"http://127.0.0.1:{http_server.server_port}"
     return http_server.web
-
-
-@pytest.fixture(scope="session")
-def moto_url():
-    from moto.server import ThreadedMotoServer
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture
-def s3(moto_url, clean_environment):
-    """The root of a new bucket."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": moto_url,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "any",
-        "AWS_SECRET_ACCESS_KEY": "any",
-    }.items():
-        clean_environment.setenv(name, value)
-    name = f"bucket-{uuid4()}"
-    with urlopen(Request(f"{moto_url}/{name}", method="PUT"), timeout=30):
-        return f"s3://{name}"
 
 
 @pytest.fixture
@@ -146,7 +105,7 @@ def memory():
         fs.rm(root, recursive=True)
 
 
-@pytest.fixture(params=["s3", "memory"])
+@pytest.fixture(params=["s3", "azure", "gcs", "memory"])
 def root(request):
     """The root of a store that can list."""
     return request.getfixturevalue(request.param)
@@ -157,16 +116,17 @@ def put():
     """A function that stores bytes under a URI."""
 
     def store(uri, data):
-        if uri.startswith("s3://"):
-            import obstore
-            from obstore.store import from_url
-
-            bucket, _, key = uri.removeprefix("s3://").partition("/")
-            obstore.put(from_url(f"s3://{bucket}/"), key, data)
-        else:
+        if uri.startswith("memory://"):
             import fsspec
 
             fsspec.filesystem("memory").pipe_file(uri, data)
+        else:
+            import obstore
+
+            from parquet_core.storage.objects import object_store
+
+            bucket = object_store(uri)
+            obstore.put(bucket.store, bucket.key(uri), data)
 
     return store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from azurite import ACCOUNT
 from conftest import Handler
 
 from parquet_core.dataset.opening import read_dataset
@@ -18,6 +20,7 @@ from parquet_core.storage import (
     Traffic,
     list_data_files,
     objects,
+    put_if_absent,
     read_many,
     read_range,
     summary_file,
@@ -89,10 +92,10 @@ def test_a_tree_lists_as_it_does_locally(tree, root, upload, put, slash):
         assert file.modified_ns > 1_700_000_000 * 10**9
 
 
-def test_etags_are_those_of_the_store(s3, put):
-    put(f"{s3}/t/a.parquet", b"1")
-    put(f"{s3}/t/b.parquet", b"2")
-    listed = list_data_files(f"{s3}/t")
+def test_etags_are_those_of_the_store(bucket, put):
+    put(f"{bucket}/t/a.parquet", b"1")
+    put(f"{bucket}/t/b.parquet", b"2")
+    listed = list_data_files(f"{bucket}/t")
     assert len({file.etag for file in listed} - {None}) == 2
     assert [list_data_files(file.path)[0].etag for file in listed] == [file.etag for file in listed]
 
@@ -213,8 +216,9 @@ def test_a_changed_object_is_noticed(root, put):
 def test_a_vanished_object_is_noticed(root, put):
     put(f"{root}/t/a.parquet", DATA)
     file = list_data_files(f"{root}/t")[0]
+    # To Azurite an object that is not there is not the one that was listed either.
     gone = DataFile(file.path.replace("a.parquet", "b.parquet"), file.size, file.modified_ns, file.etag)
-    with pytest.raises(StorageFailure, match=r"/b\.parquet: the object is gone since it was listed"):
+    with pytest.raises(StorageFailure, match=r"/b\.parquet: the object (is gone|changed) since it was listed"):
         read(gone, 0, 10)
 
 
@@ -433,14 +437,61 @@ def test_http_has_to_be_allowed(s3_that_answers, clean_environment):
         list_data_files("s3://b/t")
 
 
-def test_no_such_bucket(s3):
-    with pytest.raises(TableNotFound, match=r"^s3://no-such/t: there is no bucket 'no-such'"):
-        list_data_files("s3://no-such/t")
+def test_no_such_bucket(bucket):
+    scheme = bucket.partition(":")[0]
+    with pytest.raises(TableNotFound, match=rf"^{scheme}://no-such/t: there is no bucket 'no-such'"):
+        list_data_files(f"{scheme}://no-such/t")
 
 
-def test_keys_that_are_not_read(s3, put):
+def test_keys_that_are_not_read(bucket, put):
     with pytest.raises(UnsupportedFeature, match=r"/t//x: keys with an empty, '\.' or '\.\.' part are not read"):
-        list_data_files(f"{s3}/t//x")
+        list_data_files(f"{bucket}/t//x")
+
+
+# What Azure and Google's storage have of their own.
+
+
+def test_spellings_of_a_container(azure, put):
+    put(f"{azure}/t/a b%3A.parquet", DATA)
+    name = azure.removeprefix("az://")
+    for root in (f"abfs://{name}", f"abfss://{name}@{ACCOUNT}.dfs.core.windows.net"):
+        (file,) = list_data_files(f"{root}/t")
+        assert file.path == f"{root}/t/a b%3A.parquet"
+        assert read(file, 3, 5) == DATA[3:8]
+        assert not put_if_absent(file.path, b"1")
+        assert put_if_absent(f"{root}/{root.partition(':')[0]}", b"1")
+
+
+def test_the_emulator_is_found_as_the_emulator(azure, azurite_url, put, clean_environment, impatient):
+    put(f"{azure}/t/a", DATA)
+    for name in ("ACCOUNT_NAME", "ACCOUNT_KEY", "ENDPOINT"):
+        clean_environment.delenv(f"AZURE_STORAGE_{name}")
+    clean_environment.setenv("AZURE_STORAGE_USE_EMULATOR", "true")
+    clean_environment.setenv("AZURITE_BLOB_STORAGE_URL", "http://127.0.0.1:1")
+    with pytest.raises(StorageFailure, match="check the network and the endpoint"):
+        list_data_files(f"{azure}/t")
+    clean_environment.setenv("AZURITE_BLOB_STORAGE_URL", azurite_url)
+    assert [file.size for file in list_data_files(f"{azure}/t")] == [len(DATA)]
+
+
+def test_a_wrong_key_is_denied(azure, put, clean_environment):
+    put(f"{azure}/t/a", DATA)
+    clean_environment.setenv("AZURE_STORAGE_ACCOUNT_KEY", "AAAA")
+    for table in (f"{azure}/t", f"{azure}/t/a"):
+        with pytest.raises(StorageFailure, match=r"^az://.*: access denied .* AZURE_STORAGE_ACCOUNT_KEY"):
+            list_data_files(table)
+
+
+def test_the_account_of_a_service_says_where_it_is(gcs, gcs_server, put, clean_environment, tmp_path):
+    put(f"{gcs}/t/a", DATA)
+    for name in ("GOOGLE_BASE_URL", "GOOGLE_BEARER_TOKEN"):
+        clean_environment.delenv(name)
+    said = {"gcs_base_url": gcs_server.url, "disable_oauth": True, "client_email": "", "private_key": ""}
+    (tmp_path / "key.json").write_text(json.dumps(said | {"private_key_id": ""}))
+    clean_environment.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "key.json"))
+    assert [file.size for file in list_data_files(f"{gcs}/t")] == [len(DATA)]
+    put(f"{gcs}/t/b", DATA)
+    assert len(list_data_files(f"{gcs}/t")) == 2
 
 
 def test_an_account_is_missing(clean_environment):

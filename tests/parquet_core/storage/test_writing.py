@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from emulated_stores import SETTINGS, STORES
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
 from parquet_core.storage import Traffic, find_file, local_writing, objects, put, put_if_absent, read_whole
@@ -26,10 +27,11 @@ def names(directory):
     return sorted(path.name for path in directory.iterdir())
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", *STORES])
 def place(request, tmp_path):
     """A directory that does not exist yet, here and elsewhere."""
-    return str(tmp_path / "new" / "log") if request.param == "local" else f"{request.getfixturevalue('s3')}/new/log"
+    root = tmp_path if request.param == "local" else request.getfixturevalue(request.param)
+    return f"{root}/new/log"
 
 
 @pytest.fixture
@@ -43,17 +45,11 @@ def impatient(monkeypatch):
     objects._open.cache_clear()
 
 
-@pytest.fixture
-def server(web, impatient, monkeypatch):
-    """A bucket on a server that answers every request with one status."""
-    for name, value in {
-        "AWS_ENDPOINT_URL": web.url,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "any",
-        "AWS_SECRET_ACCESS_KEY": "any",
-    }.items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture(params=SETTINGS)
+def server(request, web, impatient, store_at):
+    """A store on a server that answers every request with one status; `uri` is of an object in it."""
+    store_at(request.param, web.url)
+    web.uri = f"{request.param}://b/t/1"
     return web
 
 
@@ -163,16 +159,16 @@ def test_a_store_without_conditions_is_refused(uri):
 def test_a_server_that_fails_leaves_doubt(server, status):
     server.answers["*"] = status, b""
     for write in (put_if_absent, put):
-        with pytest.raises(UncertainWrite, match=r"s3://b/t/1: .*whether it was written is not known"):
-            write("s3://b/t/1", b"1")
+        with pytest.raises(UncertainWrite, match=rf"{server.uri}: .*whether it was written is not known"):
+            write(server.uri, b"1")
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])
 def test_a_server_that_refuses_leaves_none(server, status):
     server.answers["*"] = status, b""
     for write in (put_if_absent, put):
-        with pytest.raises(PruneError, match="s3://b/t/1") as raised:
-            write("s3://b/t/1", b"1")
+        with pytest.raises(PruneError, match=server.uri) as raised:
+            write(server.uri, b"1")
         assert not isinstance(raised.value, UncertainWrite)
 
 
@@ -189,21 +185,21 @@ class OneAfterTheOther:
 def test_a_refusal_after_a_failure_leaves_doubt(server):
     server.answers = OneAfterTheOther(500, 403)
     with pytest.raises(UncertainWrite):
-        put_if_absent("s3://b/t/1", b"1")
+        put_if_absent(server.uri, b"1")
 
 
 @pytest.mark.parametrize("status", [409, 412])
 def test_a_conflict_is_no_error(server, status):
     server.answers["*"] = status, b""
-    assert not put_if_absent("s3://b/t/1", b"1")
+    assert not put_if_absent(server.uri, b"1")
 
 
-def test_a_server_that_is_not_there_was_not_asked(server, monkeypatch, web):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+def test_a_server_that_is_not_there_was_not_asked(server, store_at, monkeypatch):
+    store_at(server.uri.partition(":")[0], "http://127.0.0.1:1")
     monkeypatch.setitem(objects.RETRIES, "max_retries", 0)
     objects._open.cache_clear()
     with pytest.raises(StorageFailure, match="check the network and the endpoint") as raised:
-        put_if_absent("s3://b/t/1", b"1")
+        put_if_absent(server.uri, b"1")
     assert not isinstance(raised.value, UncertainWrite)
 
 

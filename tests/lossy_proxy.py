@@ -1,0 +1,65 @@
+"""A proxy before a store that hands requests on and loses the answers that it is told to."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+# Of one connection, which is another on the other side.
+_NOT_HANDED_ON = {"connection", "transfer-encoding", "content-length", "keep-alive"}
+
+
+class Proxy(ThreadingHTTPServer):
+    """`loses`: tells by method whether the next answer is lost; `lost` counts those that were."""
+
+    daemon_threads = True
+
+    def __init__(self, behind):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.behind = urlsplit(behind).netloc
+        self.loses = lambda method: False
+        self.lost = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 20  # head and body in one packet
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        behind = HTTPConnection(self.server.behind, timeout=30)
+        behind.request(self.command, self.path, body, dict(self.headers))
+        answer = behind.getresponse()
+        data = answer.read()
+        behind.close()
+        if self.server.loses(self.command):
+            self.server.lost += 1
+            self.close_connection = True
+            return
+        self.send_response_only(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in _NOT_HANDED_ON:
+                self.send_header(name, value)
+        # The length that HEAD tells is not that of its answer.
+        length = answer.getheader("Content-Length", "0") if self.command == "HEAD" else len(data)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextmanager
+def running(behind):
+    """The proxy while it runs."""
+    with Proxy(behind) as proxy:
+        threading.Thread(target=proxy.serve_forever, args=(0.02,), daemon=True).start()
+        yield proxy
+        proxy.shutdown()
