@@ -219,7 +219,8 @@ class _Binder:
 
     def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
         terms = [self.bind(argument) for argument in arguments]
-        return _choice([opposite(self.asked.is_null(term)) for term in terms[:-1]], terms)
+        tests = [opposite(self.asked.is_null(term)) for term in terms[:-1]]
+        return _choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
 
     def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
         return self._first_not_null([value, other])
@@ -239,6 +240,12 @@ _CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
     ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001
     ("nullif", 2): _Binder._nullif,  # noqa: SLF001
 }
+
+
+def _without_nulls(term: Term) -> Term:
+    """Return a term that is known not to be NULL without the branches that are."""
+    left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
+    return Term(left) if left else term
 
 
 def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:

@@ -22,6 +22,7 @@ from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_date_parts import join_date_parts
 from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
+from prune_assets.sql.rewrites.narrow_choices import narrow_choices
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Pre
 
 def _joined(conditions: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
     """Return conditions of which all have to hold with those on one column joined, None where there is nothing to."""
-    joined = join_conditions(join_ranges(conditions))
+    joined = narrow_choices(join_conditions(join_ranges(conditions)))
     same = len(joined) == len(conditions) and all(map(is_, joined, conditions))
     return None if same else joined
 

@@ -50,7 +50,7 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     by_column: dict[Path, list[int]] = {}
     bare = [_bare(operand) for operand in operands]
     for i, operand in enumerate(bare):
-        column = _only_column(operand)
+        column = only_column(operand)
         if column is not None:
             by_column.setdefault(column, []).append(i)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
@@ -103,7 +103,7 @@ def _is_true(joined: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
     return (IsTruth(joined[0], Outcomes.TRUE),) if len(joined) == 1 else (Constant(Outcomes.FALSE),)
 
 
-def _only_column(operand: Predicate) -> Path | None:
+def only_column(operand: Predicate) -> Path | None:
     """Return the one column of a predicate that is NULL for null and for nothing else."""
     inner = operand.child if isinstance(operand, Not) else operand
     parts = inner.children if isinstance(inner, Or) and len(inner.children) <= MOST else (inner,)

@@ -22,14 +22,14 @@ def case_number(ground, lowered, selected, kept, extra):
         return f"not pruned on yet: {reasons[0]}"
     asked = {path for leaf in leaves(lowered) for path in columns_of_leaf(leaf)}
     found = []
-    for i in range(len(ground.planner.paths)):
-        here = extra & ground.planner.rows_of_file(i)
+    for file, rows in ground.planner.row_groups():
+        here = extra & rows
         if np.any(here):
-            found.append(_of_file(ground, lowered, asked, i, here))
+            found.append(_of_row_group(ground, lowered, asked, file, here))
     return None if None in found else found[0]
 
 
-def _of_file(ground, lowered, asked, file, extra):
+def _of_row_group(ground, lowered, asked, file, extra):
     if differs := [found for path in asked if (found := ground.planner.differs(path, file))]:
         return f"23: {differs[0]}"
     if any(ground.holds_old_moments(path, extra) for path in asked) or ground.looks_up_old_moments(lowered):

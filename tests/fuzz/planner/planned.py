@@ -45,9 +45,10 @@ class Planner:
         access = self.evaluate(predicate, pages=pages).access
         return Rows(self.flags(access.ranges), self.flags(access.matches))
 
-    def rows_of_file(self, number):
-        """Return a flag a row: whether it lies in this file."""
-        return np.repeat(self.index.file == number, self.index.row_count)
+    def row_groups(self):
+        """Yield the file of each row group, and a flag a row: whether it lies in that."""
+        for group, file in enumerate(self.index.file.tolist()):
+            yield file, np.repeat(np.arange(len(self.index.file)) == group, self.index.row_count)
 
     def differs(self, path, number):
         """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""

@@ -217,7 +217,7 @@ def test_a_list_with_null_is_an_or_with_null():
 
 
 def alternating(depth):
-    return "".join(f"(x = 1 {'and' if i % 2 else 'or'} " for i in range(depth)) + "y = 1" + ")" * depth
+    return "".join(f"(s like '%{i}' {'and' if i % 2 else 'or'} " for i in range(depth)) + "y = 1" + ")" * depth
 
 
 class TestSize:

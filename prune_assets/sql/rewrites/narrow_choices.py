@@ -1,0 +1,83 @@
+"""Choices narrowed by what has to hold beside them: in `x = 5 AND (x = 7 OR y > 2)` only y can decide.
+
+A row group that has a 5, and a 7, and no y above 2 holds no such row.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, ColumnLeaf, Constant, IsNull, Not, Or, columns_of, leaves
+from parquet_core.satisfiable import may_be_true
+from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
+from prune_assets.sql.rewrites.join_conditions import only_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.predicate import Path, Predicate
+
+    Known = Mapping[Path, list[Predicate]]
+
+# Beyond so many operands, or choices, trying them costs more than it is likely to save.
+MOST = 32
+
+
+def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return operands of an AND: of their ORs no choice is left that the others rule out, nor any that they settle.
+
+    What is ruled out stays NULL where its column is null, and is FALSE elsewhere; so is the AND for every row what it
+    was.
+    """
+    known: dict[Path, list[Predicate]] = {}
+    for operand in operands if 1 < len(operands) <= MOST else ():
+        if (column := only_column(operand)) is not None:
+            known.setdefault(column, []).append(operand)
+    choices = [_choices(operand) for operand in operands] if known else []
+    if not any(choices):
+        return tuple(operands)
+    found: list[Predicate] = []
+    for operand, parts in zip(operands, choices, strict=True):
+        # Alone on its column it is what is known of that.
+        if not parts or only_column(operand) is not None:
+            found.append(operand)
+        elif not _is_settled(parts, known):
+            left = tuple(_left_of(part, known) for part in parts)
+            found.append(operand if left == parts else Or(left))
+    return tuple(found)
+
+
+def _choices(operand: Predicate) -> tuple[Predicate, ...]:
+    is_choice = isinstance(operand, Or) or (isinstance(operand, Not) and isinstance(operand.child, And))
+    parts = disjuncts([operand]) if is_choice else ()
+    return parts if 1 < len(parts) <= MOST else ()
+
+
+def _is_settled(parts: Sequence[Predicate], known: Known) -> bool:
+    """Tell whether one of the choices holds wherever the known conditions do; none may raise."""
+    settled = any(_is_ruled_out(opposite(part), known) for part in parts)
+    return settled and all(isinstance(leaf, ColumnLeaf) for part in parts for leaf in leaves(part))
+
+
+def _left_of(part: Predicate, known: Known) -> Predicate:
+    """Return a choice without what the known conditions rule out."""
+    if not isinstance(part, And):
+        return And(_never(part)) if _is_ruled_out(part, known) else part
+    together = conjuncts(part.children)
+    if not any(_is_ruled_out(child, known) for child in together[:MOST]):
+        return part
+    tried = (_never(child) if _is_ruled_out(child, known) else (child,) for child in together[:MOST])
+    return And((*chain.from_iterable(tried), *together[MOST:]))
+
+
+def _never(part: Predicate) -> tuple[Predicate, ...]:
+    (column,) = columns_of(part)
+    return IsNull(column), Constant(Outcomes.NULL)
+
+
+def _is_ruled_out(part: Predicate, known: Known) -> bool:
+    column = only_column(part)
+    beside = [] if column is None else known.get(column, [])
+    return bool(beside) and not may_be_true(And((*beside, part)))
