@@ -6,6 +6,7 @@ the value next to it, the least value, null and NaN.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, scalar_of
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
@@ -103,7 +104,8 @@ def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
                 found.append(values)
     kinds = {array.type for array in found}
     if not kinds:
-        found = [pa.array([0.0, float("nan")])] if any(isinstance(leaf, IsNaN) for leaf in asked) else [pa.array([0])]
+        is_float = any(isinstance(leaf, IsNaN) for leaf in asked)
+        found = [array_of([0.0, math.nan], pa.float64()) if is_float else array_of([0], pa.int64())]
     elif len(kinds) > 1 or sum(map(len, found)) > MAX_LITERALS:
         return None
     literals = pa.concat_arrays(found)
@@ -129,9 +131,12 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     """Return the value after each, and the least and largest of all; None for a type of which they are not known."""
     kind = values.type
     if pa.types.is_boolean(kind):
-        return [pa.array([False, True])]
+        return [from_numpy(np.array([False, True]))]
     if pa.types.is_binary(kind):
-        return [pc.binary_join_element_wise(values, b"\0", b""), pa.array([b""], kind)]
+        return [
+            pc.binary_join_element_wise(values, scalar_of(b"\0", kind), scalar_of(b"", kind)),
+            array_of([b""], kind),
+        ]
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
