@@ -5,7 +5,7 @@ Each of `x IN (1, 9) AND x > 5`, and of `x = 5 AND x = 7`, may hold in a row gro
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,16 +48,16 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     What they come to stands where the first of them stood: the rest of the list, or what is FALSE, and NULL for null.
     """
     by_column: dict[Path, list[int]] = {}
-    bare = [_bare(operand) for operand in operands]
-    for i, operand in enumerate(bare):
+    plain = [bare(operand) for operand in operands]
+    for i, operand in enumerate(plain):
         column = only_column(operand)
         if column is not None:
             by_column.setdefault(column, []).append(i)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
-        joined = _joined(column, [bare[i] for i in places]) if 1 < len(places) <= MOST else None
+        joined = _joined(column, [plain[i] for i in places]) if 1 < len(places) <= MOST else None
         if joined is not None:
-            never_null = any(bare[i] is not operands[i] for i in places)
+            never_null = any(plain[i] is not operands[i] for i in places)
             for i in places:
                 found[i] = ()
             found[places[0]] = _is_true(joined) if never_null else joined
@@ -68,8 +68,8 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
     """Return operands of an AND with those that say of one column that it is null, and is not, as what they come to."""
     by_column: dict[Path, dict[int, Outcomes]] = {}
     for i, operand in enumerate(operands) if len(operands) > 1 else ():
-        named = columns_of(operand)
-        if len(named) == 1 and (outcome := _of_null(operand)) is not None:
+        outcome = _of_null(operand)
+        if outcome is not None and len(named := columns_of(operand)) == 1:
             by_column.setdefault(named[0], {})[i] = outcome
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, of_null in by_column.items():
@@ -87,14 +87,16 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
 
 def _of_null(operand: Predicate) -> Outcomes | None:
     """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
-    parts = list(leaves(operand))
+    if isinstance(operand, ColumnLeaf):
+        return _LEAF_OF_NULL.get(type(operand), Outcomes.NULL)
+    parts = list(islice(leaves(operand), MOST + 1))
     if len(parts) > MOST or not all(isinstance(part, ColumnLeaf) for part in parts):
         return None
     answers = [np.array([_LEAF_OF_NULL.get(type(part), Outcomes.NULL)], np.uint8) for part in parts]
     return Outcomes(int(fold(operand, answers)[0]))
 
 
-def _bare(operand: Predicate) -> Predicate:
+def bare(operand: Predicate) -> Predicate:
     """Return what is asked whether it is TRUE, as `x <=> 5` asks of `x = 5`; it is FALSE where that is NULL."""
     return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
 

@@ -12,7 +12,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, ColumnLeaf, Constant, IsNull, Not, Or, columns_of, leaves
 from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
-from prune_assets.sql.rewrites.join_conditions import only_column
+from prune_assets.sql.rewrites.join_conditions import bare, only_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     """
     known: dict[Path, list[Predicate]] = {}
     for operand in operands if 1 < len(operands) <= MOST else ():
-        if (column := only_column(operand)) is not None:
-            known.setdefault(column, []).append(operand)
+        if (column := only_column(bare(operand))) is not None:
+            known.setdefault(column, []).append(bare(operand))
     choices = [_choices(operand) for operand in operands] if known else []
     if not any(choices):
         return tuple(operands)
