@@ -25,6 +25,7 @@ from parquet_core.predicate import (
     In,
     Interval,
     IsNaN,
+    Op,
     Pattern,
     columns_of,
     conjuncts_of,
@@ -91,8 +92,27 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
     return outcomes_of_values(leaf, values)
 
 
+def reaches_beyond_type(leaf: Leaf) -> bool:
+    """Tell whether a comparison with the greatest value of a type may stand for one with what lies beyond it.
+
+    A file may hold that, decimals with more digits and larger bytes and shorts without a sign, and Spark reads it: of
+    such values the comparison says nothing.
+    """
+    match leaf:
+        case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
+            kind = value.type
+        case _:
+            return False
+    if pa.types.is_decimal128(kind):
+        return bool(value.as_py() == Decimal((0, (9,) * kind.precision, -kind.scale)))
+    is_small = pa.types.is_uint8(kind) or pa.types.is_uint16(kind)
+    return bool(is_small and value.as_py() == (1 << kind.bit_width) - 1)
+
+
 def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
     """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
+    if any(map(reaches_beyond_type, asked)):
+        return None
     found: list[pa.Array] = []
     for leaf in asked:
         match leaf:

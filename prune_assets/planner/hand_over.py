@@ -21,10 +21,10 @@ from parquet_core.predicate import (
     StartsWith,
     leaves,
 )
+from parquet_core.satisfiable import reaches_beyond_type
 from prune_assets.planner.post_order import post_order
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters
-from prune_assets.sql.domain import is_at_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,9 +84,9 @@ def _is_plain(predicate: Predicate) -> bool:
 
 
 def _is_plain_leaf(leaf: Leaf) -> bool:
-    if isinstance(leaf, Compare):
-        return not is_at_end(leaf)  # of what a file holds beyond its type it may not be true
-    return isinstance(leaf, Interval | In | IsNull | StartsWith)
+    if reaches_beyond_type(leaf):
+        return False  # of what a file holds beyond its type it may not be true
+    return isinstance(leaf, Compare | Interval | In | IsNull | StartsWith)
 
 
 def _is_short(predicate: Predicate) -> bool:

@@ -165,6 +165,7 @@ def test_what_is_asked_of_one_width_warns_of_nothing(tmp_path):
             "d <=> 123.45",
             "d < 120",
         ),
+        *("d = 123.45 AND d <= 130", "d = 123.45 AND (d <= 130 OR d % 2 = 5)", "d > 100 AND d BETWEEN 5 AND 130"),
     ],
 )
 @pytest.mark.parametrize("dictionary", [True, False])
