@@ -1,7 +1,7 @@
 """Values of a partition column, from the text that stands in directory names, as Spark infers their type.
 
-Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Of texts that Spark might take for fractions or
-times nothing is said: a value that is read otherwise would deny rows that are there.
+Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Of texts that Spark might take for times, or for
+numbers in an unusual form, nothing is said: a value that is read otherwise would deny rows that are there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _MAX_DIGITS = 38
 
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+# A whole number behind which a point stands alone is a decimal to Spark, and so is one with an exponent.
+_FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # What Java's parseDouble reads, and somewhat more: white space, hexadecimal digits and a type letter included.
 _NUMBER = re.compile(
@@ -39,13 +41,18 @@ class Form(Enum):
     INT = 1
     LONG = 2
     DECIMAL = 3
-    DATE = 4
-    TEXT = 5
-    UNSURE = 6
+    DOUBLE = 4
+    DATE = 5
+    TEXT = 6
+    UNSURE = 7
+
+
+# What may stand beside a form without turning all into texts; beside a text all are.
+_BESIDE = {Form.DATE: {Form.DATE, Form.UNSURE}, Form.DOUBLE: {Form.DOUBLE, Form.INT, Form.UNSURE}}
 
 
 class Inferred(NamedTuple):
-    """Values in the type that all of them are read in."""
+    """Values in the type that all of them are read in; `null` where there is none, as Spark has a type without values."""
 
     type: pa.DataType
     values: pa.Array
@@ -63,13 +70,15 @@ def unescape(text: str) -> str:
 def form_of(text: str) -> Form:
     """Tell what Spark takes one text for.
 
-    >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "3f2a")]
-    ['INT', 'LONG', 'UNSURE', 'TEXT', 'UNSURE', 'TEXT']
+    >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "1e5", "3f2a")]
+    ['INT', 'LONG', 'UNSURE', 'TEXT', 'DOUBLE', 'UNSURE', 'TEXT']
     """
     if text == NULL:
         return Form.NULL
     if _INTEGER.fullmatch(text):
         return _integer_form(text)
+    if _FRACTION.fullmatch(text):
+        return Form.DOUBLE
     if _DATE.fullmatch(text):
         return Form.DATE if _is_day(text) else Form.UNSURE
     return Form.TEXT if all(map(_is_plain_text, (text, unescape(text)))) else Form.UNSURE
@@ -109,11 +118,12 @@ def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
     if doubt:
         return doubt
     forms = {form_of(text) for text in texts} - {Form.NULL}
-    # Whatever the others are, beside a text they are texts; and so are dates beside numbers.
-    if not types or Form.TEXT in forms or (Form.DATE in forms and not forms <= {Form.DATE, Form.UNSURE}):
+    if not types or Form.TEXT in forms or any(one in forms and not forms <= beside for one, beside in _BESIDE.items()):
         return _strings(texts)
-    if Form.UNSURE in forms or not forms:
-        return "its values may be fractions or times" if forms else "all of its values are null, so it has no type"
+    if Form.UNSURE in forms:
+        return "its values may be fractions or times"
+    if not forms:
+        return Inferred(pa.null(), pa.nulls(len(texts)))
     return _parsed(texts, pa.date32() if Form.DATE in forms else _number_type(texts, forms))
 
 
@@ -135,6 +145,8 @@ def _encodes(text: str) -> bool:
 
 
 def _number_type(texts: Sequence[str], forms: set[Form]) -> pa.DataType:
+    if Form.DOUBLE in forms:
+        return pa.float64()
     if Form.DECIMAL not in forms:
         return pa.int64() if Form.LONG in forms else pa.int32()
     digits = [len(text.lstrip("+-").lstrip("0")) for text in texts if form_of(text) is Form.DECIMAL]
@@ -151,6 +163,8 @@ def _parsed(texts: Sequence[str], kind: pa.DataType) -> Inferred:
     if pa.types.is_date32(kind):
         days = pa.array([None if text == NULL else text for text in texts], pa.string())
         return Inferred(kind, pc.cast(days, kind))
+    if pa.types.is_floating(kind):
+        return Inferred(kind, pa.array([None if text == NULL else float(text) for text in texts], kind))
     numbers = [None if text == NULL else int(text) for text in texts]
     if pa.types.is_decimal(kind):
         return Inferred(kind, pa.array([None if number is None else Decimal(number) for number in numbers], kind))

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 # Of such a table Spark may pass over files, or refuse it.
 UNEVEN = "the directories do not all name the same columns"
 _BESIDE = "a directory that holds only empty files has a say in the type of this column"
+# How a file would store such values; all others as bytes.
+_PHYSICAL = {
+    pa.int32(): Physical.INT32,
+    pa.int64(): Physical.INT64,
+    pa.date32(): Physical.INT32,
+    pa.float64(): Physical.DOUBLE,
+    pa.null(): Physical.INT32,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +122,10 @@ def _unsupported(name: str, reason: str) -> LeafColumn:
 
 
 def _column(name: str, kind: pa.DataType) -> LeafColumn:
-    physical = Physical.BYTE_ARRAY if pa.types.is_string(kind) or pa.types.is_decimal(kind) else Physical.INT32
     return LeafColumn(
         path=(name,),
         index=-1,
-        physical=Physical.INT64 if pa.types.is_int64(kind) else physical,
+        physical=_PHYSICAL.get(kind, Physical.BYTE_ARRAY),
         type=kind,
         order=SortOrder.UNSIGNED if pa.types.is_string(kind) else SortOrder.SIGNED,
         max_definition_level=1,

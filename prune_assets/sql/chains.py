@@ -46,6 +46,8 @@ def intersect(left: Sorted, right: Sorted) -> Sorted | None:
 
 def as_predicate(values: Sorted, sql: str) -> Predicate:
     """Return the condition, NULL for a null column; `sql` is what is shown where its outcome is not known."""
+    if values.null == span(values.column.least, values.column.greatest):
+        return Constant(Outcomes.NULL)
     exceptions = _exceptions(values, sql)
     most = union(values.true, values.null, values.raises, values.uncertain)
     if len(most.pairs) <= len(values.true.pairs):

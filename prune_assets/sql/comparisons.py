@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, In, Op, Or, Unsupported
+from parquet_core.predicate import Compare, Constant, In, Op, Or
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, is_any_read_wider, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
@@ -50,8 +49,6 @@ def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Pre
     _check(column, [value], ansi=ansi)
     domain = domain_of(column.type)
     if domain is not None:
-        if _is_beyond_bigint(domain, op, value):
-            return beyond_bigint(f"{column.name} {op} {_written(value)}", op, value.number)
         return snap(column.path, domain, op, value)
     if pa.types.is_floating(column.type):
         return snap_float(column.path, column.type, op, _as_double(value))
@@ -114,28 +111,15 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
         raise Refusal(f"Spark casts what is compared with a {family}", f"write {_EXAMPLES[family]}")
 
 
-def beyond_bigint(sql: str, op: Op, number: int) -> Predicate:
-    """Return a comparison of a whole number with a decimal beyond bigint: what Spark never answers, it never is.
+def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
+    """Return what a whole number compared with a literal beyond bigint is, null or not; None for other literals.
 
-    A literal Spark's DecimalPrecision takes for less or greater even than null; what else makes such a decimal, not.
+    Spark answers without asking the number: of a literal as it is written, not of what others come to, nor of a cast.
     """
-    unknown = Unsupported(sql, "for a decimal beyond bigint Spark answers without asking whether the column is null")
-    return Or((unknown, NULL)) if (op in {Op.LT, Op.LE}) == (number > 0) else And((unknown, NULL))
-
-
-def _is_beyond_bigint(domain: Domain, op: Op, value: SparkValue) -> bool:
-    is_integral = pa.types.is_integer(domain.type) and not pa.types.is_uint64(domain.type)
     is_order = value.kind is Kind.DECIMAL and op not in {Op.EQ, Op.NE}
-    return is_integral and is_order and is_no_bigint(value.number, value.scale)
-
-
-def is_no_bigint(number: int, scale: int) -> bool:
-    """Tell whether a decimal is greater than the greatest bigint, if by a fraction, or less than the least."""
-    return not -_LONG * 10**scale <= number <= (_LONG - 1) * 10**scale
-
-
-def _written(value: SparkValue) -> str:
-    return format(Decimal(f"{value.number}e-{value.scale}"), "f")
+    if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
+        return None
+    return Constant(Outcomes.TRUE if (op in {Op.LT, Op.LE}) == (value.number > 0) else Outcomes.FALSE)
 
 
 def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:

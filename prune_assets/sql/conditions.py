@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTrut
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns
-from prune_assets.sql.comparisons import NULL, compare, is_in
+from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in
 from prune_assets.sql.domain import domain_of
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
@@ -64,15 +65,16 @@ _NOT_ANSI = Refusal(
 
 
 class Conditions:
-    """Lowers conditions on the columns of one table; `text` gives the source of a node.
+    """Lowers conditions on the columns of one table.
 
+    `text` gives the source of a node, with `brackets=False` without those around it.
     `is_own` tells whether a name still is that of Spark's own function.
     """
 
     def __init__(
         self,
         scope: Scope,
-        text: Callable[[exp.Expr], str],
+        text: Callable[..., str],
         semantics: SparkSemantics,
         is_own: Callable[[str], bool] | None = None,
     ) -> None:
@@ -150,9 +152,11 @@ class Conditions:
 
     def ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
-        if isinstance(inner, Unsupported):
+        if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
             return Unsupported(self._text(node), inner.reason, inner.remedy, rewrite, inner.exact)
+        if isinstance(inner, Unsupported):
+            inner = replace(inner, sql=self._text(node.this, brackets=False))
         return IsTruth(inner, _TRUTHS[node.expression.name])
 
     def _leaf(self, node: exp.Expr) -> Predicate:
@@ -223,6 +227,9 @@ class Conditions:
     # -- comparisons
 
     def _compare(self, left: exp.Expr, op: Op, right: exp.Expr) -> Predicate:
+        for one, order, other in ((left, op, right), (right, _MIRRORED.get(op, op), left)):
+            if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
+                return known
         left, right = fold_constants(left), fold_constants(right)
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
@@ -236,6 +243,15 @@ class Conditions:
         if value.kind is Kind.NULL:
             return NULL
         return self._compare_column(self._column(left), op, value)
+
+    def _is_whole_number(self, node: exp.Expr) -> bool:
+        """Tell whether Spark has a type of whole numbers for what is no literal."""
+        if isinstance(node, SparkLiteral) or is_condition(node):
+            return False
+        if isinstance(node, ColumnName):
+            kind = self._column(node).type
+            return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+        return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
     def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
         if is_about_times(column, [value]):
@@ -277,12 +293,16 @@ class Conditions:
         value, least, most = (fold_constants(node.args[name]) for name in ("this", "low", "high"))
         if not any(map(is_condition, (value, least, most))) and isinstance(value, exp.Expr):
             ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
-            if ends and not self._is_plain(value, [least, most]):
+            beyond = [_beyond_bigint(Op.LE, node.args[name]) for name in ("low", "high")]
+            if ends and beyond == [None, None] and not self._is_plain(value, [least, most]):
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
         # Two conditions: one may be FALSE where the other raises.
         self._leaves += 1
         low, high = (self._end(node, op, node.args[name]) for op, name in ((Op.GE, "low"), (Op.LE, "high")))
         match low, high:
+            case (part, Constant(Outcomes.TRUE)) | (Constant(Outcomes.TRUE), part):
+                self._leaves -= 1
+                return part
             case Unsupported(_, reason, remedy), Unsupported():
                 raise Refusal(reason, remedy)
             case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
@@ -424,6 +444,10 @@ class Conditions:
         if isinstance(node, (SparkLiteral, exp.Tuple, *_ARITHMETIC)):
             return problem
         return why_not(node)
+
+
+def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:
+    return beyond_bigint(op, node.spark_value) if isinstance(node, SparkLiteral) else None
 
 
 def _is_named(node: exp.Expr) -> bool:

@@ -102,13 +102,28 @@ class Cursor:
         return node
 
 
-def text_of(node: exp.Expr, sql: str, tokens: Sequence[Token]) -> str:
-    """Return the source of a node, without its comments; any gap becomes one space."""
+def text_of(node: exp.Expr, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
+    """Return the source of a node, without its comments; any gap becomes one space.
+
+    `brackets`: False leaves out those around the whole.
+    """
     inside = tokens[node.meta["first"] : node.meta["last"] + 1]
+    while not brackets and _is_bracketed(inside):
+        inside = inside[1:-1]
     text = sql[inside[0].start : inside[0].end]
     for before, token in pairwise(inside):
         text += (" " if before.end < token.start else "") + token.text
     return text
+
+
+def _is_bracketed(tokens: Sequence[Token]) -> bool:
+    """Tell whether the first token is a bracket that the last one closes."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0:
+            return token.text == ")" and i == len(tokens) - 1
+    return False
 
 
 def _sign(token: Token) -> str:

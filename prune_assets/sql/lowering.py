@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from operator import is_
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
@@ -23,6 +25,7 @@ from prune_assets.sql.rewrites.join_date_parts import join_date_parts
 from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.rewrites.narrow_choices import narrow_choices
+from prune_assets.sql.rewrites.null_columns import null_columns
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
@@ -86,8 +89,10 @@ def lower(
     if not semantics.minimum_precision:
         return refused(sql, "the session gives literals more digits than they have", _NO_WIDE_LITERALS)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics, is_own)
+    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)
+    if any(column.type == pa.null() for column in columns):
+        null_columns(tree, scope)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]
     predicate = _and(lowered)

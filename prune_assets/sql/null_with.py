@@ -8,7 +8,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.errors import UnknownColumn
-from prune_assets.sql.comparisons import is_no_bigint
+from parquet_core.predicate import Op
+from prune_assets.sql.comparisons import beyond_bigint
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.values import Kind
 
@@ -64,7 +65,7 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
 def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
     """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
     operands = list(comparison.iter_expressions())
-    literals = [operand for operand in operands if any(map(_is_beyond_bigint, operand.find_all(SparkLiteral)))]
+    literals = [operand for operand in operands if isinstance(operand, SparkLiteral) and _is_beyond_bigint(operand)]
     compared = operands[:1] if isinstance(comparison, exp.Between) else operands
     others = [operand for operand in compared if operand not in literals]
     return bool(literals) and not any(_has_fractions(operand, scope) for operand in others)
@@ -84,9 +85,7 @@ def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
 
 
 def _is_beyond_bigint(literal: SparkLiteral) -> bool:
-    value = literal.spark_value
-    # The sign may stand before it.
-    return value.kind is Kind.DECIMAL and is_no_bigint(abs(value.number), value.scale)
+    return beyond_bigint(Op.LE, literal.spark_value) is not None
 
 
 def _is_strict(function: str) -> bool:

@@ -9,7 +9,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.sql.chains import as_predicate, does_not_raise, intersect, is_null_predicate, sort_values, wanted_by
 from prune_assets.sql.coercion import common_type, to_type, wider
-from prune_assets.sql.comparisons import beyond_bigint, compare, is_in, is_no_bigint
+from prune_assets.sql.comparisons import compare, is_in
 from prune_assets.sql.ranges import joined
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed, both, pairs, without_literals
@@ -85,9 +85,6 @@ class TermComparisons:
         assert isinstance(left, Chain)
         if not left.functions and left.type == right.type and right.plain is not None:
             return compare(left.column, op, right.plain, ansi=True)
-        if not left.functions and _is_beyond_bigint(left, op, right):
-            assert right.ordinal is not None
-            return beyond_bigint(self._sql, op, right.ordinal)
         found = self._sort(left, op, right)
         return _NULL if found is None else self._predicate(found)
 
@@ -95,9 +92,6 @@ class TermComparisons:
         """Sort the column's values by a comparison, None for one with NULL."""
         if constant.is_null:
             return None
-        if _is_beyond_bigint(chain, op, constant):
-            # Whether it is a literal decides whether the functions, which may raise, are asked at all.
-            raise Refusal("for a decimal beyond bigint Spark may answer without asking the column")
         common = wider(chain.type, constant.type, right_digits=constant.digits)
         value, limit = to_type(chain, common), to_type(constant, common)
         assert isinstance(value, Chain)
@@ -215,9 +209,3 @@ def _are_plain(value: Chain, constants: Sequence[Value]) -> bool:
 def _literal(constant: Value) -> SparkValue:
     assert isinstance(constant, Fixed)
     return SparkValue(Kind.NULL) if constant.plain is None else constant.plain
-
-
-def _is_beyond_bigint(chain: Chain, op: Op, constant: Fixed) -> bool:
-    if chain.type.kind is not Kind.INTEGER or constant.type.kind is not Kind.DECIMAL or op in {Op.EQ, Op.NE}:
-        return False
-    return constant.ordinal is not None and is_no_bigint(constant.ordinal, constant.type.scale)

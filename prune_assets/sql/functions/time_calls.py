@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.coercion import apply, to_type
 from prune_assets.sql.functions import dates, times
+from prune_assets.sql.functions.function import Function
+from prune_assets.sql.ranges import span
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed
 from prune_assets.sql.timestamps import INTERVALS, TIMES
@@ -17,7 +19,6 @@ from prune_assets.sql.zones import DAY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from prune_assets.sql.functions.function import Function
     from prune_assets.sql.terms import Value
     from prune_assets.sql.types import SparkType
 
@@ -59,14 +60,15 @@ def _trunc(arguments: Sequence[Value], _: SparkType) -> Value:
     value, unit = _count(arguments, 2)
     function = dates.truncated(_text(unit))
     if function is None:
-        return _null_of_any(_date(value), "trunc() of this unit is NULL", "write 'year', 'quarter', 'month' or 'week'")
+        return _null_of_any(_date(value))
     return apply(function, _date(value))
 
 
-def _null_of_any(value: Value, reason: str, remedy: str) -> Value:
-    """Return NULL in place of a value that raises nothing before; raises Refusal for all others."""
+def _null_of_any(value: Value) -> Value:
+    """Return NULL in place of a value; what raises before still does."""
     if isinstance(value, Chain) and value.functions:
-        raise Refusal(reason, remedy)
+        anything = span(value.type.least, value.type.greatest)
+        return apply(Function("null", value.type, int, (), nulls=anything), value)
     return Fixed(value.type, None)
 
 
@@ -74,8 +76,7 @@ def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     unit, value = _count(arguments, 2)
     function = times.truncated(_text(unit), timestamp)
     if function is None:
-        remedy = "write 'year', 'month', 'day', 'hour' or the like"
-        return _null_of_any(_time(value, timestamp), "date_trunc() of this unit is NULL", remedy)
+        return _null_of_any(_time(value, timestamp))
     return apply(function, _time(value, timestamp))
 
 

@@ -178,11 +178,24 @@ def _sharp(case, selected, peer, tally):
     extra = case.ranges & ~kept
     if not np.any(extra):
         return
-    number = case_number(case.ground, case.lowered, selected, kept, extra)
+    number = _number(case, selected, peer, kept, extra)
     if number is None:
-        yield Finding(f"sharper than {peer.name}", case.predicate.sql, f"kept: {_shown(extra)}")
+        refusals = "".join(f"; not pruned on yet: {reason}" for reason in refused(case.lowered))
+        yield Finding(f"sharper than {peer.name}", case.predicate.sql, f"kept: {_shown(extra)}{refusals}")
     else:
         tally.exceptions[f"{peer.name}: {number}"] += 1
+
+
+def _number(case, selected, peer, kept, extra):
+    """Return why the peer may skip more; what it skips only for a part that is refused here has no such reason."""
+    lowered = case.lowered
+    if refused(lowered):
+        known = case.ground.planner.known_part(case.predicate.sql)
+        kept_by_known = None if known is None else peer.keeps(*known)
+        if not np.any(selected & ~kept) and (kept_by_known is None or np.any(extra & kept_by_known)):
+            return None
+        lowered = lowered if known is None else known[1]
+    return case_number(case.ground, lowered, selected, kept, extra)
 
 
 def same_plan(ground, pair, tally):

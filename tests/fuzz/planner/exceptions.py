@@ -9,8 +9,6 @@ import numpy as np
 
 from parquet_core.predicate import Compare, In, Interval, columns_of_leaf, leaves
 
-from .planned import refused
-
 NAN = float("nan")
 
 
@@ -18,8 +16,6 @@ def case_number(ground, lowered, selected, kept, extra):
     """Return the number of the trap that a peer fell into, or a word for it; None when there is none."""
     if np.any(selected & ~kept):
         return "it drops a selected row"
-    if reasons := refused(lowered):
-        return f"not pruned on yet: {reasons[0]}"
     asked = {path for leaf in leaves(lowered) for path in columns_of_leaf(leaf)}
     found = []
     for file, rows in ground.planner.row_groups():

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.levels import evaluate
 from prune_assets.planner.plan import named_columns
@@ -37,6 +37,15 @@ class Planner:
 
     def lower(self, where):
         return lower(where, self.columns, semantics=self.semantics).predicate
+
+    def known_part(self, where):
+        """Return the conjuncts of which no part is refused, as SQL and as a tree; None where there is none."""
+        conjuncts = lower(where, self.columns, semantics=self.semantics).conjuncts
+        known = [(sql, tree) for sql, tree in conjuncts if not refused(tree)]
+        if not known:
+            return None
+        trees = tuple(tree for _, tree in known)
+        return " AND ".join(f"({sql})" for sql, _ in known), And(trees) if len(trees) > 1 else trees[0]
 
     def evaluate(self, predicate, *, pages=True):
         return evaluate(predicate, self.index, pages=pages)

@@ -181,6 +181,7 @@ FORMS = [
     *("date_trunc('month', {c}) {op} {t}", "date_trunc('DAY', {c}) {op} {t}", "date_trunc('hour', {c}) {op} {t}"),
     *("date_trunc('week', {c}) {op} {t}", "date_trunc('quarter', {c}) {op} {s}", "date_trunc('YEAR', {c}) {op} {t}"),
     *("date_trunc('minute', {c}) {op} {t}", "date_trunc('second', {c}) {op} {t}", "trunc({c}, 'MM') {op} {d}"),
+    *("trunc({c}, 'day') {op} {d}", "trunc(date_add({c}, 3), 'hour') IS NULL"),
     *(
         "trunc({c}, 'week') {op} {d}",
         "trunc({c}, 'quarter') {op} {d}",
