@@ -53,7 +53,7 @@ class Compare:
 class CompareColumns:
     """`left op right`; NULL where either is null.
 
-    Two columns of the same type, or two signed integers or floats of any width.
+    Two columns of the same type, or two of numbers: as doubles where one holds floats, else exactly.
     """
 
     left: Path

@@ -52,7 +52,7 @@ _BESIDE = {Form.DATE: {Form.DATE, Form.UNSURE}, Form.DOUBLE: {Form.DOUBLE, Form.
 
 
 class Inferred(NamedTuple):
-    """Values in the type that all of them are read in; `null` where there is none, as Spark has a type without values."""
+    """Values in the type that all of them are read in, which is `null` where there is none, as Spark has it."""
 
     type: pa.DataType
     values: pa.Array

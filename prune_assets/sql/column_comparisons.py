@@ -8,7 +8,11 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
+from parquet_core.trust.bounds import bounds_type
+from prune_assets.sql.coercion import wider
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types import type_of_column
+from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
@@ -18,9 +22,9 @@ _NULL = Constant(Outcomes.NULL)
 _HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 
 
-def compare_columns(left: LeafColumn, op: Op, right: LeafColumn) -> Predicate:
-    """Return `left op right`; raises Refusal where Spark would cast one of them."""
-    _check(left, right)
+def compare_columns(left: LeafColumn, op: Op, right: LeafColumn, *, ansi: bool) -> Predicate:
+    """Return `left op right`; raises Refusal where Spark would cast one of them, other than numbers to numbers."""
+    _check(left, right, ansi=ansi)
     if left.path == right.path:
         # Of a value with itself, NaN included, only whether it is there is to be known.
         is_null = IsNull(left.path)
@@ -28,23 +32,34 @@ def compare_columns(left: LeafColumn, op: Op, right: LeafColumn) -> Predicate:
     return CompareColumns(left.path, op, right.path)
 
 
-def same_columns(left: LeafColumn, right: LeafColumn) -> Predicate:
+def same_columns(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> Predicate:
     """Return `left <=> right`; raises as `compare_columns`."""
-    _check(left, right)
+    _check(left, right, ansi=ansi)
     if left.path == right.path:
         return Constant(Outcomes.TRUE)
     equal = IsTruth(CompareColumns(left.path, Op.EQ, right.path), Outcomes.TRUE)
     return Or((equal, And((IsNull(left.path), IsNull(right.path)))))
 
 
-def _check(left: LeafColumn, right: LeafColumn) -> None:
-    kinds = left.type, right.type
-    alike = all(map(pa.types.is_signed_integer, kinds)) or all(map(_is_float, kinds)) or left.type == right.type
-    if not alike:
-        raise Refusal(
-            f"{left.name} and {right.name} have different types, and one of them is cast", "store both in one type"
-        )
+def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
+    if left.type == right.type or _are_alike_times(left, right):
+        return
+    refusal = Refusal(
+        f"{left.name} and {right.name} have different types, and one of them is cast", "store both in one type"
+    )
+    types = [type_of_column(column.type) for column in (left, right) if column.type is not None]
+    numbers = [type_ for type_ in types if type_ is not None and type_.is_number]
+    if len(numbers) < len((left, right)):
+        raise refusal
+    doubles = [type_ for type_ in numbers if type_.kind is Kind.DOUBLE]
+    if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
+        # Spark casts to float, which rounds what it meets.
+        raise refusal
+    wider(*numbers)  # raises where Spark's decimal may round
 
 
-def _is_float(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:
+    """Tell whether Spark reads one type of timestamps from both, whatever unit the files count in."""
+    kinds = [column.type for column in (left, right)]
+    are_times = all(kind is not None and pa.types.is_timestamp(kind) and kind.unit != "ns" for kind in kinds)
+    return are_times and bounds_type(left) == bounds_type(right)

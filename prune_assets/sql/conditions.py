@@ -234,7 +234,7 @@ class Conditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return compare_columns(self._column(left), op, self._column(right))
+            return compare_columns(self._column(left), op, self._column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, op, right = right, _MIRRORED.get(op, op), left
         if not self._is_plain(left, [right]):
@@ -272,6 +272,8 @@ class Conditions:
         kinds = {self._kind(other) for other in others}
         if domain_of(column.type) is not None:
             return not kinds & {Kind.DOUBLE, Kind.STRING}
+        if pa.types.is_date32(column.type):
+            return len(kinds) == 1
         named = all(self._kind(other) is not Kind.STRING or _is_named(other) for other in others)
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
 
@@ -357,7 +359,7 @@ class Conditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, None, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return same_columns(self._column(left), self._column(right))
+            return same_columns(self._column(left), self._column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, right = right, left
         if not isinstance(left, ColumnName) or not self._is_plain(left, [right]):

@@ -74,7 +74,12 @@ ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.
 
 # Columns that compare with each other.
 ALIKE = [["key", "small", "grade", "point.x"], ["ratio", "real", "point.at.ratio"], ["word", "code"]]
-ALIKE += [["flag", "point.at.flag"]]
+ALIKE += [["flag", "point.at.flag"], ["key", "small", "price", "wide", "ratio", "real"]]
+
+
+def as_doubles(values):
+    """Cast numbers as Spark does where one of them is a float."""
+    return tuple(map(float, values)) if any(isinstance(value, float) for value in values) else values
 
 
 def path_of(name):
@@ -261,7 +266,7 @@ def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
             return value is not None and math.isnan(value)
         case CompareColumns(left, op, right):
             values = value_at(left, row), value_at(right, row)
-            return None if None in values else PYTHON[op](*map(comparable, values))
+            return None if None in values else PYTHON[op](*map(comparable, as_doubles(values)))
     value = value_at(predicate.column, row)
     if value is None:
         return None

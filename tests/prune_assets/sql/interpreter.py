@@ -87,7 +87,11 @@ def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
             return isinstance(value, float) and math.isnan(value)
         case CompareColumns(left, op, right):
             values = value_of(left, row), value_of(right, row)
-            return None if None in values else OPERATORS[op](*map(comparable, values))
+            if None in values:
+                return None
+            if any(isinstance(value, float) for value in values):
+                values = tuple(map(float, values))
+            return OPERATORS[op](*map(comparable, values))
         case Compare() | Interval() | In() | StartsWith() | EndsWith() | Contains() | Like():
             value = value_of(predicate.column, row)
             return None if value is None else of_value(predicate, comparable(value))
