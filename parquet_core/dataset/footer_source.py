@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,17 +27,24 @@ class FooterSource:
 
     files: tuple[DataFile, ...]
     traffic: Traffic
-    _of: NDArray[np.int64] | None = None
+    _of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     _kept: tuple[Footers, ...] = ()
+
+    def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
+        """Return the same for a list of files that begins with what was read so far, which is not read again."""
+        if self._of.tolist() != list(range(len(self._of))) or files[: len(self._of)] != self.files[: len(self._of)]:
+            return FooterSource(files, self.traffic)
+        return FooterSource(files, self.traffic, self._of, self._kept)
 
     def read(self, indices: NDArray[np.int64]) -> Iterable[Footers]:
         """Return the footers of the files at `indices`, in batches."""
-        if self._of is not None and np.array_equal(indices, self._of):
+        begun = len(self._of) if np.array_equal(indices[: len(self._of)], self._of) else 0
+        if 0 < begun == len(indices):
             return self._kept
-        found = []
-        kept_bytes = 0
+        found = list(self._kept) if begun else []
+        kept_bytes = sum(len(footers.encoded) for footers in found)
         # What is too much to keep is handed on batch by batch, so that it never stands in memory as a whole.
-        batches = read_footers([self.files[i] for i in indices.tolist()], traffic=self.traffic)
+        batches = read_footers([self.files[i] for i in indices[begun:].tolist()], traffic=self.traffic)
         for footers in batches:
             found.append(footers)
             kept_bytes += len(footers.encoded)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # No column of a table: what a file holds beside those.
 _NOT_OF_THE_TABLE = "\x00not of the table"
 _WITHIN = "a part of a repeated value is not pruned on"
+# Rows of a file of which nothing tells them: what may hold none would be passed over.
+AT_LEAST = 1
 # Stands for files that were not opened: nothing is known of what is in them.
 UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by="")
 

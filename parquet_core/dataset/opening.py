@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parquet_core.dataset.footer_source import FooterSource
-from parquet_core.dataset.logged import UNOPENED, columns_of_table, named_as_in_table, paths_in_files
+from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table, paths_in_files
 from parquet_core.dataset.metadata_index import MetadataIndex
 from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile, Listing
     from parquet_core.trust.statistics import Provenance
 
+    Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
 
 
@@ -44,37 +47,104 @@ def read_dataset(
 
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
+    listed = list_dataset(table, cache=cache, infer_partition_types=infer_partition_types)
+    return listed.read(np.ones(len(listed.files), np.bool_))
+
+
+def list_dataset(
+    table: str | os.PathLike[str] | Iterable[str],
+    *,
+    cache: MetadataCache | None = None,
+    infer_partition_types: bool = True,
+) -> ListedDataset:
+    """List the data files of a table, of which footers are to be read; otherwise as `read_dataset`."""
     table = table if isinstance(table, str | os.PathLike) else list(table)
-    traffic = Traffic()
     listing = list_table(table)
     files = tuple(listing.files)
     stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
-    source = FooterSource(files, traffic)
-    groups = _row_groups(files, source, stored)
-    _check_rows(groups, table)
-    summary = summary_file(table)
-    counts = np.diff(groups.first)
-    kinds = _kinds(groups, files)
-    columns = kinds[groups.kind[0]].columns if summary is None else read_schema(summary, traffic=traffic)
-    partitions = _partitions(table, listing, infer_types=infer_partition_types)
-    if stored is not None:
-        stored.keep_row_groups(groups)
-    file = np.repeat(np.arange(len(files)), counts)
-    return MetadataIndex(
+    return ListedDataset(
+        name=str(table),
         files=files,
-        kinds=kinds,
-        kind=groups.kind,
-        columns=without_overridden(columns, partitions.columns),
-        partitions=partitions.columns,
-        partition_values=partitions.values,
-        summary=summary,
-        traffic=traffic,
-        file=file,
-        ordinal=np.arange(len(file)) - groups.first[:-1][file],
-        row_count=groups.row_count,
-        _footers=source,
-        _stored=stored,
+        partitions=_partitions(table, listing, infer_types=infer_partition_types),
+        summary=summary_file(table),
+        traffic=Traffic(),
+        stored=stored,
+        known=None if stored is None else stored.row_groups(),
     )
+
+
+@dataclass(slots=True)
+class ListedDataset:
+    """A table of which directory names are known and no footer is read yet; `known`: what the cache has of its files.
+
+    What is read for the schema is not read again.
+    """
+
+    name: str
+    files: tuple[DataFile, ...]
+    partitions: Partitions
+    summary: DataFile | None
+    traffic: Traffic
+    stored: StoredIndex | None
+    known: tuple[RowGroups, Numbers] | None
+    _source: FooterSource | None = None
+    _of_summary: tuple[LeafColumn, ...] | None = None
+
+    def read_for_schema(self) -> MetadataIndex:
+        """Read the footer that decides on the schema alone, or all where no directory name rules any file out."""
+        final = not self.partitions.values
+        return self._read(np.full(len(self.files), final), final=final)
+
+    def read(self, wanted: Flags) -> MetadataIndex:
+        """Read the footers of the `wanted` files, and of the one that decides on the schema.
+
+        Files that the cache knows count as opened too: nothing is read for it.
+        """
+        return self._read(wanted, final=True)
+
+    def _read(self, wanted: Flags, *, final: bool) -> MetadataIndex:
+        opened = wanted if self.known is None else wanted | (self.known[1] >= 0)
+        if self.summary is None:
+            opened = opened | (np.arange(len(opened)) == 0)
+        chosen = np.flatnonzero(opened)
+        whole = len(chosen) == len(opened)
+        files = self.files if whole else tuple(self.files[i] for i in chosen.tolist())
+        stored = self._stored_of(chosen) if whole or final else None
+        # The file that decides on the schema is the first of any list.
+        self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
+        known = None if self.known is None else (self.known[0], self.known[1][chosen])
+        groups = _row_groups(files, self._source, known)
+        _check_rows(groups, self.name)
+        if stored is not None:
+            stored.keep_row_groups(groups)
+        kinds = _kinds(groups, files)
+        columns = self._columns_of_summary() if self.summary is not None else kinds[groups.kind[0]].columns
+        placed = _placed(opened, groups, np.full(len(opened), AT_LEAST, np.int64), unopened=len(kinds))
+        return MetadataIndex(
+            files=self.files,
+            kinds=kinds if whole else (*kinds, UNOPENED),
+            kind=placed.kind,
+            columns=without_overridden(columns, self.partitions.columns),
+            partitions=self.partitions.columns,
+            partition_values=self.partitions.values,
+            summary=self.summary,
+            traffic=self.traffic,
+            file=placed.file,
+            ordinal=placed.ordinal,
+            row_count=placed.row_count,
+            _footers=self._source,
+            opened=None if whole else opened,
+            _stored=stored,
+        )
+
+    def _stored_of(self, chosen: Numbers) -> StoredIndex | None:
+        return self.stored if self.stored is None or len(chosen) == len(self.files) else self.stored.narrowed(chosen)
+
+    def _columns_of_summary(self) -> tuple[LeafColumn, ...]:
+        assert self.summary is not None
+        if self._of_summary is None:
+            self._of_summary = read_schema(self.summary, traffic=self.traffic)
+        return self._of_summary
 
 
 def read_logged(
@@ -84,41 +154,59 @@ def read_logged(
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
-    chosen = np.flatnonzero(logged.opened)
-    files = tuple(logged.files[i] for i in chosen.tolist())
+    files = tuple(logged.files[i] for i in np.flatnonzero(logged.opened).tolist())
     stored = None if cache is None else StoredIndex(cache.of_table(_name(table)), files)
     source = FooterSource(files, traffic)
-    groups = _row_groups(files, source, stored)
+    groups = _row_groups(files, source, None if stored is None else stored.row_groups())
     _check_rows(groups, table)
     if stored is not None:
         stored.keep_row_groups(groups)
     as_stored = _kinds(groups, files)
     kinds = tuple(named_as_in_table(kind, logged) for kind in as_stored)
-    counts = np.ones(len(logged.files), np.int64)
-    counts[chosen] = np.diff(groups.first)
-    file = np.repeat(np.arange(len(counts)), counts)
-    kind = np.full(len(counts), len(kinds), np.int64)
-    kind[chosen] = groups.kind
-    row_count = logged.row_count[file]
-    row_count[logged.opened[file]] = groups.row_count
+    placed = _placed(logged.opened, groups, logged.row_count, unopened=len(kinds))
     return MetadataIndex(
         files=logged.files,
         kinds=(*kinds, UNOPENED),
-        kind=kind,
+        kind=placed.kind,
         columns=columns_of_table(logged, kinds),
         partitions=logged.partitions,
         partition_values={},
         summary=None,
         traffic=traffic,
-        file=file,
-        ordinal=np.where(logged.opened[file], np.arange(len(file)) - firsts(counts)[:-1][file], -1),
-        row_count=row_count,
+        file=placed.file,
+        ordinal=placed.ordinal,
+        row_count=placed.row_count,
         _footers=source,
         opened=logged.opened,
         deleted=logged.deleted,
         _stored_paths=paths_in_files(as_stored, kinds),
         _stored=stored,
     )
+
+
+class _Placed(NamedTuple):
+    """The kind of every file; of every row group its file, number and rows."""
+
+    kind: Numbers
+    file: Numbers
+    ordinal: Numbers
+    row_count: Numbers
+
+
+def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _Placed:
+    """Lay out the row groups of the opened files among the others, each of which is one of number -1.
+
+    `rows_of_files`: of those that are not opened; `unopened`: their kind.
+    """
+    counts = np.ones(len(opened), np.int64)
+    counts[opened] = np.diff(groups.first)
+    file = np.repeat(np.arange(len(counts)), counts)
+    kind = np.full(len(counts), unopened, np.int64)
+    kind[opened] = groups.kind
+    read = opened[file]
+    row_count = rows_of_files[file]
+    row_count[read] = groups.row_count
+    return _Placed(kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count)
 
 
 def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
@@ -163,9 +251,13 @@ class _Layout(NamedTuple):
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 
-def _row_groups(files: Sequence[DataFile], source: FooterSource, stored: StoredIndex | None) -> RowGroups:
-    """Return the row groups of files, read from the footers of those that are not known."""
-    known = None if stored is None else stored.row_groups()
+def _row_groups(
+    files: Sequence[DataFile], source: FooterSource, known: tuple[RowGroups, Numbers] | None
+) -> RowGroups:
+    """Return the row groups of files, read from the footers of those that are not known.
+
+    `known`: row groups, and the index there of each of these files, -1 where it is new.
+    """
     like = np.full(len(files), -1, np.int64) if known is None else known[1]
     new = np.flatnonzero(like < 0)
     if known is not None and len(new) == 0 and np.array_equal(like, np.arange(len(known[0].kind))):

@@ -66,6 +66,14 @@ class StoredIndex:
     def __post_init__(self) -> None:
         self.generation = generation_of(self.files)
 
+    def narrowed(self, chosen: Numbers) -> StoredIndex:
+        """Return what is kept seen from some of these files, by their indices."""
+        files = tuple(self.files[i] for i in chosen.tolist())
+        within = {self.generation: chosen} | {name: index[chosen] for name, index in self._file_indices.items()}
+        return StoredIndex(
+            self.cache, files, listed_ns=self.listed_ns, _datasets=dict(self._datasets), _file_indices=within
+        )
+
     def row_groups(self) -> tuple[RowGroups, Numbers] | None:
         """Return the row groups last kept, and the index there of each file of today, -1 where it is new."""
         generation = self.generation

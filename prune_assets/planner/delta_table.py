@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.dataset.logged import FileList, LoggedFiles
+from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
 from parquet_core.storage import is_remote, list_data_files, local_path
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-
-# Rows of a file whose number the log does not tell: there is no file without one.
-_AT_LEAST = 1
 
 
 @dataclass(slots=True)
@@ -154,7 +151,7 @@ def _read(table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | N
     logged = LoggedFiles(
         files=_files(snapshot, opened),
         opened=opened,
-        row_count=np.full(len(opened), _AT_LEAST, np.int64),
+        row_count=np.full(len(opened), AT_LEAST, np.int64),
         deleted=table.deleted > 0,
         columns=[column for column in columns if column.partition is None],
         partitions=tuple(column.leaf for column in columns if column.partition is not None),
@@ -175,7 +172,7 @@ def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
     table.counted = True
     here = unopened[index.file]
     counts = index.row_count.copy()
-    counts[here] = np.where(rows > 0, rows, _AT_LEAST)[index.file[here]]
+    counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
     index.row_count = counts
 
 

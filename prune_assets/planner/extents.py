@@ -55,17 +55,17 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
 
 
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
-    """Put in what the log says of the files that were not opened: of some columns their share of the others."""
+    """Put in the sizes of the files that were not opened: of some columns the share that these have of the others."""
     assert index.opened is not None
     of_file = index.sizes_of_files()
     unopened = np.flatnonzero(~index.opened[index.file])
-    logged = of_file[index.file[unopened]]
+    listed = of_file[index.file[unopened]]
     size, pages = sizes.bytes.copy(), sizes.pages.copy()
     opened = int(of_file[index.opened].sum())
     pages[unopened] = -1
-    size[unopened] = logged
+    size[unopened] = listed
     if not whole and opened:
-        size[unopened] = np.ceil(logged * min(1.0, int(sizes.bytes.sum()) / opened)).astype(np.int64)
+        size[unopened] = np.ceil(listed * min(1.0, int(sizes.bytes.sum()) / opened)).astype(np.int64)
     return Sizes(size, pages, pro_rata=not whole)
 
 

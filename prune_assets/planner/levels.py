@@ -1,9 +1,9 @@
 """The levels in cost order: partition values, row-group statistics, bloom filters, dictionaries, page indexes.
 
-Where a Delta log lists the files, it gives the partition values, and statistics of whole files behind them; footers are
-read of what these leave.
+Partition values stand in paths; footers, with the statistics in them, are read of the files that these leave. Where a
+Delta log lists the files, it gives the partition values, and statistics of whole files behind them.
 
-Partition values stand in paths and statistics in footers, which are read anyway. Where a chunk has both a bloom
+Where a chunk has both a bloom
 filter and a dictionary the filter is the smaller by far, a byte or two a value; the dictionary may also have to be
 decompressed. Page indexes come last because they leave parts of row groups, which nothing else can use.
 
@@ -70,7 +70,7 @@ class PageAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A predicate asked through every level."""
+    """A predicate asked through every level; `levels_of_files`: asked about whole files, before these were opened."""
 
     predicate: Predicate
     partitions: LevelState
@@ -81,17 +81,13 @@ class Evaluation:
     pages: LevelState
     page_answers: PageAnswers | None
     access: AccessPlan
+    levels_of_files: tuple[LevelName, ...]
 
     @property
     def of_row_groups(self) -> tuple[LevelState, ...]:
         """The levels about whole row groups, in cost order."""
         of_log = () if self.log_statistics is None else (self.log_statistics,)
         return self.partitions, *of_log, self.statistics, self.bloom, self.dictionary
-
-    @property
-    def levels_of_files(self) -> tuple[LevelName, ...]:
-        """The levels that were asked about whole files, before these were opened."""
-        return () if self.log_statistics is None else (self.partitions.level, self.log_statistics.level)
 
     @property
     def row_groups(self) -> LevelState:
@@ -127,7 +123,16 @@ def evaluate(
         pages=_of_leaves(question, page_level),
         page_answers=page_answers,
         access=_access(question, dictionary, page_answers),
+        levels_of_files=_levels_of_files(index, partitions, log_statistics),
     )
+
+
+def _levels_of_files(
+    index: MetadataIndex, partitions: LevelState, log_statistics: LevelState | None
+) -> tuple[LevelName, ...]:
+    if log_statistics is not None:
+        return partitions.level, log_statistics.level
+    return () if index.opened is None else (partitions.level,)
 
 
 def _of_leaves(question: Question, state: LevelState) -> LevelState:
@@ -157,8 +162,9 @@ def statistics_level(question: Question, before: LevelState) -> LevelState:
         answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = question.fold(answers)
     asked = question.asked()
-    if question.delta is not None and not before.alive.any():
-        return LevelState("row_group_statistics", folded, answers, "not_applicable", "the log leaves no file to open")
+    if question.index.opened is not None and not before.alive.any():
+        source = "directory names leave" if question.delta is None else "the log leaves"
+        return LevelState("row_group_statistics", folded, answers, "not_applicable", f"{source} no file to open")
     if not asked:
         why = "no part of the predicate can be answered from what files say about their columns"
         return LevelState("row_group_statistics", folded, answers, "not_applicable", why)

@@ -10,10 +10,14 @@ from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, columns_of
 from parquet_core.trust.bounds import bounds_type
-from prune_assets.planner.question import LevelState
+from prune_assets.planner.question import LevelState, question_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.question import Question
 
 
@@ -27,6 +31,13 @@ def partition_level(question: Question) -> LevelState:
     if any(path in question.partitions for path in columns_of(question.predicate)):
         return LevelState("partition_values", folded, answers, "consulted")
     return LevelState("partition_values", folded, answers, "not_applicable", _why(question))
+
+
+def files_left(predicate: Predicate, index: MetadataIndex) -> NDArray[np.bool_]:
+    """Tell which files directory names leave for a predicate, whatever else is known of them."""
+    left = np.zeros(len(index.files), np.bool_)
+    left[index.file[partition_level(question_of(predicate, index)).alive]] = True
+    return left
 
 
 def _why(question: Question) -> str:

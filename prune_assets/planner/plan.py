@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.access_plan import Verdict
-from parquet_core.dataset.opening import read_dataset
+from parquet_core.dataset.opening import list_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
@@ -21,6 +21,7 @@ from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.hand_over import handed_over
 from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
+from prune_assets.planner.partition_level import files_left
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
@@ -193,8 +194,11 @@ def plan(
     disk = metadata_cache()
     delta = delta_table(table, version=version, timestamp=timestamp, cache=disk)
     if delta is None:
-        index = read_dataset(table, cache=disk, infer_partition_types=semantics.infer_partition_types)
+        listed = list_dataset(table, cache=disk, infer_partition_types=semantics.infer_partition_types)
+        index = listed.read_for_schema()
         lowered = lower_predicate(where, table, index, session=session)
+        if index.opened is not None:
+            index = listed.read(files_left(lowered.predicate, index))
     else:
         lowered = _lower_on_delta(where, delta, session=session)
         index = read_delta(delta, lowered.predicate, cache=disk)
@@ -215,6 +219,9 @@ def plan(
     )
     if delta is not None:
         delta.snapshot.save()
+    elif index.opened is not None:
+        # Otherwise a plan of other files would read the footers of these again.
+        index.save()
     return made
 
 

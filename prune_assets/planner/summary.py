@@ -71,6 +71,7 @@ def summarize(plan: Plan) -> SkipReport:
         engines=plan.engines,
         warnings=plan.warnings,
         delta=_delta(plan),
+        unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
     )
 
 

@@ -29,6 +29,7 @@ from prune_assets.report.wording import (
     outcome_text,
     rewrite_effect,
     rewrite_meaning,
+    unopened_text,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _header(report: SkipReport) -> Table:
     grid.add_row("Table", _plain(report.table, _LONGEST_SQL))
     if report.delta is not None:
         grid.add_row("Delta", _plain(delta_text(report.delta), _LONGEST_SQL))
+    if (unopened := unopened_text(report)) != "":
+        grid.add_row("Not opened", _plain(unopened, _LONGEST_SQL))
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
         grid.add_row("Normalized", _sql(report.normalized))

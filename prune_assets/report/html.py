@@ -158,6 +158,7 @@ def _environment() -> jinja2.Environment:
         effect=wording.rewrite_effect,
         meaning=wording.rewrite_meaning,
         delta=wording.delta_text,
+        unopened=wording.unopened_text,
         row_groups=wording.row_groups_text,
         denied=wording.denied_text,
     )

@@ -18,7 +18,7 @@ Verdict = Literal["skip", "scan", "selection"]
 class Extent:
     """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them.
 
-    `row_groups` is None where files are counted that were not opened: their bytes are those of the log, whole files.
+    `row_groups` is None where files are counted that were not opened: their bytes are those of whole files.
     """
 
     files: int
@@ -245,6 +245,8 @@ class SkipReport:
     was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of
     the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
     the costliest of those that are read, and `map` has them all, in runs. `delta`: for a Delta table.
+    `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
+    counts as one row, and with its share of the columns read or whole.
     """
 
     table: str
@@ -272,6 +274,7 @@ class SkipReport:
     files_complete: bool = True
     map: tuple[MapCell, ...] = ()
     delta: DeltaVersion | None = None
+    unopened_files: int = 0
     schema: str = SCHEMA
 
     @property

@@ -47,8 +47,8 @@ def headline(report: SkipReport) -> str:
     if report.skipped_fraction is None:
         return "Nothing to read: the table holds no bytes of these columns"
     share = share_text(report.skipped_bytes, report.total.bytes)
-    estimated = report.estimated or (report.delta is not None and report.delta.pro_rata)
-    approximately = "about " if estimated else ""
+    unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
+    approximately = "about " if report.estimated or unopened else ""
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
 
 
@@ -65,6 +65,16 @@ def delta_text(delta: DeltaVersion) -> str:
     if delta.pro_rata:
         said.append("unopened files count with their share of the columns read")
     return "; ".join([*said, *delta.notes])
+
+
+def unopened_text(report: SkipReport) -> str:
+    """Say how many files of a table without a log were not opened, and as what they count; empty when all were."""
+    if report.delta is not None or not report.unopened_files:
+        return ""
+    return (
+        f"{report.unopened_files:,} of {_files_text(report.total.files)} were not opened, as directory names rule them "
+        "out: how many rows they have is not known, each counts as one, and with its share of the columns read"
+    )
 
 
 def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:

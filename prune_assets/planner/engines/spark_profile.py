@@ -81,7 +81,8 @@ def spark_profile(
     by_directory = of_directories(tree, names)
     if by_directory is not None:
         alive &= _of_files(by_directory, index)[index.file]
-    whole, cut = np.zeros(len(index), np.bool_), whole_groups(np.zeros(0, np.int64), index.row_count)
+    whole, cut = asked.unopened(alive), whole_groups(np.zeros(0, np.int64), index.row_count)
+    alive &= ~whole
     for pushed, here in _by_kind(of_files(tree, names), index):
         left = alive & here
         if pushed is None:
@@ -170,6 +171,14 @@ class _Asked:
         self._by_path = {column.path: column for column in index.columns}
         self._statistics: dict[Path, Evidence] = {}
         self.unread: dict[str, None] = {}
+
+    def unopened(self, alive: Flags) -> Flags:
+        """Return those of files that the plan did not open: what Spark reads of them is not known."""
+        index = self._index
+        found = np.zeros(len(alive), np.bool_) if index.opened is None else alive & ~index.opened[index.file]
+        if found.any():
+            self.unread["footers"] = None
+        return found
 
     def row_groups(self, pushed: SparkFilter, alive: Flags) -> Flags:
         """Return what statistics, dictionaries and filters leave, each of them asked about the whole."""
