@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prune_assets.report.wording import unopened_text
+
 if TYPE_CHECKING:
     import dagster as dg
     from pyspark.sql.types import StructType
@@ -97,6 +99,11 @@ def skip_metadata(report: SkipReport) -> dict[str, Any]:
     for level in report.levels:
         metadata[f"{level.level}_skipped_rows"] = level.skipped_rows
         metadata[f"{level.level}_skipped_bytes"] = level.skipped_bytes
+    if report.unopened_files:
+        metadata["unopened_files"] = report.unopened_files
+    if report.unopened_files and report.delta is None:
+        # How many rows these have is not known: no numbers for plots.
+        del metadata["total_rows"], metadata["partition_values_skipped_rows"]
     return metadata
 
 
@@ -106,6 +113,7 @@ def _summary(report: SkipReport) -> str:
         total, kept = getattr(report.total, unit), getattr(report.kept, unit)
         if total is not None and kept is not None:
             lines.append(f"| {unit.replace('_', ' ')} | {total:,} | {kept:,} |")
+    lines += [f"\n{unopened}"] if (unopened := unopened_text(report)) != "" else []
     lines += [f"\nNot used to skip: `{part.sql}` ({part.reason}). {part.remedy}" for part in report.unsupported]
     return "\n".join(lines)
 

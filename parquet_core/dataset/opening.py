@@ -251,9 +251,7 @@ class _Layout(NamedTuple):
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 
-def _row_groups(
-    files: Sequence[DataFile], source: FooterSource, known: tuple[RowGroups, Numbers] | None
-) -> RowGroups:
+def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[RowGroups, Numbers] | None) -> RowGroups:
     """Return the row groups of files, read from the footers of those that are not known.
 
     `known`: row groups, and the index there of each of these files, -1 where it is new.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 
@@ -35,5 +36,10 @@ def test_a_plan_loads_no_pandas(tmp_path):
     table.mkdir()
     pq.write_table(pa.table(columns), table / "a.parquet", row_group_size=100, write_page_index=True)
     environment = {**os.environ, "PRUNE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    parted = tmp_path / "parted"
+    for day in range(2):
+        (parted / f"day=2024-01-0{day + 1}").mkdir(parents=True)
+        shutil.copy2(table / "a.parquet", parted / f"day=2024-01-0{day + 1}/a.parquet")
     for _ in ("reads the files", "reads what the first one kept"):
-        subprocess.run([sys.executable, "-c", SCRIPT, str(table), WHERE], check=True, env=environment)
+        for path, where in ((table, WHERE), (parted, f"day = DATE '2024-01-02' AND ({WHERE})")):
+            subprocess.run([sys.executable, "-c", SCRIPT, str(path), where], check=True, env=environment)

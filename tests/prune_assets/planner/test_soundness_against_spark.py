@@ -126,15 +126,18 @@ def predicate_on(chance, names):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path, seed):
+def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path, seed, monkeypatch):
+    """Without a cache no plan knows of files that directory names rule out but what these say."""
+    monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
     chance = random.Random(seed)
     names = write_directories(chance, random_table(chance), tmp_path / "t")
     predicates = [predicate_on(chance, names) for _ in range(40)]
     truth = answers_of_spark(spark, tmp_path / "t", predicates)
-    asked = 0
+    asked = unopened = 0
     for i, where in enumerate(predicates):
         selected = {place for place, answers in truth.items() if answers[i] is True}
         made = plan(tmp_path / "t", where=where, session=spark)
+        unopened += made.report.unopened_files
         assert selected <= named_rows(made.index, made.evaluation.access.ranges), where
         assert named_rows(made.index, made.evaluation.access.matches) <= selected, where
         asked += made.evaluation.partitions.status == "consulted"
@@ -146,6 +149,37 @@ def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path,
         same_rows(spark, tmp_path / "t", where)
     certain = [name for name in names if (name,) in made.index.partition_values]
     assert asked > 20 or not certain, names
+    assert unopened > 20 or not certain, names
+
+
+def test_reads_that_left_files_unopened_have_the_rows_and_schema_of_spark(spark, tmp_path, monkeypatch):
+    """The first file lacks a column and has one in another type; that of the others is not looked at."""
+    monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
+    for day, kind, more in (
+        (1, pa.int32(), {}),
+        (2, pa.int32(), {"w": ["a", "b"]}),
+        (3, pa.int64(), {"w": ["c", "d"]}),
+    ):
+        directory = tmp_path / f"t/day={day}"
+        directory.mkdir(parents=True)
+        table = pa.table({"id": pa.array([10 * day, 10 * day + 1], kind), **more})
+        pq.write_table(table, directory / "a.parquet")
+    for where, unopened in (
+        ("day = 1 AND id = 10", 2),
+        ("day = 2 AND id >= 20", 1),
+        ("day = 2 OR id = 11", 0),
+        ("day <> 3 AND NOT (id = 20)", 1),
+        ("day > 7 AND id = 20", 2),
+        ("day IS NULL OR day < 2 AND id = 11", 2),
+    ):
+        made = plan(tmp_path / "t", where=where, session=spark)
+        assert made.report.unopened_files == unopened, where
+        same_rows(spark, tmp_path / "t", where)
+    found = pr.read(spark, tmp_path / "t", where=where, plan=made)
+    assert found.collect() == spark.read.parquet(str(tmp_path / "t")).where(where).collect()
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), tmp_path / "t/day=3/a.parquet")
+    with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
+        pr.read(spark, tmp_path / "t", where=where, plan=made)
 
 
 def test_files_beside_the_directories_are_passed_over_as_spark_does(spark, tmp_path):
