@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import array_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -156,16 +158,16 @@ def _number_type(texts: Sequence[str], forms: set[Form]) -> pa.DataType:
 
 
 def _strings(texts: Sequence[str]) -> Inferred:
-    return Inferred(pa.string(), pa.array([None if text == NULL else unescape(text) for text in texts], pa.string()))
+    return Inferred(pa.string(), array_of([None if text == NULL else unescape(text) for text in texts], pa.string()))
 
 
 def _parsed(texts: Sequence[str], kind: pa.DataType) -> Inferred:
     if pa.types.is_date32(kind):
-        days = pa.array([None if text == NULL else text for text in texts], pa.string())
+        days = array_of([None if text == NULL else text for text in texts], pa.string())
         return Inferred(kind, pc.cast(days, kind))
     if pa.types.is_floating(kind):
-        return Inferred(kind, pa.array([None if text == NULL else float(text) for text in texts], kind))
+        return Inferred(kind, array_of([None if text == NULL else float(text) for text in texts], kind))
     numbers = [None if text == NULL else int(text) for text in texts]
     if pa.types.is_decimal(kind):
-        return Inferred(kind, pa.array([None if number is None else Decimal(number) for number in numbers], kind))
-    return Inferred(kind, pa.array(numbers, kind))
+        return Inferred(kind, array_of([None if number is None else Decimal(number) for number in numbers], kind))
+    return Inferred(kind, array_of(numbers, kind))

@@ -51,7 +51,9 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     pages[uncounted] = -1
     if index.opened is None or index.opened.all():
         return Sizes(size, pages)
-    return _with_unopened(index, Sizes(size, pages), whole=len(columns) == len(index.columns))
+    # Without a log nothing says what of a file its columns take: there is more in it, of small files much more.
+    whole = len(columns) == len(index.columns) and not index.partition_values
+    return _with_unopened(index, Sizes(size, pages), whole=whole)
 
 
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:

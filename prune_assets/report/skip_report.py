@@ -18,7 +18,7 @@ Verdict = Literal["skip", "scan", "selection"]
 class Extent:
     """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them.
 
-    `row_groups` is None where files are counted that were not opened: their bytes are those of whole files.
+    `row_groups` is None where files are counted that were not opened: their bytes are those of whole files, or a share.
     """
 
     files: int
@@ -246,7 +246,7 @@ class SkipReport:
     the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
     the costliest of those that are read, and `map` has them all, in runs. `delta`: for a Delta table.
     `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
-    counts as one row, and with its share of the columns read or whole.
+    counts as one row, and with the share of its bytes that the columns read have of the files that were opened.
     """
 
     table: str

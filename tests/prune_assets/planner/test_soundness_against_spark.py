@@ -167,7 +167,7 @@ def test_reads_that_left_files_unopened_have_the_rows_and_schema_of_spark(spark,
     for where, unopened in (
         ("day = 1 AND id = 10", 2),
         ("day = 2 AND id >= 20", 1),
-        ("day = 2 OR id = 11", 0),
+        ("day < 3 AND (day = 2 OR id = 11)", 1),
         ("day <> 3 AND NOT (id = 20)", 1),
         ("day > 7 AND id = 20", 2),
         ("day IS NULL OR day < 2 AND id = 11", 2),

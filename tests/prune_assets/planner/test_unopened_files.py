@@ -205,6 +205,20 @@ def test_the_report_says_what_was_not_opened(table):
     assert said in metadata["summary"].md_str
 
 
+def test_bytes_of_unopened_files_are_close_to_what_their_columns_take(table):
+    where = "day = '2024-01-03' AND x >= 200"
+    for columns in (None, ["x"]):
+        cold = plan(table, where=where, columns=columns).report
+        assert cold.unopened_files == 9
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PRUNE_CACHE_DIR", str(table.parent / "whole"))
+            patch.delenv("PRUNE_CACHE_BYTES")
+            assert plan(table, where="x >= 0", columns=columns).report.unopened_files == 0
+            known = plan(table, where=where, columns=columns).report
+        assert cold.total.bytes == pytest.approx(known.total.bytes, rel=0.05)
+        assert cold.kept == known.kept
+
+
 def test_parts_of_the_predicate_that_ask_of_unopened_files_are_not_complete(table):
     first, second = plan(table, where="day = '2024-01-03' AND x = 200").report.conjuncts
     assert (first.complete, second.complete) == (True, False)
