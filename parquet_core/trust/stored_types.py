@@ -41,11 +41,24 @@ def is_read_as(leaf: LeafColumn, column: LeafColumn) -> bool:
     """Tell whether Spark reads each value of a file's leaf as the same value in the type of the table's column."""
     if leaf.type is None or column.type is None or leaf.unsupported or column.unsupported:
         return False
-    if leaf.max_repetition_level or column.max_repetition_level or SortOrder.UNDEFINED in {leaf.order, column.order}:
+    if leaf.max_repetition_level or column.max_repetition_level:
+        return False
+    if _are_instants(leaf, column):
+        # INT96, which has no order, beside what takes its place: of either Spark reads instants.
+        return True
+    if SortOrder.UNDEFINED in {leaf.order, column.order}:
         return False
     if pa.types.is_decimal128(column.type):
         return _as_decimal(leaf, leaf.type, column.type)
     return column.type in _WIDER.get(leaf.type, ())
+
+
+def _are_instants(*leaves: LeafColumn) -> bool:
+    kinds = [leaf.type for leaf in leaves if leaf.physical in {Physical.INT96, Physical.INT64}]
+    instants = [kind for kind in kinds if kind is not None and pa.types.is_timestamp(kind) and kind.tz is not None]
+    return len(instants) == len(leaves) and all(
+        leaf.physical is Physical.INT96 or kind.unit != "ns" for leaf, kind in zip(leaves, instants, strict=True)
+    )
 
 
 def _as_decimal(leaf: LeafColumn, stored: pa.DataType, wanted: pa.DataType) -> bool:

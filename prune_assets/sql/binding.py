@@ -10,7 +10,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
 from prune_assets.sql.boolean_operators import opposite
-from prune_assets.sql.coercion import apply, cast_to, common_type, to_type
+from prune_assets.sql.coercion import apply, cast_to, check_without_ansi, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
@@ -148,16 +148,24 @@ class _Binder:
 
     def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
         met = pairs(self.bind(node.this), self.bind(node.expression))
-        return _one_type([Branch(guard, self._computed(sign, left, right)) for guard, left, right in met])
+        return self._one_type([Branch(guard, self._computed(sign, left, right)) for guard, left, right in met])
 
     def _computed(self, sign: Sign, left: Value, right: Value) -> Value:
+        self._check([left, right])
         if sign in {Sign.PLUS, Sign.MINUS} and is_time_sum(left, right):
             return time_sum(left, right, 1 if sign is Sign.PLUS else -1, self.timestamp)
         return arithmetic(sign, left, right)
 
+    def _check(self, values: Sequence[Value]) -> None:
+        if not self.asked.clocks.ansi:
+            check_without_ansi(values)
+
     def _called(self, name: str, arguments: Sequence[Value]) -> Value:
         found = time_call(name, arguments, self.timestamp)
-        return call(name, arguments) if found is None else found
+        if found is None:
+            self._check(arguments)
+            return call(name, arguments)
+        return found
 
     def _cast(self, node: CastTo) -> Term:
         to = node.args.get("to")
@@ -190,7 +198,7 @@ class _Binder:
             branches = [Branch(guard, self._called(name, [left, right])) for guard, left, right in pairs(*terms)]
         if not branches:
             raise unknown_call(name)
-        return _one_type(branches)
+        return self._one_type(branches)
 
     def _truth(self, node: exp.Expr) -> Term:
         """Return a condition as a term of TRUE, FALSE and NULL."""
@@ -212,25 +220,52 @@ class _Binder:
         results = [self.bind(part.args["true"]) for part in parts]
         default = node.args.get("default")
         results.append(always(Fixed(VOID, None)) if default is None else self.bind(default))
-        return _choice(tests, results)
+        return self._choice(tests, results)
 
     def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
-        return _choice([self.asked.condition(test)], [self.bind(yes), self.bind(no)])
+        return self._choice([self.asked.condition(test)], [self.bind(yes), self.bind(no)])
 
     def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
         terms = [self.bind(argument) for argument in arguments]
         tests = [opposite(self.asked.is_null(term)) for term in terms[:-1]]
-        return _choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
+        return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
 
     def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
         return self._first_not_null([value, other])
 
     def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
-        return _choice([opposite(self.asked.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
+        return self._choice([opposite(self.asked.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
 
     def _nullif(self, value: exp.Expr, other: exp.Expr) -> Term:
         term = self.bind(value)
-        return _choice([self.asked.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
+        return self._choice([self.asked.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
+
+    def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
+        """Return the result of the first test that is TRUE, or else the last."""
+        found: list[Branch] = []
+        earlier: Predicate | None = None
+        for test, result in zip((*tests, None), results, strict=True):
+            guard = None if test is None else _is_true(test)
+            missed = None if guard is None else opposite(guard)
+            here = both(earlier, guard)
+            found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
+            earlier = both(earlier, missed)
+        if len(found) > MAX_BRANCHES:
+            raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+        check_size(branch.guard for branch in found if branch.guard is not None)
+        return self._one_type(found)
+
+    def _one_type(self, branches: Sequence[Branch]) -> Term:
+        """Return the branches cast to one type; what they hold is no literal then."""
+        values = without_literals([branch.value for branch in branches])
+        kinds = {value.type.kind for value in values} - {Kind.NULL}
+        if Kind.STRING in kinds and len(kinds) > 1:
+            raise Refusal("Spark casts between these and strings here", "write values of one type")
+        self._check(values)
+        common = common_type(values)
+        return Term(
+            tuple(Branch(branch.guard, to_type(value, common)) for branch, value in zip(branches, values, strict=True))
+        )
 
 
 _CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
@@ -248,37 +283,9 @@ def _without_nulls(term: Term) -> Term:
     return Term(left) if left else term
 
 
-def _choice(tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
-    """Return the result of the first test that is TRUE, or else the last."""
-    found: list[Branch] = []
-    earlier: Predicate | None = None
-    for test, result in zip((*tests, None), results, strict=True):
-        guard = None if test is None else _is_true(test)
-        missed = None if guard is None else opposite(guard)
-        here = both(earlier, guard)
-        found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
-        earlier = both(earlier, missed)
-    if len(found) > MAX_BRANCHES:
-        raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
-    check_size(branch.guard for branch in found if branch.guard is not None)
-    return _one_type(found)
-
-
 def _is_true(test: Predicate) -> Predicate:
     never_null = test.child if isinstance(test, Not) else test
     return test if isinstance(never_null, (IsTruth, IsNull, IsNaN)) else IsTruth(test, Outcomes.TRUE)
-
-
-def _one_type(branches: Sequence[Branch]) -> Term:
-    """Return the branches cast to one type; what they hold is no literal then."""
-    values = without_literals([branch.value for branch in branches])
-    kinds = {value.type.kind for value in values} - {Kind.NULL}
-    if Kind.STRING in kinds and len(kinds) > 1:
-        raise Refusal("Spark casts between these and strings here", "write values of one type")
-    common = common_type(values)
-    return Term(
-        tuple(Branch(branch.guard, to_type(value, common)) for branch, value in zip(branches, values, strict=True))
-    )
 
 
 def _try_cast(value: Value, to: SparkType) -> Value:

@@ -12,7 +12,16 @@ from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.timestamps import TIMES, read_moment
-from prune_assets.sql.types import BIGINT, DOUBLE, SparkType, decimal_type, digits_of, is_decimal, ordinal_of_float
+from prune_assets.sql.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    SparkType,
+    decimal_type,
+    digits_of,
+    is_decimal,
+    ordinal_of_float,
+)
 from prune_assets.sql.values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
@@ -94,6 +103,18 @@ def apply(function: Function, value: Value) -> Value:
     if function.overflows_to_null:
         return Fixed(function.result, None)
     raise Refusal(f"{function.name} of this constant overflows {function.result}")
+
+
+def check_without_ansi(values: Sequence[Value], *, are_compared: bool = False) -> None:
+    """Raise Refusal where Spark casts these to another type with ansi.enabled off than with it.
+
+    `are_compared`: two by an operator, of which a text becomes a date then too.
+    """
+    kinds = {value.type.kind for value in values} - {Kind.NULL}
+    if FLOAT in {value.type for value in values} and Kind.INTEGER in kinds:
+        raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
+    if Kind.STRING in kinds and len(kinds) > 1 and not (are_compared and kinds == {Kind.STRING, Kind.DATE}):
+        raise Refusal("without ansi.enabled Spark casts otherwise between strings and other types", "write a literal")
 
 
 def common_type(values: Sequence[Value]) -> SparkType:

@@ -58,10 +58,6 @@ _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
 _CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 _MAX_DEPTH = 20
-_NOT_ANSI = Refusal(
-    "with spark.sql.ansi.enabled off, what overflows is not an error but another number",
-    "set spark.sql.ansi.enabled or compare the plain column",
-)
 
 
 class Conditions:
@@ -201,12 +197,10 @@ class Conditions:
     # -- terms
 
     def _bind(self, node: exp.Expr) -> Term:
-        if not self._ansi:
-            raise _NOT_ANSI
         return bind(node, self._asked)
 
     def _terms(self) -> TermComparisons:
-        return TermComparisons(self._sql, self._raising)
+        return TermComparisons(self._sql, self._raising, ansi=self._ansi)
 
     def _nested(self, node: exp.Expr) -> Predicate:
         """Lower a condition inside an operand."""
@@ -267,13 +261,13 @@ class Conditions:
         if not isinstance(operand, ColumnName):
             return False
         column = self._scope.resolve(operand.parts_of_name).column
-        if column is None or column.type is None or not self._ansi:
+        if column is None or column.type is None:
             return True
         kinds = {self._kind(other) for other in others}
         if domain_of(column.type) is not None:
-            return not kinds & {Kind.DOUBLE, Kind.STRING}
-        if pa.types.is_date32(column.type):
-            return len(kinds) == 1
+            return not kinds & ({Kind.DOUBLE, Kind.STRING} if self._ansi else {Kind.DOUBLE})
+        if not self._ansi or pa.types.is_date32(column.type):
+            return not self._ansi or len(kinds) == 1
         named = all(self._kind(other) is not Kind.STRING or _is_named(other) for other in others)
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.sql.chains import as_predicate, does_not_raise, intersect, is_null_predicate, sort_values, wanted_by
-from prune_assets.sql.coercion import common_type, to_type, wider
+from prune_assets.sql.coercion import check_without_ansi, common_type, to_type, wider
 from prune_assets.sql.comparisons import compare, is_in
-from prune_assets.sql.ranges import joined
+from prune_assets.sql.ranges import NOTHING, joined, union
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed, both, pairs, without_literals
 from prune_assets.sql.values import Kind, SparkValue
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Predicate
     from prune_assets.sql.chains import Sorted
+    from prune_assets.sql.ranges import Ranges
     from prune_assets.sql.terms import Term, Value
 
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
@@ -30,12 +31,14 @@ _HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt,
 class TermComparisons:
     """Lowers conditions on terms; `sql` is the source of the whole condition, `raising` collects what may not match.
 
-    Each of `raising` is TRUE for every row on which nothing raises.
+    Each of `raising` is TRUE for every row on which nothing raises. Without `ansi` nothing does: what Spark comes to
+    instead, a number wrapped around or NULL, is not known.
     """
 
-    def __init__(self, sql: str, raising: list[Predicate]) -> None:
+    def __init__(self, sql: str, raising: list[Predicate], *, ansi: bool) -> None:
         self._sql = sql
         self._raising = raising
+        self._ansi = ansi
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
         """Return `left op right`; raises Refusal."""
@@ -45,6 +48,7 @@ class TermComparisons:
         """Return `low <= term AND term <= high`, as one range where it is one; raises Refusal."""
         value, least, most = term.single, low.single, high.single
         if isinstance(value, Chain) and isinstance(least, Fixed) and isinstance(most, Fixed):
+            self._check([value, least, most], are_compared=True)
             lower, upper = self._sort(value, Op.GE, least), self._sort(value, Op.LE, most)
             both = None if lower is None or upper is None else intersect(lower, upper)
             if both is not None:
@@ -76,6 +80,7 @@ class TermComparisons:
         return any_of([(branch.guard, self._truth(branch.value)) for branch in term.branches])
 
     def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
+        self._check([left, right], are_compared=True)
         if isinstance(left, Fixed):
             left, op, right = right, _MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
@@ -98,9 +103,20 @@ class TermComparisons:
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
             raise Refusal(f"{common} is not turned into a range here")
-        return sort_values(value, wanted_by(op, limit.ordinal, common.least, common.greatest))
+        return self._sorted(value, wanted_by(op, limit.ordinal, common.least, common.greatest))
+
+    def _sorted(self, chain: Chain, wanted: Ranges) -> Sorted:
+        found = sort_values(chain, wanted)
+        if self._ansi:
+            return found
+        return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
+
+    def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:
+        if not self._ansi:
+            check_without_ansi(values, are_compared=are_compared)
 
     def _is_in(self, value: Value, constants: Sequence[Value]) -> Predicate:
+        self._check([value, *constants])
         if isinstance(value, Chain) and not value.functions and _are_plain(value, constants):
             return is_in(value.column, [_literal(constant) for constant in constants], ansi=True)
         kinds = {constant.type.kind for constant in (value, *constants)} - {Kind.NULL}
@@ -115,7 +131,7 @@ class TermComparisons:
         if isinstance(value, Fixed):
             found: Predicate = _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         else:
-            found = self._predicate(sort_values(value, joined((ordinal, ordinal) for ordinal in ordinals)))
+            found = self._predicate(self._sorted(value, joined((ordinal, ordinal) for ordinal in ordinals)))
         return found if len(ordinals) == len(constants) else Or((found, _NULL))
 
     def _is_null(self, value: Value) -> Predicate:
@@ -123,7 +139,7 @@ class TermComparisons:
             return _TRUE if value.is_null else _FALSE
         if not value.functions:
             return IsNull(value.column.path)
-        found = sort_values(value, joined(()))
+        found = self._sorted(value, joined(()))
         self._note(found)
         return is_null_predicate(found, self._sql)
 
@@ -135,7 +151,7 @@ class TermComparisons:
             return _TRUE if value.ordinal == nan else _FALSE
         if not value.functions:
             return IsNaN(value.column.path)
-        return IsTruth(self._predicate(sort_values(value, joined([(nan, nan)]))), Outcomes.TRUE)
+        return IsTruth(self._predicate(self._sorted(value, joined([(nan, nan)]))), Outcomes.TRUE)
 
     def _null_safe(self, left: Value, right: Value) -> Predicate:
         if isinstance(left, Fixed):
@@ -151,7 +167,7 @@ class TermComparisons:
             raise Refusal(f"a {value.type} is no condition", "compare it with something")
         if isinstance(value, Fixed):
             return _NULL if value.ordinal is None else (_TRUE if value.ordinal else _FALSE)
-        return self._predicate(sort_values(value, joined([(1, 1)])))
+        return self._predicate(self._sorted(value, joined([(1, 1)])))
 
     def _predicate(self, values: Sorted) -> Predicate:
         self._note(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 
 import pyarrow as pa
@@ -197,3 +198,23 @@ def _declare_byte_without_sign(path):
         assert data.count(before) == 1, before
         data = data.replace(before, after)
     path.write_bytes(data)
+
+
+@pytest.mark.parametrize("first", ["INT96", "INT64"])
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        *(("t = TIMESTAMP '2024-01-07'", (0, 2)), ("t > TIMESTAMP '2024-01-08'", (0, 0)), ("month(t) = 1", (4, 4))),
+        *(("t IS NULL", (2, 2)), ("t IN (TIMESTAMP '1999-01-01', TIMESTAMP '2024-01-05')", (0, 2))),
+    ],
+)
+def test_int96_beside_what_takes_its_place(spark, tmp_path, first, where, kept):
+    """Arrow writes nothing of INT96, so all of that file is kept; of the other as if there were no such file."""
+    days = [dt.datetime(2024, 1, day, tzinfo=dt.UTC) for day in range(1, 9)]
+    for number in range(2):
+        part = pa.table({"t": pa.array([*days[4 * number :][:4], None, None], pa.timestamp("us", "UTC"))})
+        is_int96 = (first == "INT96") == (number == 0)
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(part, path, row_group_size=2, use_deprecated_int96_timestamps=is_int96)
+    rows = len(days) // 2 + 2
+    assert check(spark, tmp_path, where)[1] == rows + kept[1 if first == "INT96" else 0]

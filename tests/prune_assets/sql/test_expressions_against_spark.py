@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import ArithmeticException
 from random_expressions import COLUMNS, CONSTANTS, TYPES, expression
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
-from test_sql_against_spark import EDGES
+from test_sql_against_spark import EDGES, ansi
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
@@ -50,10 +50,10 @@ EACH = [
 ]
 
 
-def asked() -> Asked:
+def asked(*, ansi: bool = True) -> Asked:
     unknown = Constant(Outcomes.UNKNOWN)
     return Asked(
-        Clocks.of(SparkSemantics()),
+        Clocks.of(SparkSemantics(ansi=ansi)),
         lambda node: SCOPE.resolve(node.parts_of_name).column,
         lambda node: node.spark_value,
         lambda _: unknown,
@@ -62,10 +62,10 @@ def asked() -> Asked:
     )
 
 
-def term(sql):
+def term(sql, *, on=True):
     """Return the term of an expression, None where it is not looked into."""
     try:
-        return bind(SparkPredicates().parse(sql)[0], asked())
+        return bind(SparkPredicates().parse(sql)[0], asked(ansi=on))
     except Refusal:
         return None
 
@@ -104,17 +104,18 @@ def forwards(chain, start):
     return at
 
 
-def test_types_are_spark_s(spark):
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_types_are_spark_s(spark, on):
     draw = random.Random(11)
     texts = [expression(draw, draw.choice(COLUMNS), draw.randint(1, 2)) for _ in range(1_500)]
     texts += [f"({column} {sign} {number})" for column in SIMPLE for sign in "+-*/" for number in CONSTANTS]
     texts += [f"coalesce({column}, {number})" for column in SIMPLE for number in CONSTANTS]
     texts += [f"cast({column} as {kind})" for column in SIMPLE for kind in TYPES]
-    ours = {sql: str(found.type) for sql in dict.fromkeys(texts) if (found := term(sql)) is not None}
+    ours = {sql: str(found.type) for sql in dict.fromkeys(texts) if (found := term(sql, on=on)) is not None}
     empty = spark.createDataFrame([], SPARK_SCHEMA)
-    plan = empty.selectExpr(*(f"{sql} as p{i}" for i, sql in enumerate(ours)))
+    with ansi(spark, on):
+        spark_s = [kind for _, kind in empty.selectExpr(*(f"{sql} as p{i}" for i, sql in enumerate(ours))).dtypes]
     assert len(ours) > 1_500
-    spark_s = [kind for _, kind in plan.dtypes]
     assert [(sql, ours[sql], kind) for sql, kind in zip(ours, spark_s, strict=True) if ours[sql] != kind] == []
 
 

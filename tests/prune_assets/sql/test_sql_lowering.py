@@ -292,6 +292,29 @@ def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
         assert "binaryAsString" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("year(day) = 2024", "day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'"),
+        ("to_date(ntz) = '2024-01-01'", "ntz BETWEEN {0} AND {1}"),
+        ("to_date(ntz) IN ('2024-01-01')", "{to_date(ntz) IN ('2024-01-01')}"),
+        ("x + 5 > 10", "x >= 6 AND (x <= 2147483642 OR {x + 5 > 10})"),
+        ("cast(x AS tinyint) = 5", "x = 5 OR (x NOT BETWEEN -128 AND 127 AND {cast(x AS tinyint) = 5})"),
+        ("g + 1 > 2", "{g + 1 > 2}"),
+        ("x = 1.5", "x < -2147483648"),
+        ("x = 1.5D", "x < -2147483648"),
+        ("x = '5'", "{x = '5'}"),
+    ],
+)
+def test_expressions_without_ansi(sql, expected):
+    expected = (
+        expected.format("TIMESTAMP_NTZ '2024-01-01 00:00:00'", "TIMESTAMP_NTZ '2024-01-01 23:59:59.999999'")
+        if "{0}" in expected
+        else expected
+    )
+    assert render(braced(lowered(sql, ansi=False).predicate)) == expected
+
+
 def test_a_float_column_meets_integers_as_float_without_ansi():
     assert lowered("g = 16777218", ansi=False).normalized == "g = 1.6777218e+07F"
     assert isinstance(lowered("g = 16777217", ansi=False).predicate, Unsupported)
