@@ -137,7 +137,12 @@ def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
         "spark_scanned_rows_with": compared.with_plan.scanned_rows,
         "spark_scanned_files_without": compared.without.scanned_files,
         "spark_scanned_files_with": compared.with_plan.scanned_files,
-    } | {f"predicted_rows_{_word(engine.name)}": engine.kept.rows for engine in planned.report.engines}
+    } | {
+        f"predicted_rows_{_word(engine.name)}": engine.kept.rows
+        for engine in planned.report.engines
+        # Where it opens files that the plan did not, nobody knows how many rows.
+        if engine.kept.row_groups is not None
+    }
 
 
 def _word(name: str) -> str:

@@ -59,5 +59,8 @@ def _engine(name: str, profile: Profile, plan: Plan) -> Engine:
     nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
     access = make_access_plan(profile.ranges, nothing, plan.index.row_count)
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)
+    extent = kept.extent(plan.index)
     why = f"{' and '.join(profile.unread)} that it looks at were not read: it may read less" if profile.unread else ""
-    return Engine(name, kept.extent(plan.index), kept.estimated or bool(profile.unread), why)
+    if extent.row_groups is None:
+        why += "; a file that was not opened counts as one row"
+    return Engine(name, extent, kept.estimated or bool(profile.unread), why)

@@ -244,6 +244,7 @@ def test_what_spark_reads_alone_needs_no_file_that_it_does_not_open(table, cache
         unread = "footers that it looks at were not read" in one.why
         assert (one.kept == other.kept) != unread
         assert one.estimated >= unread
+        assert ("a file that was not opened counts as one row" in one.why) == unread
     assert ["footers" in one.why for one in cold[1:]] == [False, False]
     assert ("footers" in cold[0].why) == ("coalesce" in where)
 
