@@ -97,8 +97,8 @@ class MetadataIndex:
     the file, its rows. `kind`, by file, is an index in `kinds`: schema, writer and orders. `columns` are those
     of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
     be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
-    file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which the log of the table
-    lists, nothing was read; each stands there as one row group of number -1. None when all were. `deleted`, by file:
+    file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which a log or directory
+    names rule out, nothing was read; each stands there as one row group of number -1. None when all were. `deleted`, by file:
     where some rows no longer count. None where all do.
     """
 
