@@ -98,8 +98,8 @@ class MetadataIndex:
     of the file that Spark takes the schema from; a column that a directory name overrides is marked as not to
     be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
     file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which a log or directory
-    names rule out, nothing was read; each stands there as one row group of number -1. None when all were. `deleted`, by file:
-    where some rows no longer count. None where all do.
+    names rule out, nothing was read; each stands there as one row group of number -1. None when all were.
+    `deleted`, by file: where some rows no longer count. None where all do.
     """
 
     files: Sequence[DataFile]
