@@ -8,7 +8,8 @@ import numpy as np
 
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import ColumnLeaf, columns_of
+from parquet_core.predicate import ColumnLeaf, Constant, columns_of
+from parquet_core.pruning import constant_answers
 from parquet_core.trust.bounds import bounds_type
 from prune_assets.planner.question import LevelState, question_of
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 
 def partition_level(question: Question) -> LevelState:
-    """Ask directory names; the other leaves are left open, constants too."""
+    """Ask directory names; the other leaves are left open, and constants too where no name is asked about."""
     answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
+    is_asked = any(path in question.partitions for path in columns_of(question.predicate))
     for i, leaf in enumerate(question.parts):
         if isinstance(leaf, ColumnLeaf) and leaf.column in question.partitions:
             answers[i] = _from_directories(leaf, question)
+        elif is_asked and isinstance(leaf, Constant):
+            answers[i] = constant_answers(leaf, len(question.index))
     folded = question.fold(answers)
-    if any(path in question.partitions for path in columns_of(question.predicate)):
+    if is_asked:
         return LevelState("partition_values", folded, answers, "consulted")
     return LevelState("partition_values", folded, answers, "not_applicable", _why(question))
 

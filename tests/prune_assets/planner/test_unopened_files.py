@@ -85,6 +85,13 @@ def test_only_footers_of_what_directory_names_leave_are_read(table):
     assert whole.requests == whole.index.traffic.requests
 
 
+@pytest.mark.parametrize(
+    "where", ["day = '2024-01-03' OR x > 9223372036854775808", "(y = NULL OR day = '2024-01-03') AND TRUE"]
+)
+def test_what_is_constant_beside_a_directory_name_opens_no_file(table, where):
+    assert opened(plan(table, where=where)) == [FIRST, "2024-01-03/0", "2024-01-03/1"]
+
+
 def test_what_is_ruled_out_may_be_damaged(table):
     (table / "day=2024-01-02/0.parquet").write_bytes(b"no Parquet file")
     assert len(plan(table, where="day = '2024-01-03'").surviving_files) == FILES
