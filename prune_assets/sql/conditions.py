@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.errors import PredicateTypeError, UnknownColumn
+from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
@@ -18,8 +18,8 @@ from prune_assets.sql.column_comparisons import compare_columns, same_columns
 from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in
 from prune_assets.sql.domain import domain_of
 from prune_assets.sql.floats import named_float
+from prune_assets.sql.meanings import Meanings
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
-from prune_assets.sql.null_with import null_with
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.equal_at_ends import equal_at_ends
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path, Predicate
+    from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.scope import Scope
     from prune_assets.sql.terms import Term
@@ -74,14 +74,13 @@ class Conditions:
         semantics: SparkSemantics,
         is_own: Callable[[str], bool] | None = None,
     ) -> None:
-        self._scope = scope
         self._text = text
-        self._is_own = is_own
         self._ansi = semantics.ansi
         self._clocks = Clocks.of(semantics)
-        self._binary_as_string = semantics.binary_as_string
+        self._meanings = Meanings(scope, is_own, binary_as_string=semantics.binary_as_string)
+        means = self._meanings
         self._asked = Asked(
-            self._clocks, self._column, self._value, self._nested, self._equal_terms, self._is_null_term
+            self._clocks, means.column, means.value, self._nested, self._equal_terms, self._is_null_term
         )
         self._depth = 0
         self._leaves = 0
@@ -91,19 +90,19 @@ class Conditions:
 
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
-        self._check_names(node)
+        self._meanings.check_names(node)
         self._leaves += 1
         outer, self._sql = self._sql, self._text(node)
         try:
-            self._check_functions(node)
-            pattern = lower_pattern(node, Names(self._column, self._value, self._text))
+            self._meanings.check_functions(node)
+            pattern = lower_pattern(node, Names(self._meanings.column, self._meanings.value, self._text))
             lowered = equal_at_ends(self._leaf(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            return Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._null_with(node))
+            return Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
         except Refusal as refusal:
-            sql, exact = rewrite_of(node, self._text(node), self._rewritable) or ("", False)
-            known = self._null_with(node)
+            sql, exact = rewrite_of(node, self._text(node), self._meanings.column_of) or ("", False)
+            known = self._meanings.nulls_of(node)
             return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known)
         else:
             return lowered
@@ -141,7 +140,7 @@ class Conditions:
         if node.expression.name not in _TRUTHS:
             return False
         if isinstance(asked, ColumnName):
-            return self._is_boolean(asked)
+            return self._meanings.is_boolean(asked)
         if isinstance(asked, SparkLiteral):
             return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
         return not isinstance(asked, (exp.Tuple, *_ARITHMETIC))
@@ -179,8 +178,8 @@ class Conditions:
                 return self._call(node.name, node.expressions[0])
             case exp.Anonymous(name="raise_error"):
                 return Constant(Outcomes.UNKNOWN)
-            case ColumnName() if self._is_boolean(node):
-                return Compare(self._column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
+            case ColumnName() if self._meanings.is_boolean(node):
+                return Compare(self._meanings.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
             case SparkLiteral():
                 return self._constant(node)
             case exp.Case() | CastTo() | exp.Anonymous():
@@ -228,22 +227,22 @@ class Conditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return compare_columns(self._column(left), op, self._column(right), ansi=self._ansi)
+            return compare_columns(self._meanings.column(left), op, self._meanings.column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, op, right = right, _MIRRORED.get(op, op), left
         if not self._is_plain(left, [right]):
             return self._terms().compare(self._bind(left), op, self._bind(right))
-        value = self._value(right)
+        value = self._meanings.value(right)
         if value.kind is Kind.NULL:
             return NULL
-        return self._compare_column(self._column(left), op, value)
+        return self._compare_column(self._meanings.column(left), op, value)
 
     def _is_whole_number(self, node: exp.Expr) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
         if isinstance(node, SparkLiteral) or is_condition(node):
             return False
         if isinstance(node, ColumnName):
-            kind = self._column(node).type
+            kind = self._meanings.column(node).type
             return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
@@ -260,7 +259,7 @@ class Conditions:
             raise Refusal("rows are not compared", "compare their parts")
         if not isinstance(operand, ColumnName):
             return False
-        column = self._scope.resolve(operand.parts_of_name).column
+        column = self._meanings.column_of(operand.parts_of_name)
         if column is None or column.type is None:
             return True
         kinds = {self._kind(other) for other in others}
@@ -272,7 +271,7 @@ class Conditions:
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
 
     def _kind(self, node: exp.Expr) -> Kind:
-        return self._value(node).kind
+        return self._meanings.value(node).kind
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
         """Compare two conditions; without an operator by `<=>`."""
@@ -323,7 +322,7 @@ class Conditions:
             raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
         if isinstance(operand, ColumnName) and self._is_plain(operand, folded):
-            column, values = self._column(operand), [self._value(literal) for literal in literals]
+            column, values = self._meanings.column(operand), [self._meanings.value(literal) for literal in literals]
             if is_about_times(column, values):
                 return is_in_times(column, values, self._clocks)
             return is_in(column, values, ansi=self._ansi)
@@ -337,7 +336,7 @@ class Conditions:
     def _is_null(self, node: exp.Expr) -> Predicate:
         operand = fold_constants(node)
         if isinstance(operand, SparkLiteral):
-            is_null = self._value(operand).kind is Kind.NULL
+            is_null = self._meanings.value(operand).kind is Kind.NULL
             return Constant(Outcomes.TRUE if is_null else Outcomes.FALSE)
         if is_condition(operand):
             inner = self._nested(operand)
@@ -345,7 +344,7 @@ class Conditions:
                 raise Refusal(inner.reason, inner.remedy)
             return IsTruth(inner, Outcomes.NULL)
         if isinstance(operand, ColumnName):
-            return IsNull(self._column(operand).path)
+            return IsNull(self._meanings.column(operand).path)
         return self._terms().is_null(self._bind(operand))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
@@ -353,12 +352,12 @@ class Conditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, None, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return same_columns(self._column(left), self._column(right), ansi=self._ansi)
+            return same_columns(self._meanings.column(left), self._meanings.column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, right = right, left
         if not isinstance(left, ColumnName) or not self._is_plain(left, [right]):
             return self._terms().null_safe(self._bind(left), self._bind(right))
-        column, value = self._column(left), self._value(right)
+        column, value = self._meanings.column(left), self._meanings.value(right)
         if value.kind is Kind.NULL:
             return IsNull(column.path)
         return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
@@ -366,74 +365,24 @@ class Conditions:
     def _is_nan(self, node: exp.Expr) -> Predicate:
         if not isinstance(node, ColumnName):
             return self._terms().is_nan(self._bind(node))
-        column = self._column(node)
+        column = self._meanings.column(node)
         if not pa.types.is_floating(column.type):
             raise Refusal("isnan() of what is no float is a cast")
         return IsNaN(column.path)
 
-    def _is_boolean(self, node: ColumnName) -> bool:
-        column = self._scope.resolve(node.parts_of_name).column
-        return column is not None and pa.types.is_boolean(column.type)
-
     def _constant(self, node: SparkLiteral) -> Predicate:
-        value = self._value(node)
+        value = self._meanings.value(node)
         if value.kind is Kind.NULL:
             return NULL
         if value.kind is Kind.BOOLEAN:
             return Constant(Outcomes.TRUE if value.value else Outcomes.FALSE)
         raise self._no_condition(node)
 
-    def _column(self, node: exp.Expr) -> LeafColumn:
-        if not isinstance(node, ColumnName):
-            raise why_not(node)
-        bound = self._scope.resolve(node.parts_of_name)
-        if bound.column is None:
-            raise Refusal(bound.reason, bound.remedy)
-        if self._binary_as_string and pa.types.is_binary(bound.column.type):
-            raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
-        return bound.column
-
-    def _rewritable(self, parts: tuple[str, ...]) -> LeafColumn | None:
-        """Return the column that a name in a rewrite means, None when there is none to prune on."""
-        try:
-            return self._scope.resolve(parts).column
-        except (PredicateTypeError, UnknownColumn):
-            return None
-
-    def _value(self, node: exp.Expr) -> SparkValue:
-        assert isinstance(node, SparkLiteral)
-        value = node.spark_value
-        if value.name is not None and self._scope.has(value.name):
-            raise Refusal(
-                "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
-                "write 'string' or `column`",
-            )
-        return value
-
-    def _check_names(self, node: exp.Expr) -> None:
-        for name in node.find_all(ColumnName):
-            self._scope.resolve(name.parts_of_name)
-
-    def _check_functions(self, node: exp.Expr) -> None:
-        if self._is_own is None:
-            return
-        for name in {call.name for call in node.find_all(exp.Anonymous)}:
-            if not self._is_own(name):
-                raise Refusal(f"the session has a function of its own named {name}", "give the function another name")
-
-    def _null_with(self, node: exp.Expr) -> tuple[Path, ...]:
-        """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
-        try:
-            self._check_functions(node)
-        except Refusal:
-            return ()
-        return null_with(node, self._scope)
-
     def _no_condition(self, node: exp.Expr) -> Exception:
         """Return why a value stands where a condition is expected."""
         problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
         if isinstance(node, ColumnName):
-            self._column(node)
+            self._meanings.column(node)
             return problem
         if isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.STRING:
             return Refusal("Spark casts a string to a condition here", "write a comparison")

@@ -1,0 +1,89 @@
+"""What the names, literals and functions of a predicate mean in one table and session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
+
+from parquet_core.errors import PredicateTypeError, UnknownColumn
+from prune_assets.sql.binding import why_not
+from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.null_with import null_with
+from prune_assets.sql.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from prune_assets.sql.scope import Scope
+    from prune_assets.sql.values import SparkValue
+
+
+class Meanings:
+    """Resolves the parts of predicates on one table; `is_own` tells whether a name still is that of Spark's function.
+
+    `binary_as_string`: what Spark reads of bytes that the file does not call text.
+    """
+
+    def __init__(self, scope: Scope, is_own: Callable[[str], bool] | None, *, binary_as_string: bool) -> None:
+        self._scope = scope
+        self._is_own = is_own
+        self._binary_as_string = binary_as_string
+
+    def column(self, node: exp.Expr) -> LeafColumn:
+        """Return the column that a name means; raises Refusal where there is none to prune on."""
+        if not isinstance(node, ColumnName):
+            raise why_not(node)
+        bound = self._scope.resolve(node.parts_of_name)
+        if bound.column is None:
+            raise Refusal(bound.reason, bound.remedy)
+        if self._binary_as_string and pa.types.is_binary(bound.column.type):
+            raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
+        return bound.column
+
+    def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
+        """Return the column that a name in a rewrite means, None when there is none to prune on."""
+        try:
+            return self._scope.resolve(parts).column
+        except (PredicateTypeError, UnknownColumn):
+            return None
+
+    def value(self, node: exp.Expr) -> SparkValue:
+        """Return the value of a literal; raises Refusal for one in double quotes that may be a column."""
+        assert isinstance(node, SparkLiteral)
+        value = node.spark_value
+        if value.name is not None and self._scope.has(value.name):
+            raise Refusal(
+                "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
+                "write 'string' or `column`",
+            )
+        return value
+
+    def is_boolean(self, node: ColumnName) -> bool:
+        """Tell whether a name means a column of booleans."""
+        column = self._scope.resolve(node.parts_of_name).column
+        return column is not None and pa.types.is_boolean(column.type)
+
+    def check_names(self, node: exp.Expr) -> None:
+        """Raise UnknownColumn, or PredicateTypeError for a name of two columns, for any name in a part."""
+        for name in node.find_all(ColumnName):
+            self._scope.resolve(name.parts_of_name)
+
+    def check_functions(self, node: exp.Expr) -> None:
+        """Raise Refusal where the session has a function of its own under one of the names."""
+        if self._is_own is None:
+            return
+        for name in {call.name for call in node.find_all(exp.Anonymous)}:
+            if not self._is_own(name):
+                raise Refusal(f"the session has a function of its own named {name}", "give the function another name")
+
+    def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
+        """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
+        try:
+            self.check_functions(node)
+        except Refusal:
+            return ()
+        return null_with(node, self._scope)
