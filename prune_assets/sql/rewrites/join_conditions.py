@@ -33,7 +33,7 @@ from parquet_core.pruning import fold
 from parquet_core.satisfiable import may_be_true, may_fulfil
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from parquet_core.predicate import Path, Predicate
 
@@ -65,32 +65,48 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-    """Return operands of an AND with those that say of one column that it is null, and is not, as what they come to."""
-    by_column: dict[Path, dict[int, Outcomes]] = {}
+    """Return operands of an AND with those of one column that rule each other out as what they come to."""
+    by_column: dict[Path, list[int]] = {}
     for i, operand in enumerate(operands) if len(operands) > 1 else ():
-        outcome = _of_null(operand)
-        if outcome is not None and len(named := columns_of(operand)) == 1:
-            by_column.setdefault(named[0], {})[i] = outcome
+        if _is_about_a_column(operand):
+            by_column.setdefault(columns_of(operand)[0], []).append(i)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
-    for column, of_null in by_column.items():
-        if set(of_null.values()) == {Outcomes.NULL} or not 1 < len(of_null) <= MOST:
+    for column, places in by_column.items():
+        of_null = {_of_null(operands[i]) for i in places}
+        if of_null == {Outcomes.NULL} or not 1 < len(places) <= MOST:
             continue
-        if not may_be_true(And(tuple(operands[i] for i in of_null))):
-            for i in of_null:
-                found[i] = ()
-            # It is FALSE for what is not null, and for null unless one of them is NULL and none FALSE.
-            never_null = Outcomes.FALSE in of_null.values()
-            instead = (Constant(Outcomes.FALSE),) if never_null else (IsNull(column), Constant(Outcomes.NULL))
-            found[min(of_null)] = instead
+        if not may_be_true(And(tuple(operands[i] for i in places))):
+            for i, instead in zip(places, _never_true(column, [operands[i] for i in places], of_null), strict=False):
+                found[i] = instead
     return tuple(chain.from_iterable(found))
+
+
+def _never_true(
+    column: Path, operands: Sequence[Predicate], of_null: Container[Outcomes | None]
+) -> list[tuple[Predicate, ...]]:
+    """Return what stands in place of each of several predicates on a column that are never TRUE together."""
+    if None in of_null:
+        # Where one of them is NULL, they may be NULL together: as they are beside a NULL.
+        return [(operands[0], Constant(Outcomes.NULL))]
+    # They are FALSE for what is not null, and for null unless one of them is NULL and none FALSE.
+    never_null = Outcomes.FALSE in of_null
+    instead = (Constant(Outcomes.FALSE),) if never_null else (IsNull(column), Constant(Outcomes.NULL))
+    return [instead, *[()] * (len(operands) - 1)]
+
+
+def _is_about_a_column(operand: Predicate) -> bool:
+    """Tell whether a predicate, no long one, names one column and compares it with nothing else."""
+    if isinstance(operand, ColumnLeaf):
+        return True
+    parts = list(islice(leaves(operand), MOST + 1))
+    known = len(parts) <= MOST and all(isinstance(part, ColumnLeaf | Constant) for part in parts)
+    return known and len(columns_of(operand)) == 1
 
 
 def _of_null(operand: Predicate) -> Outcomes | None:
     """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
-    if isinstance(operand, ColumnLeaf):
-        return _LEAF_OF_NULL.get(type(operand), Outcomes.NULL)
-    parts = list(islice(leaves(operand), MOST + 1))
-    if len(parts) > MOST or not all(isinstance(part, ColumnLeaf) for part in parts):
+    parts = list(leaves(operand))
+    if not all(isinstance(part, ColumnLeaf) for part in parts):
         return None
     answers = [np.array([_LEAF_OF_NULL.get(type(part), Outcomes.NULL)], np.uint8) for part in parts]
     return Outcomes(int(fold(operand, answers)[0]))

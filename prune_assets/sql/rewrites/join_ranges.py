@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
 
 _EXACT = Context(prec=80)
-_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT}
+_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT, Op.EQ: Op.NE}
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
@@ -89,7 +89,7 @@ def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
 def _closed_of_floats(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
     number = value.type.to_pandas_dtype()(value.as_py())
     match op:
-        case Op.LT if math.isnan(number):  # all numbers, and nothing else
+        case Op.LT | Op.NE if math.isnan(number):  # all numbers, and nothing else
             return Compare(column, Op.LE, scalar_of(math.inf, value.type))
         case Op.GT if number < math.inf:  # nothing but NaN is larger
             return Compare(column, Op.GE, _next(value.type, number, math.inf))

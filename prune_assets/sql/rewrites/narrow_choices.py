@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 # Beyond so many operands, or choices, trying them costs more than it is likely to save.
 MOST = 32
+_FALSE = Constant(Outcomes.FALSE)
 
 
 def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     """Return operands of an AND: of their ORs no choice is left that the others rule out, nor any that they settle.
 
-    What is ruled out stays NULL where its column is null, and is FALSE elsewhere; so is the AND for every row what it
-    was.
+    What is ruled out stays NULL where its column is null, but for `x <=> 5`, and is FALSE elsewhere; so is the AND for
+    every row what it was.
     """
     known: dict[Path, list[Predicate]] = {}
     for operand in operands if 1 < len(operands) <= MOST else ():
@@ -45,8 +46,13 @@ def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
             found.append(operand)
         elif not _is_settled(parts, known):
             left = tuple(_left_of(part, known) for part in parts)
-            found.append(operand if left == parts else Or(left))
+            found.append(operand if left == parts else _any_of(left))
     return tuple(found)
+
+
+def _any_of(parts: Sequence[Predicate]) -> Predicate:
+    left = tuple(part for part in parts if part != _FALSE)
+    return Or(left) if len(left) > 1 else (*left, _FALSE)[0]
 
 
 def _choices(operand: Predicate) -> tuple[Predicate, ...]:
@@ -64,20 +70,23 @@ def _is_settled(parts: Sequence[Predicate], known: Known) -> bool:
 def _left_of(part: Predicate, known: Known) -> Predicate:
     """Return a choice without what the known conditions rule out."""
     if not isinstance(part, And):
-        return And(_never(part)) if _is_ruled_out(part, known) else part
+        never = _never(part) if _is_ruled_out(part, known) else (part,)
+        return And(never) if len(never) > 1 else never[0]
     together = conjuncts(part.children)
     if not any(_is_ruled_out(child, known) for child in together[:MOST]):
         return part
-    tried = (_never(child) if _is_ruled_out(child, known) else (child,) for child in together[:MOST])
-    return And((*chain.from_iterable(tried), *together[MOST:]))
+    tried = [_never(child) if _is_ruled_out(child, known) else (child,) for child in together[:MOST]]
+    return _FALSE if (_FALSE,) in tried else And((*chain.from_iterable(tried), *together[MOST:]))
 
 
 def _never(part: Predicate) -> tuple[Predicate, ...]:
+    if bare(part) is not part:
+        return (_FALSE,)
     (column,) = columns_of(part)
     return IsNull(column), Constant(Outcomes.NULL)
 
 
 def _is_ruled_out(part: Predicate, known: Known) -> bool:
-    column = only_column(part)
+    column = only_column(bare(part))
     beside = [] if column is None else known.get(column, [])
     return bool(beside) and not may_be_true(And((*beside, part)))

@@ -17,6 +17,7 @@ from prune_assets.planner.plan import plan
 
 from .exceptions import case_number
 from .planned import refused, without_lookups
+from .predicates import conjuncts
 from .spellings import Pair
 from .truth import TRUE
 
@@ -190,7 +191,7 @@ def _number(case, selected, peer, kept, extra):
     """Return why the peer may skip more; what it skips only for a part that is refused here has no such reason."""
     lowered = case.lowered
     if refused(lowered):
-        known = case.ground.planner.known_part(case.predicate.sql)
+        known = case.ground.planner.known_part([part.sql for part in conjuncts(case.predicate)])
         kept_by_known = None if known is None else peer.keeps(*known)
         if not np.any(selected & ~kept) and (kept_by_known is None or np.any(extra & kept_by_known)):
             return None

@@ -38,14 +38,13 @@ class Planner:
     def lower(self, where):
         return lower(where, self.columns, semantics=self.semantics).predicate
 
-    def known_part(self, where):
-        """Return the conjuncts of which no part is refused, as SQL and as a tree; None where there is none."""
-        conjuncts = lower(where, self.columns, semantics=self.semantics).conjuncts
-        known = [(sql, tree) for sql, tree in conjuncts if not refused(tree)]
-        if not known:
+    def known_part(self, conditions):
+        """Return those of conditions of which no part is refused, as SQL and as a tree; None where there is none."""
+        trees = {sql: tree for sql in conditions if not refused(tree := self.lower(sql))}
+        if not trees:
             return None
-        trees = tuple(tree for _, tree in known)
-        return " AND ".join(f"({sql})" for sql, _ in known), And(trees) if len(trees) > 1 else trees[0]
+        whole = And(tuple(trees.values())) if len(trees) > 1 else next(iter(trees.values()))
+        return " AND ".join(f"({sql})" for sql in trees), whole
 
     def evaluate(self, predicate, *, pages=True):
         return evaluate(predicate, self.index, pages=pages)
