@@ -221,6 +221,12 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
     return named if named is not None and is_read_as(named, column) else None
 
 
+def is_stored_otherwise(column: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether a file has a column in a type that is not read as the table's; nulls are null in any type."""
+    plain = [leaf for leaf in provenance.columns if leaf.path == column.path and not leaf.max_repetition_level]
+    return bool(plain) and not column.max_repetition_level and leaf_as_read(column, provenance) is None
+
+
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
     """Tell whether Spark reads other dates or timestamps than the file stores: those of its hybrid calendar."""
     if not _is_calendrical(leaf):

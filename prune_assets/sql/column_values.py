@@ -75,17 +75,22 @@ def _negated(predicate: Predicate) -> Predicate:
 
 
 def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
-    if values.type.kind is not Kind.DOUBLE and sum(last - first + 1 for first, last in chosen.pairs) <= _FEW:
-        points, found = [point for first, last in chosen.pairs for point in range(first, last + 1)], []
-    else:
-        points = [first for first, last in chosen.pairs if first == last]
-        found = [_range(values, first, last) for first, last in chosen.pairs if first != last]
+    few = values.type.kind is not Kind.DOUBLE and sum(last - first + 1 for first, last in chosen.pairs) <= _FEW
+    runs = {(first, last): few or _is_short(values, first, last) for first, last in chosen.pairs}
+    points = [point for (first, last), short in runs.items() if short for point in range(first, last + 1)]
+    found = [_range(values, first, last) for (first, last), short in runs.items() if not short]
     if len(points) == 1:
         found.append(Compare(values.path, Op.EQ, _scalar(values, points[0])))
     elif points:
         plain = [_plain(values, point) for point in points]
         found.append(In(values.path, array_of(plain, values.arrow)))
     return Or(tuple(found)) if len(found) > 1 else found[0]
+
+
+def _is_short(values: ColumnValues, first: int, last: int) -> bool:
+    """Tell whether a range is a point, or floats next to each other, which few but lists and roundings make."""
+    is_inside = values.least < first and last < values.greatest
+    return first == last or (values.type.kind is Kind.DOUBLE and is_inside and last - first < _FEW)
 
 
 def _range(values: ColumnValues, first: int, last: int) -> Predicate:

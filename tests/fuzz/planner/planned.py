@@ -68,6 +68,23 @@ class Planner:
             return "a file lacks the column"
         return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
 
+    def flags_of(self, made):
+        """Return what a plan keeps, which may have left files unopened: these count as one row each there."""
+        index = made.index
+        base = np.cumsum(index.row_count) - index.row_count
+        kept = np.zeros(int(index.row_count.sum()), np.bool_)
+        for start, stop in made.evaluation.access.ranges.as_dataset_rows(base).tolist():
+            kept[start:stop] = True
+        if index.opened is None:
+            return kept
+        found = np.zeros(self.rows, np.bool_)
+        opened = np.repeat(index.opened[index.file], index.row_count)
+        found[np.repeat(index.opened[self.index.file], self.index.row_count)] = kept[opened]
+        # Kept unopened, all rows of a file would be.
+        for file in np.unique(np.repeat(index.file, index.row_count)[kept & ~opened]):
+            found[np.repeat(self.index.file == file, self.index.row_count)] = True
+        return found
+
     def flags(self, ranges):
         found = np.zeros(self.rows, np.bool_)
         for start, stop in ranges.as_dataset_rows(self.base).tolist():
