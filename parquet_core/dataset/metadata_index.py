@@ -34,7 +34,7 @@ from parquet_core.trust.bound_values import flags_of
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
 from parquet_core.trust.bounds_as_read import bounds_as_read, stored_form
 from parquet_core.trust.fold_pages import fold_pages
-from parquet_core.trust.statistics import is_rebased, is_stored_otherwise, leaf_as_read, trust
+from parquet_core.trust.statistics import is_rebased, leaf_as_read, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,13 +240,11 @@ class MetadataIndex:
             found, statistics, there = footers.chunks(self._stored_paths.get(column.path, column.path))
             chunks.append(found)
             rows, kind = footers.row_count, self.kind[self.file[here]]
-            absent = self._absent(column)[kind]
             if statistics is None:
                 known = unknown_bounds(column, rows)
             else:
                 known = spread_bounds(bounds_as_read(column, statistics, trusts, kind[there]), there, rows)
-                absent[there] |= self._otherwise(column)[kind[there]] & (statistics.null_count == rows[there])
-            bounds.append(with_nulls(known, absent))
+            bounds.append(with_nulls(known, self._absent(column)[kind]))
             first += len(footers)
         if first != len(positions):
             raise StorageFailure(f"{self.files[-1].path}: it or an earlier file changed while it was read; try again")
@@ -259,9 +257,6 @@ class MetadataIndex:
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
         return np.fromiter((reads_as_null(column, kind) for kind in self.kinds), np.bool_, len(self.kinds))
-
-    def _otherwise(self, column: LeafColumn) -> NDArray[np.bool_]:
-        return np.fromiter((is_stored_otherwise(column, kind) for kind in self.kinds), np.bool_, len(self.kinds))
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""

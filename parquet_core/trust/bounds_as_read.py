@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.trust.absent_columns import with_nulls
 from parquet_core.trust.bounds import concat_bounds
 from parquet_core.trust.stored_types import as_read
 from parquet_core.trust.trusted_bounds import trusted_bounds
@@ -25,6 +26,16 @@ def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
     """Decode what may be trusted as `trusted_bounds` does, each entry by the type that its file stores."""
+    found = _decoded(column, written, trusts, kind)
+    otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
+    if not otherwise.any():
+        return found
+    return with_nulls(found, otherwise[kind] & (written.null_count == written.row_count))
+
+
+def _decoded(
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+) -> Bounds:
     if all(trust.stored is None for trust in trusts):
         return trusted_bounds(column, written, trusts, kind)
     forms: dict[object, int] = {}

@@ -96,7 +96,8 @@ class Trust:
     read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
     not believed, empty when they are. `step`: the microseconds that its stored timestamps count in. `nan_in_bounds`:
     min_value and max_value that are no NaN prove that there is none. `stored`: the file's leaf where its type is
-    another one, which Spark reads as the column's; None where they are alike.
+    another one, which Spark reads as the column's; None where they are alike. `nulls_alone`: of a type that is read
+    otherwise nothing is believed but that all values are null, which they are in any.
     """
 
     counts: bool
@@ -109,6 +110,7 @@ class Trust:
     step: int = 1
     nan_in_bounds: bool = False
     stored: LeafColumn | None = None
+    nulls_alone: bool = False
 
 
 def trust(column: LeafColumn, provenance: Provenance) -> Trust:
@@ -116,7 +118,9 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
-        return _nothing("the file lacks the column or stores it as another type")
+        return _nothing(
+            "the file lacks the column or stores it as another type", nulls_alone=_is_plain(column, provenance)
+        )
     orders = provenance.column_orders
     order = orders[leaf.index] if leaf.index < len(orders) else None
     wrong = _wrong_bounds(leaf, provenance)
@@ -142,7 +146,13 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
     return by_spark and is_float and counts_nan_in(provenance.created_by)
 
 
-def _nothing(reason: str) -> Trust:
+def _is_plain(column: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether a file has the column as no list, in whatever type."""
+    named = [leaf for leaf in provenance.columns if leaf.path == column.path]
+    return bool(named) and not any(leaf.max_repetition_level for leaf in (column, *named))
+
+
+def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
     return Trust(
         counts=False,
         bounds=False,
@@ -151,6 +161,7 @@ def _nothing(reason: str) -> Trust:
         rebased=False,
         column_order=None,
         reason=reason,
+        nulls_alone=nulls_alone,
     )
 
 
@@ -219,12 +230,6 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
         return alike
     named = next((leaf for leaf in provenance.columns if leaf.path == column.path), None)
     return named if named is not None and is_read_as(named, column) else None
-
-
-def is_stored_otherwise(column: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether a file has a column in a type that is not read as the table's; nulls are null in any type."""
-    plain = [leaf for leaf in provenance.columns if leaf.path == column.path and not leaf.max_repetition_level]
-    return bool(plain) and not column.max_repetition_level and leaf_as_read(column, provenance) is None
 
 
 def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
