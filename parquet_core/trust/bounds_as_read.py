@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.trust.absent_columns import with_nulls
 from parquet_core.trust.bounds import concat_bounds
 from parquet_core.trust.stored_types import as_read
-from parquet_core.trust.trusted_bounds import trusted_bounds
+from parquet_core.trust.trusted_bounds import holds_nulls_alone, trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def bounds_as_read(
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():
         return found
-    return with_nulls(found, otherwise[kind] & (written.null_count == written.row_count))
+    return with_nulls(found, otherwise[kind] & holds_nulls_alone(column, written))
 
 
 def _decoded(

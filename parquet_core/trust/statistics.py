@@ -119,7 +119,7 @@ def trust(column: LeafColumn, provenance: Provenance) -> Trust:
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
         return _nothing(
-            "the file lacks the column or stores it as another type", nulls_alone=_is_plain(column, provenance)
+            "the file lacks the column or stores it as another type", nulls_alone=_may_be_null(column, provenance)
         )
     orders = provenance.column_orders
     order = orders[leaf.index] if leaf.index < len(orders) else None
@@ -146,10 +146,11 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
     return by_spark and is_float and counts_nan_in(provenance.created_by)
 
 
-def _is_plain(column: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether a file has the column as no list, in whatever type."""
+def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether a file has the column as no list, in whatever type, and may have nulls of it."""
     named = [leaf for leaf in provenance.columns if leaf.path == column.path]
-    return bool(named) and not any(leaf.max_repetition_level for leaf in (column, *named))
+    flat = not any(leaf.max_repetition_level for leaf in (column, *named))
+    return bool(named) and flat and all(leaf.max_definition_level for leaf in named)
 
 
 def _nothing(reason: str, *, nulls_alone: bool) -> Trust:

@@ -95,6 +95,13 @@ def trusted_bounds(
     )
 
 
+def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
+    """Tell which containers of a flat column count nulls alone, where nothing that is written contradicts it."""
+    nulls = _null_counts(column, written, _has_its_rows(column, written))
+    found: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
+    return found
+
+
 def _is_floating(column: LeafColumn) -> bool:
     return column.order is SortOrder.FLOATING
 

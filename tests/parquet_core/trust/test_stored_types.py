@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -125,3 +126,26 @@ def test_zeros_keep_the_signs_that_widen_them():
     assert [str(side[0].as_py()) for side in (found.lower, found.upper)] == ["-0.0", "0.0"]
     assert found.nan_count.to_pylist() == [None]
     assert as_read(pa.array([1, 2], pa.int32()), DOUBLE).to_pylist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("pages", [False, True])
+@pytest.mark.parametrize(
+    ("entry", "levels", "believed"),
+    [
+        ({"nulls": 10}, {}, True),
+        ({"nulls": 3}, {}, False),
+        ({}, {}, False),
+        ({"nulls": 10, "min": b"\1\0\0\0", "max": b"\2\0\0\0"}, {}, False),
+        ({"nulls": 10}, {"max_definition_level": 0}, False),
+        ({"nulls": 10}, {"max_repetition_level": 1}, False),
+    ],
+)
+def test_nulls_alone_are_believed_of_any_type_unless_something_contradicts_them(entry, levels, believed, pages):
+    """A required column has none, bounds are of some value, and of a list other things are counted."""
+    stored = replace(leaf(pa.string(), Physical.BYTE_ARRAY), **levels)
+    judged = trust(LONG, Provenance((stored,), (1,), {}, "parquet-mr version 1.17.0 (build 1)"))
+    null_page = {"all_null": entry.get("nulls") == 10} if pages else {}
+    statistics = written([{"rows": 10, **entry, **null_page}], pages=pages)
+    found = bounds_as_read(LONG, statistics, [judged], np.zeros(1, np.int64))
+    assert found.null_count.to_pylist() == [10 if believed else None]
+    assert (found.lower.to_pylist(), found.upper.to_pylist()) == ([None], [None])
