@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _KEPT_SCALE = 6
 
 
+REMAINDER = ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+
+
 class Sign(StrEnum):
     """An operator of two numbers."""
 
@@ -35,6 +38,7 @@ class Sign(StrEnum):
     TIMES = "*"
     OVER = "/"
     DIV = "div"
+    REST = "%"
 
 
 _RIGHT: Mapping[Sign, Builder] = {
@@ -54,7 +58,9 @@ _LEFT: Mapping[Sign, Builder] = {
 
 
 def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
-    """Return `left sign right`, one of them a constant; raises Refusal."""
+    """Return `left sign right`, one of them a constant, for a remainder both; raises Refusal."""
+    if sign is Sign.REST:
+        return _rest(left, right)
     left, right, result = _cast(sign, left, right)
     if isinstance(left, Chain) and isinstance(right, Chain):
         raise Refusal("arithmetic between columns is not turned into a range", "compare one column with a constant")
@@ -71,6 +77,31 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
     if function is None:
         raise Refusal(f"this {sign} is not turned into a range")
     return apply(function, value)
+
+
+def _rest(left: Value, right: Value) -> Value:
+    """Return `left % right`, which has the sign of `left`, of exact constants; raises Refusal."""
+    kinds = {left.type.kind, right.type.kind}
+    if not isinstance(left, Fixed) or not isinstance(right, Fixed) or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+        raise Refusal(*REMAINDER)
+    if not left.ordinal or not right.ordinal:
+        # A zero or NULL may be an error, and the type of NULL.
+        raise Refusal(*REMAINDER)
+    if Kind.DECIMAL not in kinds:
+        result = wider(left.type, right.type)
+        return Fixed(result, _remainder(left.ordinal, right.ordinal))
+    one, other = (as_decimal(value.type, value.digits) for value in (left, right))
+    scale = max(one.scale, other.scale)
+    digits = min(one.digits - one.scale, other.digits - other.scale) + scale
+    if not is_decimal(digits, scale):
+        raise Refusal(*REMAINDER)
+    ends = (left.ordinal * 10 ** (scale - one.scale), right.ordinal * 10 ** (scale - other.scale))
+    return Fixed(decimal_type(digits, scale), _remainder(*ends))
+
+
+def _remainder(left: int, right: int) -> int:
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
 
 
 def _null(value: Value, result: SparkType) -> Value:

@@ -13,8 +13,9 @@ from prune_assets.sql.boolean_operators import opposite
 from prune_assets.sql.coercion import apply, cast_to, check_without_ansi, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.functions.texts import as_text
 from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
-from prune_assets.sql.nodes import CastTo, ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.nodes import CastTo, ColumnName, KnownValue, Opaque, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.size import check_size
@@ -28,6 +29,7 @@ from prune_assets.sql.terms import (
     both,
     each,
     fixed,
+    fixed_scalar,
     pairs,
     without_literals,
 )
@@ -60,6 +62,7 @@ _SIGNS: dict[type[exp.Expr], Sign] = {
     exp.Mul: Sign.TIMES,
     exp.Div: Sign.OVER,
     exp.IntDiv: Sign.DIV,
+    exp.Mod: Sign.REST,
 }
 _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
@@ -115,6 +118,8 @@ class _Binder:
             case ColumnName():
                 column = self.asked.column(node)
                 return always(Chain(column, self._type(column)))
+            case KnownValue():
+                return always(fixed_scalar(node.args["value"], self._type(self.asked.column(node.this))))
             case exp.Neg():
                 return each(self.bind(node.this), lambda value: minus([value]))
             case CastTo():
@@ -176,9 +181,8 @@ class _Binder:
                 raise Refusal(*NO_TIMESTAMP)
             to = self.timestamp
         term = self.bind(node.this)
-        if to == STRING and term.type != STRING:
-            text = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
-            raise Refusal("the order of texts is not that of their values", text)
+        if to == STRING:
+            return each(term, as_text)
         return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
@@ -303,7 +307,6 @@ _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
     exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
     exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
-    exp.Mod: ("a remainder comes back again and again, so it has no range", "add a range of the column itself"),
     exp.BitwiseNot: ("bits are not turned into a range", ""),
     exp.BitwiseAnd: ("bits are not turned into a range", ""),
     exp.BitwiseOr: ("bits are not turned into a range", ""),

@@ -11,7 +11,7 @@ from sqlglot import exp
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
+from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported, leaves
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns
@@ -26,6 +26,7 @@ from prune_assets.sql.rewrites.equal_at_ends import equal_at_ends
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
+from prune_assets.sql.rewrites.put_known_values import may_be_refined, with_known_values
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.rewrites.put_known_values import Known
     from prune_assets.sql.scope import Scope
     from prune_assets.sql.terms import Term
     from prune_assets.sql.values import SparkValue
@@ -86,6 +88,8 @@ class Conditions:
         self._leaves = 0
         self._raising: list[Predicate] = []
         self._sql = ""
+        self._known: Known | None = None
+        self._known_were_put = 0
         self.lower_tree: Callable[[exp.Expr], Predicate] = self.lower
 
     def lower(self, node: exp.Expr) -> Predicate:
@@ -101,13 +105,48 @@ class Conditions:
         except UncertainTime:
             return Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
         except Refusal as refusal:
+            if (found := self._of_known_values(node)) is not None:
+                return found
             sql, exact = rewrite_of(node, self._text(node), self._meanings.column_of) or ("", False)
             known = self._meanings.nulls_of(node)
             return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known)
         else:
-            return lowered
+            is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
+            return (self._of_known_values(node) if is_refined else None) or lowered
         finally:
             self._sql = outer
+
+    def lower_with(self, node: exp.Expr, known: Known) -> Predicate | None:
+        """Lower a part again with the values of columns put in where they are refused; None where that does not help.
+
+        It is meant to stand beside the part itself, which says what may raise.
+        """
+        if self._known is not None:
+            return None
+        before, raising = self._leaves, list(self._raising)
+        self._known, self._known_were_put = known, 0
+        try:
+            lowered = self.lower_tree(node)
+            return lowered if self._known_were_put else None
+        finally:
+            self._known, self._leaves, self._raising = None, before, raising
+
+    def _of_known_values(self, node: exp.Expr) -> Predicate | None:
+        """Lower a refused condition with the values that columns are known to have; None where it still is refused."""
+        instead = with_known_values(node, self._known, self._meanings.column_of) if self._known else None
+        if instead is None:
+            return None
+        known, self._known = self._known, {}
+        try:
+            self._meanings.check_functions(instead)
+            lowered = self._leaf(instead)
+            check_size([lowered])
+        except (Refusal, UncertainTime, PredicateTypeError):
+            return None
+        finally:
+            self._known = known
+        self._known_were_put += 1
+        return equal_at_ends(lowered)
 
     def take_guards(self) -> tuple[Predicate, ...]:
         """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.

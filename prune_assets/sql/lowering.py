@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from prune_assets.sql.rewrites.join_equalities import join_equalities
 from prune_assets.sql.rewrites.join_ranges import join_ranges
 from prune_assets.sql.rewrites.narrow_choices import narrow_choices
 from prune_assets.sql.rewrites.null_columns import null_columns
+from prune_assets.sql.rewrites.put_known_values import put_known_values
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def lower(
         null_columns(tree, scope)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]
-    predicate = _and(lowered)
+    parts = put_known_values(operands, lowered, conditions.lower_with)
+    lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
+    predicate = _and([*chain.from_iterable(parts)])
     texts = [text_of(operand, sql, tokens) for operand in operands]
     rewrites = _rewrites(predicate, columns, semantics) if propose else ()
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
@@ -197,7 +200,10 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
         return conditions.negate(node, operands[0])
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
-    return _and(operands) if isinstance(node, exp.And) else _or(operands)
+    if isinstance(node, exp.Or):
+        return _or(operands)
+    parts = put_known_values(_children(node, conditions), operands, conditions.lower_with)
+    return _and([*chain.from_iterable(parts)])
 
 
 def _and(operands: Sequence[Predicate]) -> Predicate:

@@ -38,6 +38,12 @@ class CastTo(exp.Expression, exp.Condition):
     arg_types = {"this": True, "to": False, "is_try": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
+class KnownValue(exp.Expression, exp.Condition):
+    """The value, a `pa.Scalar`, that has to be that of the column `this` wherever more than this part holds."""
+
+    arg_types = {"this": True, "value": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+
 class ColumnName(exp.Expression, exp.Condition):
     """A name as written, `this` its parts: a column, a field inside a struct, or a qualified column."""
 

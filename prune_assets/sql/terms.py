@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, overload
+
+import pyarrow as pa
 
 from parquet_core.predicate import And
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded
+from prune_assets.sql.types import ordinal_of_float
 from prune_assets.sql.values import Kind, SparkValue
 from prune_assets.sql.zones import UncertainTime
 
@@ -129,6 +133,24 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
     return Fixed(type_, _ordinal(value, type_), digits=value.digits if value.kind is Kind.INTEGER else 0)
 
 
+def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
+    """Return a column's value, which Spark reads as the type, as a constant."""
+    if type_.kind in {Kind.STRING, Kind.BINARY}:
+        return Fixed(type_, None, plain=SparkValue(type_.kind, value.as_py()))
+    if type_.kind is Kind.DECIMAL:
+        sign, digits, exponent = Decimal(value.as_py()).as_tuple()
+        assert isinstance(exponent, int)
+        unscaled = int("".join(map(str, digits))) * 10 ** (type_.scale + exponent)
+        return Fixed(type_, -unscaled if sign else unscaled)
+    if type_.kind is Kind.DOUBLE:
+        return Fixed(type_, ordinal_of_float(value.as_py(), type_.bits))
+    if pa.types.is_date32(value.type) or pa.types.is_timestamp(value.type):
+        # Dates and times beyond the year 9999 are none of Python's.
+        unit = value.type.unit if pa.types.is_timestamp(value.type) else "us"
+        return Fixed(type_, value.value * {"s": 1_000_000, "ms": 1_000, "us": 1}[unit])
+    return Fixed(type_, int(value.as_py()))
+
+
 def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
     """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal."""
     if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
@@ -143,8 +165,6 @@ def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
 
 
 def _ordinal(value: SparkValue, type_: SparkType) -> int:
-    from prune_assets.sql.types import ordinal_of_float
-
     if value.kind is Kind.DOUBLE:
         assert isinstance(value.value, float)
         return ordinal_of_float(value.value, type_.bits)

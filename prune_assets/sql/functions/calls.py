@@ -6,10 +6,11 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.arithmetic import Sign, arithmetic
+from prune_assets.sql.arithmetic import REMAINDER, Sign, arithmetic
 from prune_assets.sql.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.absolute import absolute
 from prune_assets.sql.functions.negate import negate
+from prune_assets.sql.functions.texts import text_call
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import CLOCK_FUNCTIONS, NOW_IS_LATER
@@ -78,6 +79,7 @@ def _operator(sign: Sign, arguments: Sequence[Value]) -> Value:
 
 
 CALLS: Mapping[str, Call] = {
+    "mod": partial(_operator, Sign.REST),
     "negative": minus,
     "positive": plus,
     "abs": _abs,
@@ -105,7 +107,10 @@ def call(name: str, arguments: Sequence[Value]) -> Value:
     """Return what the function of this name makes of constants and chains; raises Refusal."""
     found = CALLS.get(name)
     if found is None:
-        raise unknown_call(name)
+        text = text_call(name, arguments)
+        if text is None:
+            raise unknown_call(name)
+        return text
     return found(arguments)
 
 
@@ -115,8 +120,8 @@ def unknown_call(name: str) -> Refusal:
         return Refusal(f"{name}() has another value for every row")
     if name in _CLOCKS:
         return Refusal(*NOW_IS_LATER)
-    if name in {"mod", "pmod"}:
-        return Refusal("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+    if name == "pmod":
+        return Refusal(*REMAINDER)
     near = get_close_matches(name, [*CALLS, *_CHOICES], n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}()?" if near and near[0] != name else "compare the plain column"
     return Refusal(f"{name}() is not turned into a range yet", hint)

@@ -27,6 +27,17 @@ _UNITS = {
     "week": "week",
 }
 
+# Fields that come back, so that they have no range.
+FIELDS: Mapping[str, Callable[[int], int]] = {
+    "month": lambda day: date_of(day).month,
+    "quarter": lambda day: (date_of(day).month + 2) // 3,
+    **dict.fromkeys(("day", "dayofmonth"), lambda day: date_of(day).day),
+    "dayofyear": lambda day: day - day_of(date_of(day).year, 1, 1) + 1,
+    # 1970-01-01 was a Thursday; of one function Sunday is 1, of the other Monday 0.
+    "dayofweek": lambda day: (day + 4) % 7 + 1,
+    "weekday": lambda day: (day + 3) % 7,
+}
+
 
 def first_day(unit: str) -> Callable[[int], int] | None:
     """Return what gives the first day of the year, quarter, month or week of a day; None for other units."""

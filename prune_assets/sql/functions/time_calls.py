@@ -31,7 +31,9 @@ _RANGE = "add a range of the column itself, e.g. c >= TIMESTAMP '..' AND c < TIM
 _RECURRING = {
     **dict.fromkeys(("month", "quarter"), "add year(c) = .. with AND, or write a range of c"),
     **dict.fromkeys(("day", "dayofmonth"), "add year(c) = .. AND month(c) = .. with AND, or write a range of c"),
-    **dict.fromkeys(("dayofyear", "dayofweek", "weekday", "weekofyear", "dayname", "monthname"), _RANGE),
+    **dict.fromkeys(
+        ("dayofyear", "dayofweek", "dayofweek_iso", "weekday", "weekofyear", "dayname", "monthname"), _RANGE
+    ),
     **dict.fromkeys(("hour", "minute", "second"), _RANGE),
 }
 _OF_TEXT = "the order of texts is not that of their times"
@@ -137,7 +139,11 @@ def field_of(field: str, value: Value, timestamp: SparkType) -> Value:
     name = _FIELDS.get(field.lower(), field.lower())
     if name == "year":
         return _of_date(dates.year(), [value], timestamp)
-    raise recurring(name) or Refusal(f"the field {field} is not turned into a range", _RANGE)
+    return _recurring(name, [value]) or _refuse(f"the field {field} is not turned into a range", _RANGE)
+
+
+def _refuse(reason: str, remedy: str) -> Value:
+    raise Refusal(reason, remedy)
 
 
 _FIELDS = {
@@ -149,15 +155,20 @@ _FIELDS = {
     **dict.fromkeys(("m", "min", "mins", "minutes"), "minute"),
     **dict.fromkeys(("s", "sec", "secs", "seconds"), "second"),
     **dict.fromkeys(("doy",), "dayofyear"),
-    **dict.fromkeys(("dow", "dow_iso", "dayofweek_iso"), "dayofweek"),
+    **dict.fromkeys(("dow",), "dayofweek"),
+    **dict.fromkeys(("dow_iso",), "dayofweek_iso"),
     **dict.fromkeys(("w", "week", "weeks"), "weekofyear"),
 }
 
 
-def recurring(name: str) -> Refusal | None:
-    """Return why a field has no range, None for what is no such field."""
+def _recurring(name: str, arguments: Sequence[Value]) -> Value | None:
+    """Return a field of a constant, None for what is no field; raises Refusal for that of a column."""
     remedy = _RECURRING.get(name)
-    return None if remedy is None else Refusal(f"{name}() comes back again and again, so it has no range", remedy)
+    if remedy is None:
+        return None
+    if name in dates.FIELDS and len(arguments) == 1 and isinstance(arguments[0], Fixed):
+        return apply(dates.of_days(name, INT, dates.FIELDS[name]), _date(arguments[0]))
+    raise Refusal(f"{name}() comes back again and again, so it has no range", remedy)
 
 
 TIME_CALLS: Mapping[str, Call] = {
@@ -195,9 +206,8 @@ def time_call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Va
     """
     if name.startswith("extract ") and len(arguments) == 1:
         return field_of(name.partition(" ")[2], arguments[0], timestamp)
-    refusal = recurring(name)
-    if refusal is not None:
-        raise refusal
+    if (field := _recurring(name, arguments)) is not None:
+        return field
     found = TIME_CALLS.get(name)
     return None if found is None or not arguments else found(arguments, timestamp)
 

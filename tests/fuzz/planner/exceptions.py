@@ -9,6 +9,8 @@ import numpy as np
 
 from parquet_core.predicate import Compare, In, Interval, columns_of_leaf, leaves
 
+from .planned import without_unseen_nan
+
 NAN = float("nan")
 
 
@@ -38,11 +40,16 @@ def _of_row_group(ground, lowered, asked, file, extra):
     if floats:
         if any(
             ground.could_be(lowered, extra, dict.fromkeys(each, NAN)) for each in [floats, *({it} for it in floats)]
-        ):
+        ) or _rests_on_unseen_nan(ground, lowered, extra):
             return "4: bounds say nothing of NaN"
         if any(_asks_for_zero(leaf) for leaf in leaves(lowered)):
             return "1: either zero is looked up"
     return None
+
+
+def _rests_on_unseen_nan(ground, lowered, extra):
+    with without_unseen_nan():
+        return not np.any(extra & ground.planner.plan(lowered).ranges)
 
 
 def _asks_for_zero(leaf):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
+from parquet_core.evidence import bounds, many_leaves, two_columns
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.levels import evaluate
@@ -109,4 +112,20 @@ def without_lookups():
         return LevelState(before.level, before.answers, before.by_leaf, "not_applicable")
 
     with patch.object(levels, "bloom_level", passed_over), patch.object(levels, "dictionary_level", passed_over):
+        yield
+
+
+@contextmanager
+def without_unseen_nan():
+    """Plan as a reader does that takes bounds for all that there is: NaN is only where it is counted."""
+    presence_of = bounds.presence_of
+
+    def seen(of):
+        presence = presence_of(of)
+        counted = flags_from(pc.fill_null(pc.greater(of.nan_count, 0), fill_value=False))
+        return presence._replace(nan=presence.nan & counted)
+
+    with ExitStack() as patches:
+        for module in (bounds, many_leaves, two_columns):
+            patches.enter_context(patch.object(module, "presence_of", seen))
         yield

@@ -1,0 +1,94 @@
+"""Values that have to be those of columns, put in their place where the column itself is not looked into.
+
+`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE; and
+`d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` is a range of `t`.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.satisfiable import may_be_true
+from prune_assets.sql.nodes import ColumnName, KnownValue
+from prune_assets.sql.rewrites.join_conditions import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlglot import exp
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Leaf, Path, Predicate
+
+    Known = Mapping[Path, pa.Scalar]
+
+# Larger parts are not lowered a second time, so that what is nested deeply costs no more than it is long.
+MOST_NODES = 200
+_NULL = Constant(Outcomes.NULL)
+
+
+def put_known_values(
+    nodes: Sequence[exp.Expr], lowered: Sequence[Predicate], again: Callable[[exp.Expr, Known], Predicate | None]
+) -> list[tuple[Predicate, ...]]:
+    """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
+
+    `again`: lowers an operand with these, None where that is no better. What is added is TRUE or NULL: for a row that
+    has other values, the operand itself says what it may come to.
+    """
+    known = _known_values(lowered)
+    found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
+    for i, node in enumerate(nodes if known else ()):
+        small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
+        instead = again(node, known) if small else None
+        more = None if instead is None else _true_or_null(instead)
+        if more is not None and more not in lowered:
+            found[i] = lowered[i], more
+    return found
+
+
+def may_be_refined(leaf: Leaf) -> bool:
+    """Tell whether a leaf says more once a column is a value: one that is not looked into, or that names two columns."""
+    return isinstance(leaf, (Unsupported, CompareColumns))
+
+
+def with_known_values(
+    node: exp.Expr, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
+) -> exp.Expr | None:
+    """Return a part with the values of columns in their place, None where it names no such column."""
+    if isinstance(node, ColumnName) or not _is_small(node):
+        return None
+    copy, changed = node.copy(), False
+    for name in list(copy.find_all(ColumnName)):
+        column = column_of(name.parts_of_name)
+        if column is not None and column.path in known:
+            value = KnownValue(this=name.copy(), value=known[column.path])
+            value.meta.update(name.meta)
+            name.replace(value)
+            changed = True
+    return copy if changed else None
+
+
+def _known_values(operands: Sequence[Predicate]) -> Known:
+    """Return what columns have to be; but for zero of floats, of which there are two."""
+    equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
+    return {
+        part.column: part.value
+        for part in equalities
+        if not pa.types.is_floating(part.value.type) or part.value.as_py() != 0
+    }
+
+
+def _true_or_null(instead: Predicate) -> Predicate | None:
+    """Return a condition that is NULL where it is not TRUE, None for one that always is."""
+    if isinstance(instead, Constant):
+        return None if instead.outcomes & Outcomes.TRUE else _NULL
+    return Or((instead, _NULL)) if may_be_true(instead) else _NULL
+
+
+def _is_small(node: exp.Expr) -> bool:
+    return next(islice(node.walk(), MOST_NODES, None), None) is None
