@@ -52,7 +52,7 @@ def put_known_values(
 
 
 def may_be_refined(leaf: Leaf) -> bool:
-    """Tell whether a leaf says more once a column is a value: one that is not looked into, or that names two columns."""
+    """Tell whether a leaf says more once a column is a value: it is not looked into, or names two columns."""
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 

@@ -248,6 +248,29 @@ def chosen(draw, column, scope):
     )
 
 
+@form(weight=0.6)
+def beside_its_value(draw, column, scope):
+    """A column is said to be one value, beside what is not looked into, or compares it with another column."""
+    value, name = literal(draw, column), column.sql
+    other = draw.choice(scope.of_family[column.of.family])
+    second = other.sql if "." not in other.sql else name
+    of_one = {
+        "integer": f"{name} % 5",
+        "decimal": f"{name} % 5",
+        "date": f"{draw.choice(['month', 'quarter', 'day', 'dayofweek', 'dayofyear'])}({name})",
+        "timestamp": f"{draw.choice(['month', 'day'])}({name})",
+        "timestamp_ntz": f"{draw.choice(['month', 'weekday'])}({name})",
+        "string": f"{draw.choice(['length', 'upper', 'trim'])}({name})",
+    }
+    term = of_one.get(column.of.family, name)
+    number = f"'{draw.randint(0, 9)}'" if term.startswith(("upper", "trim")) else str(draw.randint(0, 9))
+    part = f"{second} {draw.choice(COMPARISONS)} {name}"
+    if term != name and draw.random() < 0.6:
+        part = f"{term} {draw.choice(COMPARISONS)} {number}"
+    same = draw.choice([f"{name} = {value}", f"{name} = {value}", f"{name} <=> {value}", f"{name} IN ({value})"])
+    return draw.choice([f"({same} AND {part})", f"({part} AND {same})", f"({same} AND ({part} OR {second} IS NULL))"])
+
+
 @form(weight=0.2)
 def constant(draw, column, scope):
     return draw.choice(["true", "false", "1 = 1", "cast(NULL AS boolean)", "1 > 2"])

@@ -15,6 +15,7 @@ from bracketed import bracketed
 from fixture_lines import fixture_lines
 from interpreter import may_raise, outcomes_of
 from random_expressions import random_expression_condition
+from random_known_values import random_known_value
 from random_predicates import LITERALS, random_predicate
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 
@@ -27,6 +28,7 @@ from prune_assets.sql.floats import float_of_text
 from prune_assets.sql.lowering import lower
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.rewrites.put_known_values import may_be_refined
 from prune_assets.sql.timestamps import Moment
 from prune_assets.sql.values import Kind
 
@@ -381,6 +383,31 @@ def test_conditions_on_expressions_mean_the_same_on_every_row(spark, table, rows
         wrong = disagreements(table, rows, predicates)
     assert len(predicates) > 400
     assert wrong == []
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, on):
+    draw = random.Random(f"known {on}")
+    texts = [random_known_value(draw, draw.choice(rows)) for _ in range(500)]
+    with ansi(spark, on) as semantics:
+        predicates = {sql: lower(sql, FIXTURE_COLUMNS, semantics=semantics).predicate for sql in dict.fromkeys(texts)}
+        answers = table.selectExpr(*(f"({sql}) as p{i}" for i, sql in enumerate(predicates))).collect()
+    said = {sql: [outcomes_of(predicate, row) for row in rows] for sql, predicate in predicates.items()}
+    wrong = [
+        (sql, rows[number], outcomes, answers[number][i])
+        for i, (sql, found) in enumerate(said.items())
+        for number, outcomes in enumerate(found)
+        if answers[number][i] not in outcomes
+    ]
+    known_not_to_hold = [
+        sql
+        for i, (sql, found) in enumerate(said.items())
+        if any(True not in outcomes and answers[number][i] is False for number, outcomes in enumerate(found))
+    ]
+    assert wrong == []
+    refused = [sql for sql, predicate in predicates.items() if any(map(may_be_refined, leaves(predicate)))]
+    assert len(refused) > 200
+    assert len(known_not_to_hold) > 200
 
 
 @pytest.mark.parametrize("seed", range(2))
