@@ -103,7 +103,8 @@ class Conditions:
             lowered = equal_at_ends(self._leaf(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            return Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
+            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
+            return self._of_known_values(node) or unknown
         except Refusal as refusal:
             if (found := self._of_known_values(node)) is not None:
                 return found

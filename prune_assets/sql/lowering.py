@@ -200,10 +200,9 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
         return conditions.negate(node, operands[0])
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
-    if isinstance(node, exp.Or):
-        return _or(operands)
-    parts = put_known_values(_children(node, conditions), operands, conditions.lower_with)
-    return _and([*chain.from_iterable(parts)])
+    is_or = isinstance(node, exp.Or)
+    parts = put_known_values(_children(node, conditions), operands, conditions.lower_with, of_or=is_or)
+    return (_or if is_or else _and)([*chain.from_iterable(parts)])
 
 
 def _and(operands: Sequence[Predicate]) -> Predicate:

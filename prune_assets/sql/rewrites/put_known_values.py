@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
 from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.nodes import ColumnName, KnownValue
+from prune_assets.sql.rewrites.flatten import opposite
 from prune_assets.sql.rewrites.join_conditions import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -33,19 +34,24 @@ _NULL = Constant(Outcomes.NULL)
 
 
 def put_known_values(
-    nodes: Sequence[exp.Expr], lowered: Sequence[Predicate], again: Callable[[exp.Expr, Known], Predicate | None]
+    nodes: Sequence[exp.Expr],
+    lowered: Sequence[Predicate],
+    again: Callable[[exp.Expr, Known], Predicate | None],
+    *,
+    of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
     """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
 
     `again`: lowers an operand with these, None where that is no better. What is added is TRUE or NULL: for a row that
-    has other values, the operand itself says what it may come to.
+    has other values, the operand itself says what it may come to. `of_or`: the operands of an OR, all of which have to
+    be FALSE for it to be; what is added is FALSE or NULL then.
     """
-    known = _known_values(lowered)
+    known = _known_values(map(opposite, lowered) if of_or else lowered)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
     for i, node in enumerate(nodes if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
-        more = None if instead is None else _true_or_null(instead)
+        more = None if instead is None else _or_null(instead, of_or=of_or)
         if more is not None and more not in lowered:
             found[i] = lowered[i], more
     return found
@@ -73,7 +79,7 @@ def with_known_values(
     return copy if changed else None
 
 
-def _known_values(operands: Sequence[Predicate]) -> Known:
+def _known_values(operands: Iterable[Predicate]) -> Known:
     """Return what columns have to be; but for zero of floats, of which there are two."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
@@ -83,11 +89,14 @@ def _known_values(operands: Sequence[Predicate]) -> Known:
     }
 
 
-def _true_or_null(instead: Predicate) -> Predicate | None:
-    """Return a condition that is NULL where it is not TRUE, None for one that always is."""
+def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
+    """Return a condition that is NULL where it is not TRUE, `of_or` not FALSE, None for one that never is NULL then."""
+    wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
     if isinstance(instead, Constant):
-        return None if instead.outcomes & Outcomes.TRUE else _NULL
-    return Or((instead, _NULL)) if may_be_true(instead) else _NULL
+        return None if instead.outcomes & wanted else _NULL
+    if not may_be_true(opposite(instead) if of_or else instead):
+        return _NULL
+    return And((instead, _NULL)) if of_or else Or((instead, _NULL))
 
 
 def _is_small(node: exp.Expr) -> bool:

@@ -30,6 +30,8 @@ def random_known_value(draw: random.Random, row: dict[str, object]) -> str:
             f"{same} and if({part}, {other}, y > 3)",
             f"{same} and x <=> 5 and {part} and {other}",
             f"{same} and ({other} or ({same} and {part}))",
+            f"not (not ({same}) or {part})",
+            f"{column} <> {value} or {part} or {other}",
         ]
     )
     return draw.choice([both, both, f"not ({both})", f"({both}) is unknown", f"({both}) or {other}"])
