@@ -17,7 +17,6 @@ from prune_assets.planner.plan import plan
 
 from .exceptions import case_number
 from .planned import refused, without_lookups
-from .predicates import conjuncts
 from .spellings import Pair
 from .truth import TRUE
 
@@ -188,14 +187,14 @@ def _sharp(case, selected, peer, tally):
 
 
 def _number(case, selected, peer, kept, extra):
-    """Return why the peer may skip more; what it skips only for a part that is refused here has no such reason."""
+    """Return why the peer may skip more; what it skips for a part that is refused here alone has no such reason."""
     lowered = case.lowered
     if refused(lowered):
-        known = case.ground.planner.known_part([part.sql for part in conjuncts(case.predicate)])
-        kept_by_known = None if known is None else peer.keeps(*known)
+        known = case.ground.planner.weakened(case.predicate.sql)
+        lowered = case.ground.planner.lower(known)
+        kept_by_known = peer.keeps(known, lowered)
         if not np.any(selected & ~kept) and (kept_by_known is None or np.any(extra & kept_by_known)):
             return None
-        lowered = lowered if known is None else known[1]
     return case_number(case.ground, lowered, selected, kept, extra)
 
 

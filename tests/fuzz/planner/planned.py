@@ -8,15 +8,18 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.evidence import bounds, many_leaves, two_columns
-from parquet_core.predicate import And, Unsupported, leaves
+from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.levels import evaluate
 from prune_assets.planner.plan import named_columns
 from prune_assets.planner.question import LevelState
+from prune_assets.sql.cursor import text_of
+from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.lowering import lower
 
 
@@ -41,13 +44,21 @@ class Planner:
     def lower(self, where):
         return lower(where, self.columns, semantics=self.semantics).predicate
 
-    def known_part(self, conditions):
-        """Return those of conditions of which no part is refused, as SQL and as a tree; None where there is none."""
-        trees = {sql: tree for sql in conditions if not refused(tree := self.lower(sql))}
-        if not trees:
-            return None
-        whole = And(tuple(trees.values())) if len(trees) > 1 else next(iter(trees.values()))
-        return " AND ".join(f"({sql})" for sql in trees), whole
+    def weakened(self, sql):
+        """Return what is TRUE wherever a predicate is, without its parts that are refused."""
+        dialect = SparkPredicates()
+        tokens = dialect.tokenize(sql)
+        return self._weakened(dialect.parser().parse(tokens, sql)[0], lambda node: text_of(node, sql, tokens), "true")
+
+    def _weakened(self, node, text, instead):
+        match node:
+            case exp.And() | exp.Or():
+                word = " AND " if isinstance(node, exp.And) else " OR "
+                return word.join(f"({self._weakened(part, text, instead)})" for part in (node.this, node.expression))
+            case exp.Not():
+                return f"NOT ({self._weakened(node.this, text, 'false' if instead == 'true' else 'true')})"
+            case _:
+                return instead if refused(self.lower(text(node))) else text(node)
 
     def evaluate(self, predicate, *, pages=True):
         return evaluate(predicate, self.index, pages=pages)

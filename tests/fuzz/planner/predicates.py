@@ -49,15 +49,3 @@ def smaller(predicate):
     for i, child in enumerate(predicate.children):
         for less in smaller(child):
             yield replace(predicate, children=(*predicate.children[:i], less, *predicate.children[i + 1 :]))
-
-
-def conjuncts(predicate):
-    """Return predicates that all hold where one does, those below NOT and OR among them."""
-    match predicate:
-        case Node("AND", children):
-            return [part for child in children for part in conjuncts(child)]
-        case Node("NOT", (Node("NOT", (inner,)),)):
-            return conjuncts(inner)
-        case Node("NOT", (Node("OR", children),)):
-            return [part for child in children for part in conjuncts(Node("NOT", (child,)))]
-    return [predicate]
