@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.pruning import constant_answers, fold
 from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.nodes import ColumnName, KnownValue
 from prune_assets.sql.rewrites.flatten import opposite
@@ -52,7 +53,7 @@ def put_known_values(
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
-        if more is not None and more not in lowered:
+        if more is not None and more not in lowered[:MOST_NODES]:
             found[i] = lowered[i], more
     return found
 
@@ -92,8 +93,10 @@ def _known_values(operands: Iterable[Predicate]) -> Known:
 def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     """Return a condition that is NULL where it is not TRUE, `of_or` not FALSE, None for one that never is NULL then."""
     wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
-    if isinstance(instead, Constant):
-        return None if instead.outcomes & wanted else _NULL
+    parts = list(leaves(instead))
+    if all(isinstance(part, Constant) for part in parts):
+        (found,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
+        return None if found & wanted else _NULL
     if not may_be_true(opposite(instead) if of_or else instead):
         return _NULL
     return And((instead, _NULL)) if of_or else Or((instead, _NULL))
