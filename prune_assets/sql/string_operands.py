@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.string_calls import Length, Place, Start
@@ -48,6 +48,8 @@ class Names(NamedTuple):
 
 def read_call(node: exp.Expr, names: Names) -> StringCall | None:
     """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
+    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(ColumnName) is None:
+        return None
     _refuse_call(node)
     if not isinstance(node, exp.Anonymous):
         return None

@@ -385,6 +385,52 @@ def test_conditions_on_expressions_mean_the_same_on_every_row(spark, table, rows
     assert wrong == []
 
 
+DAYS = [
+    *("0001-01-01", "1582-10-15", "1899-12-31", "1970-01-01", "2024-02-29", "2024-03-31", "2024-04-01", "2023-06-30"),
+    *("2024-07-01", "2024-09-30", "2024-10-01", "2024-12-31", "2023-12-31", "2000-05-07", "2100-08-15", "9999-11-30"),
+]
+FIELDS = ["month", "quarter", "day", "dayofmonth", "dayofyear", "dayofweek", "weekday", "year"]
+PARTS = ["month", "mon", "qtr", "d", "doy", "dow", "dayofweek", "year"]
+REMAINDERS = ["5", "-5", "7Y", "300S", "123456789012L", "5.5BD", "-0.07", "12345678901234567890.123", "2.50"]
+SOME_TEXTS = ["'Ab c '", "' x'", "''", "'é'", "'ab'", "'12'"]
+OF_CONSTANTS = [
+    *(f"{field}(date '{day}')" for day in DAYS for field in FIELDS),
+    *(f"extract({part} from date '{day}')" for day in DAYS for part in PARTS),
+    *(f"month(timestamp_ntz '{day} 23:59:59.999')" for day in DAYS),
+    *(f"{one} % {other}" for one in REMAINDERS for other in REMAINDERS),
+    *(f"mod({one}, 3)" for one in REMAINDERS),
+    *(f"{call}({text})" for call in ("upper", "lower", "trim", "ltrim", "rtrim", "length") for text in SOME_TEXTS),
+    *(f"concat({one}, {other})" for one in SOME_TEXTS for other in SOME_TEXTS),
+    *(f"cast({value} as string)" for value in ("5", "-7Y", "true", "false", *(f"date '{day}'" for day in DAYS))),
+    *("month(null)", "cast(null as string)", "length(null)", "5 % null", "month('2024-05-06')"),
+]
+
+
+def test_functions_of_constants_have_spark_s_value(spark):
+    with ansi(spark, on=True) as semantics:
+        answers = spark.sql(f"select {', '.join(f'({each}) as c{i}' for i, each in enumerate(OF_CONSTANTS))}").collect()
+        refused = []
+        for each, answer in zip(OF_CONSTANTS, answers[0], strict=True):
+            same = lower(f"{each} <=> {as_literal(answer)}", FIXTURE_COLUMNS, semantics=semantics).predicate
+            if any(isinstance(leaf, Unsupported) for leaf in leaves(same)):
+                refused.append(each)
+            else:
+                assert outcomes_of(same, {}) == {True}, (each, answer)
+    assert len(refused) < 0.1 * len(OF_CONSTANTS), refused
+
+
+def as_literal(answer):
+    match answer:
+        case None:
+            return "null"
+        case str():
+            return f"'{answer}'"
+        case Decimal():
+            return f"{answer:f}BD"
+        case _:
+            return str(answer)
+
+
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, on):
     draw = random.Random(f"known {on}")
