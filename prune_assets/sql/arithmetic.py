@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.coercion import apply, as_decimal, to_type, wider
 from prune_assets.sql.functions.add import add, subtract, subtract_from
 from prune_assets.sql.functions.divide import divide, divide_into, integral_divide, integral_divide_into
+from prune_assets.sql.functions.function import recurring
 from prune_assets.sql.functions.multiply import multiply
+from prune_assets.sql.ranges import span
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed
 from prune_assets.sql.types import BIGINT, DOUBLE, SparkType, decimal_type, is_decimal
@@ -58,7 +60,7 @@ _LEFT: Mapping[Sign, Builder] = {
 
 
 def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
-    """Return `left sign right`, one of them a constant, for a remainder both; raises Refusal."""
+    """Return `left sign right`, one of them a constant; raises Refusal."""
     if sign is Sign.REST:
         return _rest(left, right)
     left, right, result = _cast(sign, left, right)
@@ -80,28 +82,31 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
 
 
 def _rest(left: Value, right: Value) -> Value:
-    """Return `left % right`, which has the sign of `left`, of exact constants; raises Refusal."""
+    """Return `left % right`, of exact numbers, the right one a constant; raises Refusal."""
     kinds = {left.type.kind, right.type.kind}
-    if not isinstance(left, Fixed) or not isinstance(right, Fixed) or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
-        raise Refusal(*REMAINDER)
-    if not left.ordinal or not right.ordinal:
-        # A zero or NULL may be an error, and the type of NULL.
+    if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+        # A remainder of zero may be an error.
         raise Refusal(*REMAINDER)
     if Kind.DECIMAL not in kinds:
         result = wider(left.type, right.type)
-        return Fixed(result, _remainder(left.ordinal, right.ordinal))
-    one, other = (as_decimal(value.type, value.digits) for value in (left, right))
+        return _rest_of(to_type(left, result), abs(right.ordinal), 0, result)
+    one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
     scale = max(one.scale, other.scale)
     digits = min(one.digits - one.scale, other.digits - other.scale) + scale
     if not is_decimal(digits, scale):
         raise Refusal(*REMAINDER)
-    ends = (left.ordinal * 10 ** (scale - one.scale), right.ordinal * 10 ** (scale - other.scale))
-    return Fixed(decimal_type(digits, scale), _remainder(*ends))
+    divisor = abs(right.ordinal) * 10 ** (scale - other.scale)
+    return _rest_of(to_type(left, one), divisor, scale - one.scale, decimal_type(digits, scale))
 
 
-def _remainder(left: int, right: int) -> int:
-    rest = abs(left) % abs(right)
-    return -rest if left < 0 else rest
+def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
+    """Return what is left of a value, moved by so many digits, which has its sign."""
+    if isinstance(value, Chain):
+        return apply(recurring("%", result, span(1 - divisor, divisor - 1), REMAINDER), value)
+    if value.ordinal is None:
+        return Fixed(result, None)
+    rest = abs(value.ordinal) * 10**shift % divisor
+    return Fixed(result, -rest if value.ordinal < 0 else rest)
 
 
 def _null(value: Value, result: SparkType) -> Value:

@@ -28,6 +28,7 @@ from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.put_known_values import may_be_refined, with_known_values
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
+from prune_assets.sql.rewrites.settle_truth import truth_of
 from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.term_comparisons import TermComparisons
@@ -192,7 +193,7 @@ class Conditions:
             return Unsupported(self._text(node), inner.reason, inner.remedy, rewrite, inner.exact)
         if isinstance(inner, Unsupported):
             inner = replace(inner, sql=self._text(node.this, brackets=False))
-        return IsTruth(inner, _TRUTHS[node.expression.name])
+        return truth_of(inner, _TRUTHS[node.expression.name])
 
     def _leaf(self, node: exp.Expr) -> Predicate:
         op = _OPS.get(type(node))
@@ -382,7 +383,7 @@ class Conditions:
             inner = self._nested(operand)
             if isinstance(inner, Unsupported):
                 raise Refusal(inner.reason, inner.remedy)
-            return IsTruth(inner, Outcomes.NULL)
+            return truth_of(inner, Outcomes.NULL)
         if isinstance(operand, ColumnName):
             return IsNull(self._meanings.column(operand).path)
         return self._terms().is_null(self._bind(operand))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.sql.ranges import NOTHING, Ranges, joined, union
+from prune_assets.sql.ranges import NOTHING, Ranges, intersection, joined, union
+from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # Beyond all that any function comes to, doubles as whole numbers included.
 _FAR = 1 << 2_000
+EVERYTHING = Ranges(((-_FAR, _FAR),))
 
 
 class Piece(NamedTuple):
@@ -31,6 +33,9 @@ class Function:
     `value` gives the ordinal of the result for every ordinal in the pieces; where it lies outside of the type `result`,
     Spark raises, or with `overflows_to_null` answers NULL. The pieces are disjoint; ordinals in none of them are in one
     of the others: `raises`, `nulls`, or `uncertain` where it is not known what Spark does.
+
+    A function that comes back again and again has an `image` instead of pieces: all that it comes to, and is asked for
+    nothing but whether that is all wanted or not at all. `why` says so, with a remedy.
     """
 
     name: str
@@ -41,6 +46,8 @@ class Function:
     nulls: Ranges = NOTHING
     uncertain: Ranges = NOTHING
     overflows_to_null: bool = False
+    image: Ranges | None = None
+    why: tuple[str, str] = ("", "")
 
     @property
     def overflows(self) -> Ranges:
@@ -63,8 +70,15 @@ def preimage(function: Function, wanted: Ranges) -> Ranges:
     return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
+def recurring(name: str, result: SparkType, image: Ranges, why: tuple[str, str]) -> Function:
+    """Return a function of which no more is known than all that it may come to; NULL for null alone."""
+    return Function(name, result, int, (), image=image, why=why)
+
+
 def before(function: Function, fate: Fate) -> Fate:
-    """Return the fate of the arguments of a function from that of its results."""
+    """Return the fate of the arguments of a function from that of its results; raises Refusal where it depends."""
+    if function.image is not None:
+        return Fate(*(_all_or_nothing(function.image, part, function.why) for part in fate))
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
     return Fate(
@@ -73,6 +87,13 @@ def before(function: Function, fate: Fate) -> Fate:
         union(function.raises, preimage(function, fate.raises), lost),
         union(function.uncertain, preimage(function, fate.uncertain)),
     )
+
+
+def _all_or_nothing(image: Ranges, part: Ranges, why: tuple[str, str]) -> Ranges:
+    met = intersection(image, part)
+    if met and met != image:
+        raise Refusal(*why)
+    return EVERYTHING if met else NOTHING
 
 
 def _inverted(value: Callable[[int], int], piece: Piece, wanted: Ranges) -> Iterator[tuple[int, int]]:

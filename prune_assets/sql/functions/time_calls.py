@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.coercion import apply, to_type
 from prune_assets.sql.functions import dates, times
-from prune_assets.sql.functions.function import Function
+from prune_assets.sql.functions.function import Function, recurring
 from prune_assets.sql.ranges import span
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed
@@ -35,6 +35,19 @@ _RECURRING = {
         ("dayofyear", "dayofweek", "dayofweek_iso", "weekday", "weekofyear", "dayname", "monthname"), _RANGE
     ),
     **dict.fromkeys(("hour", "minute", "second"), _RANGE),
+}
+_IMAGES = {
+    "month": (1, 12),
+    "quarter": (1, 4),
+    "day": (1, 31),
+    "dayofmonth": (1, 31),
+    "dayofyear": (1, 366),
+    "dayofweek": (1, 7),
+    "dayofweek_iso": (1, 7),
+    "weekday": (0, 6),
+    "weekofyear": (1, 53),
+    "hour": (0, 23),
+    "minute": (0, 59),
 }
 _OF_TEXT = "the order of texts is not that of their times"
 
@@ -162,13 +175,19 @@ _FIELDS = {
 
 
 def _recurring(name: str, arguments: Sequence[Value]) -> Value | None:
-    """Return a field of a constant, None for what is no field; raises Refusal for that of a column."""
+    """Return a field that comes back, None for what is none; raises Refusal for one whose values are not known."""
     remedy = _RECURRING.get(name)
     if remedy is None:
         return None
-    if name in dates.FIELDS and len(arguments) == 1 and isinstance(arguments[0], Fixed):
-        return apply(dates.of_days(name, INT, dates.FIELDS[name]), _date(arguments[0]))
-    raise Refusal(f"{name}() comes back again and again, so it has no range", remedy)
+    why = (f"{name}() comes back again and again, so it has no range", remedy)
+    if len(arguments) != 1 or name not in _IMAGES:
+        raise Refusal(*why)
+    (value,) = arguments
+    if isinstance(value, Chain) and value.type.kind in _DATES:
+        return apply(recurring(name, INT, span(*_IMAGES[name]), why), value)
+    if isinstance(value, Fixed) and name in dates.FIELDS:
+        return apply(dates.of_days(name, INT, dates.FIELDS[name]), _date(value))
+    raise Refusal(*why)
 
 
 TIME_CALLS: Mapping[str, Call] = {

@@ -15,7 +15,7 @@ from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsTruth, Not
 from prune_assets.planner.plan import plan
 
-from .exceptions import case_number
+from .exceptions import UNSEEN_NAN, case_number, rests_on_unseen_nan
 from .planned import refused, without_lookups
 from .spellings import Pair
 from .truth import TRUE
@@ -188,14 +188,18 @@ def _sharp(case, selected, peer, tally):
 
 def _number(case, selected, peer, kept, extra):
     """Return why the peer may skip more; what it skips for a part that is refused here alone has no such reason."""
+    if np.any(selected & ~kept):
+        return "it drops a selected row"
     lowered = case.lowered
     if refused(lowered):
+        if rests_on_unseen_nan(case.ground, lowered, extra):
+            return UNSEEN_NAN
         known = case.ground.planner.weakened(case.predicate.sql)
         lowered = case.ground.planner.lower(known)
         kept_by_known = peer.keeps(known, lowered)
-        if not np.any(selected & ~kept) and (kept_by_known is None or np.any(extra & kept_by_known)):
+        if kept_by_known is None or np.any(extra & kept_by_known):
             return None
-    return case_number(case.ground, lowered, selected, kept, extra)
+    return case_number(case.ground, peer, lowered, extra)
 
 
 def same_plan(ground, pair, tally):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, In, columns_of_leaf, leaves
+from parquet_core.predicate import Compare, In, Op, columns_of_leaf, leaves
 from parquet_core.pruning import fold
 from prune_assets.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
@@ -113,6 +113,19 @@ class Ground:
         """Tell whether row groups of these rows hold no value of a column at all."""
         column = self.columns.get(path)
         return column is not None and all(value is None for value in self._beside(column, rows))
+
+    def loses_values(self, peer, path, rows):
+        """Tell whether a peer loses rows of these row groups when it is asked for the very values that they hold."""
+        column = self.columns.get(path)
+        if not isinstance(peer, DataFusion) or column is None or len(path) > 1:
+            return False
+        around = np.flatnonzero(self._around(rows))
+        held = dict(zip(around.tolist(), self._beside(column, rows), strict=True))
+        for value in {value for value in held.values() if value is not None}:
+            kept = peer.keeps("", Compare(path, Op.EQ, pa.scalar(value, column.of.arrow)))
+            if not all(kept[row] for row, one in held.items() if one == value):
+                return True
+        return False
 
     def holds_nan_by_spark(self, path, file, rows):
         """Tell whether Spark wrote a file, and NaN among the bounds of row groups of these rows."""

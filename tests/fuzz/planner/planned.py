@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -48,14 +49,15 @@ class Planner:
         """Return what is TRUE wherever a predicate is, without its parts that are refused."""
         dialect = SparkPredicates()
         tokens = dialect.tokenize(sql)
-        return self._weakened(dialect.parser().parse(tokens, sql)[0], lambda node: text_of(node, sql, tokens), "true")
+        return self._weakened(dialect.parser().parse(tokens, sql)[0], partial(text_of, sql=sql, tokens=tokens), "true")
 
     def _weakened(self, node, text, instead):
         match node:
             case exp.And() | exp.Or():
                 word = " AND " if isinstance(node, exp.And) else " OR "
                 return word.join(f"({self._weakened(part, text, instead)})" for part in (node.this, node.expression))
-            case exp.Not():
+            # Not that of `x IS NOT NULL`, whose operand has no text of its own.
+            case exp.Not() if text(node.this, brackets=False) != text(node, brackets=False):
                 return f"NOT ({self._weakened(node.this, text, 'false' if instead == 'true' else 'true')})"
             case _:
                 return instead if refused(self.lower(text(node))) else text(node)

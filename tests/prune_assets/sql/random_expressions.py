@@ -63,6 +63,7 @@ def expression(draw: random.Random, column: str, depth: int) -> str:
             f"({inner} {draw.choice('+-*/')} {number})",
             f"({number} {draw.choice('+-*/')} {inner})",
             f"({inner} div {number})",
+            draw.choice([f"({inner} % {number})", f"mod({inner}, {number})"]),
             f"({number} div {inner})",
             draw.choice([f"- {inner}", f"+ {inner}", f"negative({inner})", f"abs({inner})", f"positive({inner})"]),
             f"{draw.choice(['floor', 'ceil', 'ceiling', 'round'])}({inner})",
@@ -73,7 +74,7 @@ def expression(draw: random.Random, column: str, depth: int) -> str:
             f"{draw.choice(CASTS)}({inner})",
             choice(draw, column, inner),
         ],
-        weights=[6, 4, 2, 1, 3, 2, 2, 5, 1, 1, 1, 2],
+        weights=[6, 4, 2, 2, 1, 3, 2, 2, 5, 1, 1, 1, 2],
     )[0]
 
 

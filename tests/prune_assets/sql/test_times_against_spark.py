@@ -246,6 +246,9 @@ FORMS = [
         "ts {op} {l}",
     ),
     *(
+        *("month({c}) {op} {m} + 9", "hour({c}) {op} {m} - 1 * 12", "dayofyear({c}) IN (0, 367, 400)"),
+        *("day({c}) NOT BETWEEN 1 AND 31", "{m} - 13 < weekday({c})", "(quarter({c}) * 3 - month({c})) {op} {m}"),
+        *("minute({c}) + 3 {op} 63", "weekofyear({c}) {op} 53 + {n}", "extract(dow_iso FROM {c}) {op} {n} * 4"),
         "coalesce(to_date({c}), {d}) {op} {d}",
         "CASE WHEN {c} > {t} THEN to_date({c}) ELSE {d} END {op} {d}",
         "{c} {op} {s}",
