@@ -36,7 +36,7 @@ def _text(node, source) -> str:
             return f"{inner(node.this)} IN ({', '.join(map(inner, node.expressions))})"
         case exp.Is():
             return f"{inner(node.this)} IS {node.expression.name}"
-        case exp.Anonymous(name="positive"):
+        case exp.Anonymous(name="positive") if source(node).lstrip("( ").startswith("+"):
             return f"+ {inner(node.expressions[0])}"
         case exp.Anonymous() if node.name.startswith("extract "):
             return f"extract({node.name.partition(' ')[2]} FROM {inner(node.expressions[0])})"
