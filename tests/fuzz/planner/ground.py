@@ -123,7 +123,9 @@ class Ground:
         held = dict(zip(around.tolist(), self._beside(column, rows), strict=True))
         for value in {value for value in held.values() if value is not None}:
             kept = peer.keeps("", Compare(path, Op.EQ, pa.scalar(value, column.of.arrow)))
-            if not all(kept[row] for row, one in held.items() if one == value):
+            # NaN is not equal to itself, but looks alike.
+            same = [row for row, one in held.items() if repr(one) == repr(value)]
+            if not kept[same].all():
                 return True
         return False
 
