@@ -1,65 +1,40 @@
-"""Lower one condition, a part without AND, OR and NOT, to leaves of the owned predicate."""
+"""Lower the conditions of a predicate: by themselves, negated, asked for their truth, and beside known values."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from sqlglot import exp
 
-from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported, leaves
-from prune_assets.sql.binding import Asked, bind, is_condition, why_not
-from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
-from prune_assets.sql.column_comparisons import compare_columns, same_columns
-from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in
-from prune_assets.sql.domain import domain_of
-from prune_assets.sql.floats import named_float
+from parquet_core.predicate import Unsupported, leaves
+from prune_assets.sql.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.meanings import Meanings
-from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.patterns import lower_pattern
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.equal_at_ends import equal_at_ends
-from prune_assets.sql.rewrites.fold_constants import fold_constants
-from prune_assets.sql.rewrites.join_conditions import join_conditions
-from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.put_known_values import may_be_refined, with_known_values
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.rewrites.settle_truth import truth_of
 from prune_assets.sql.size import check_size
 from prune_assets.sql.string_operands import Names
-from prune_assets.sql.term_comparisons import TermComparisons
-from prune_assets.sql.times import Clocks, compare_times, is_about_times, is_in_times
+from prune_assets.sql.times import Clocks
 from prune_assets.sql.timestamps import UNCERTAIN_TIME
 from prune_assets.sql.values import Kind
 from prune_assets.sql.zones import UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.rewrites.put_known_values import Known
     from prune_assets.sql.scope import Scope
-    from prune_assets.sql.terms import Term
-    from prune_assets.sql.values import SparkValue
 
-_OPS: dict[type[exp.Expr], Op] = {
-    exp.EQ: Op.EQ,
-    exp.NEQ: Op.NE,
-    exp.LT: Op.LT,
-    exp.LTE: Op.LE,
-    exp.GT: Op.GT,
-    exp.GTE: Op.GE,
-}
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
-_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
-_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 _MAX_DEPTH = 20
 
 
@@ -78,17 +53,9 @@ class Conditions:
         is_own: Callable[[str], bool] | None = None,
     ) -> None:
         self._text = text
-        self._ansi = semantics.ansi
-        self._clocks = Clocks.of(semantics)
         self._meanings = Meanings(scope, is_own, binary_as_string=semantics.binary_as_string)
-        means = self._meanings
-        self._asked = Asked(
-            self._clocks, means.column, means.value, self._nested, self._equal_terms, self._is_null_term
-        )
+        self._leaves = LeafConditions(self._meanings, text, Clocks.of(semantics), self._nested, ansi=semantics.ansi)
         self._depth = 0
-        self._leaves = 0
-        self._raising: list[Predicate] = []
-        self._sql = ""
         self._known: Known | None = None
         self._known_were_put = 0
         self.lower_tree: Callable[[exp.Expr], Predicate] = self.lower
@@ -96,12 +63,12 @@ class Conditions:
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
         self._meanings.check_names(node)
-        self._leaves += 1
-        outer, self._sql = self._sql, self._text(node)
+        self._leaves.count += 1
+        outer, self._leaves.sql = self._leaves.sql, self._text(node)
         try:
             self._meanings.check_functions(node)
             pattern = lower_pattern(node, Names(self._meanings.column, self._meanings.value, self._text))
-            lowered = equal_at_ends(self._leaf(node)) if pattern is None else pattern
+            lowered = equal_at_ends(self._leaves.lower(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
             unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
@@ -116,7 +83,7 @@ class Conditions:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
             return (self._of_known_values(node) if is_refined else None) or lowered
         finally:
-            self._sql = outer
+            self._leaves.sql = outer
 
     def lower_with(self, node: exp.Expr, known: Known) -> Predicate | None:
         """Lower a part again with the values of columns put in where they are refused; None where that does not help.
@@ -125,13 +92,13 @@ class Conditions:
         """
         if self._known is not None:
             return None
-        before, raising = self._leaves, list(self._raising)
+        before, raising = self._leaves.count, list(self._leaves.raising)
         self._known, self._known_were_put = known, 0
         try:
             lowered = self.lower_tree(node)
             return lowered if self._known_were_put else None
         finally:
-            self._known, self._leaves, self._raising = None, before, raising
+            self._known, self._leaves.count, self._leaves.raising = None, before, raising
 
     def _of_known_values(self, node: exp.Expr) -> Predicate | None:
         """Lower a refused condition with the values that columns are known to have; None where it still is refused."""
@@ -141,7 +108,7 @@ class Conditions:
         known, self._known = self._known, {}
         try:
             self._meanings.check_functions(instead)
-            lowered = self._leaf(instead)
+            lowered = self._leaves.lower(instead)
             check_size([lowered])
         except (Refusal, UncertainTime, PredicateTypeError):
             return None
@@ -156,24 +123,16 @@ class Conditions:
         Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
         """
         guards: list[Predicate] = []
-        for guard in self._raising if self._leaves > 1 else ():
+        for guard in self._leaves.raising if self._leaves.count > 1 else ():
             if guard not in guards:
                 guards.append(guard)
-        self._leaves = 0
-        self._raising.clear()
+        self._leaves.count = 0
+        self._leaves.raising.clear()
         return tuple(guards)
 
     def negate(self, node: exp.Expr, inner: Predicate) -> Predicate:
         """Return the opposite of a lowered condition, `node` being the negation as written."""
-        match inner:
-            case Not(child):
-                return child
-            case Unsupported(_, reason, remedy, rewrite, exact, known):
-                # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
-                opposite = f"NOT ({rewrite})" if rewrite else ""
-                return Unsupported(self._text(node), reason, remedy, opposite, exact, known)
-            case _:
-                return Not(inner)
+        return negated(node, inner, self._text)
 
     def asks_truth(self, node: exp.Is) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
@@ -184,7 +143,7 @@ class Conditions:
             return self._meanings.is_boolean(asked)
         if isinstance(asked, SparkLiteral):
             return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
-        return not isinstance(asked, (exp.Tuple, *_ARITHMETIC))
+        return not isinstance(asked, (exp.Tuple, *ARITHMETIC))
 
     def ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
@@ -195,53 +154,6 @@ class Conditions:
             inner = replace(inner, sql=self._text(node.this, brackets=False))
         return truth_of(inner, _TRUTHS[node.expression.name])
 
-    def _leaf(self, node: exp.Expr) -> Predicate:
-        op = _OPS.get(type(node))
-        if op is not None:
-            return self._compare(node.this, op, node.expression)
-        match node:
-            case exp.Between():
-                return self._between(node)
-            case exp.In():
-                return self._in(node)
-            case exp.Is():
-                return self._is(node)
-            case exp.NullSafeEQ() | exp.NullSafeNEQ():
-                same = self._null_safe(node.this, node.expression)
-                return same if isinstance(node, exp.NullSafeEQ) else Not(same)
-            case _:
-                return self._single(node)
-
-    def _single(self, node: exp.Expr) -> Predicate:
-        """Lower what is a condition by itself, with no operator."""
-        match node:
-            case exp.Anonymous() if len(node.expressions) == 1 and node.name in _CALLS:
-                return self._call(node.name, node.expressions[0])
-            case exp.Anonymous(name="raise_error"):
-                return Constant(Outcomes.UNKNOWN)
-            case ColumnName() if self._meanings.is_boolean(node):
-                return Compare(self._meanings.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
-            case SparkLiteral():
-                return self._constant(node)
-            case exp.Case() | CastTo() | exp.Anonymous():
-                return self._terms().truth(self._bind(node))
-            case _:
-                raise self._no_condition(node)
-
-    def _call(self, name: str, operand: exp.Expr) -> Predicate:
-        if name == "isnan":
-            return self._is_nan(operand)
-        is_null = self._is_null(operand)
-        return is_null if name == "isnull" else self.negate(operand, is_null)
-
-    # -- terms
-
-    def _bind(self, node: exp.Expr) -> Term:
-        return bind(node, self._asked)
-
-    def _terms(self) -> TermComparisons:
-        return TermComparisons(self._sql, self._raising, ansi=self._ansi)
-
     def _nested(self, node: exp.Expr) -> Predicate:
         """Lower a condition inside an operand."""
         if self._depth >= _MAX_DEPTH:
@@ -251,192 +163,3 @@ class Conditions:
             return self.lower_tree(node)
         finally:
             self._depth -= 1
-
-    def _equal_terms(self, left: Term, right: Term) -> Predicate:
-        return self._terms().compare(left, Op.EQ, right)
-
-    def _is_null_term(self, term: Term) -> Predicate:
-        return self._terms().is_null(term)
-
-    # -- comparisons
-
-    def _compare(self, left: exp.Expr, op: Op, right: exp.Expr) -> Predicate:
-        for one, order, other in ((left, op, right), (right, _MIRRORED.get(op, op), left)):
-            if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
-                return known
-        left, right = fold_constants(left), fold_constants(right)
-        if is_condition(left) or is_condition(right):
-            return self._compare_conditions(left, op, right)
-        if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return compare_columns(self._meanings.column(left), op, self._meanings.column(right), ansi=self._ansi)
-        if isinstance(left, SparkLiteral):
-            left, op, right = right, _MIRRORED.get(op, op), left
-        if not self._is_plain(left, [right]):
-            return self._terms().compare(self._bind(left), op, self._bind(right))
-        value = self._meanings.value(right)
-        if value.kind is Kind.NULL:
-            return NULL
-        return self._compare_column(self._meanings.column(left), op, value)
-
-    def _is_whole_number(self, node: exp.Expr) -> bool:
-        """Tell whether Spark has a type of whole numbers for what is no literal."""
-        if isinstance(node, SparkLiteral) or is_condition(node):
-            return False
-        if isinstance(node, ColumnName):
-            kind = self._meanings.column(node).type
-            return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
-        return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
-
-    def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
-        if is_about_times(column, [value]):
-            return compare_times(column, op, value, self._clocks)
-        return compare(column, op, value, ansi=self._ansi)
-
-    def _is_plain(self, operand: exp.Expr, others: Sequence[exp.Expr]) -> bool:
-        """Tell whether a plain column meets literals that are not cast, nor make Spark cast the column."""
-        if not all(isinstance(other, SparkLiteral) for other in others) or isinstance(operand, (SparkLiteral, CastTo)):
-            return False
-        if isinstance(operand, exp.Tuple):
-            raise Refusal("rows are not compared", "compare their parts")
-        if not isinstance(operand, ColumnName):
-            return False
-        column = self._meanings.column_of(operand.parts_of_name)
-        if column is None or column.type is None:
-            return True
-        kinds = {self._kind(other) for other in others}
-        if domain_of(column.type) is not None:
-            return not kinds & ({Kind.DOUBLE, Kind.STRING} if self._ansi else {Kind.DOUBLE})
-        if not self._ansi or pa.types.is_date32(column.type):
-            return not self._ansi or len(kinds) == 1
-        named = all(self._kind(other) is not Kind.STRING or _is_named(other) for other in others)
-        return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
-
-    def _kind(self, node: exp.Expr) -> Kind:
-        return self._meanings.value(node).kind
-
-    def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
-        """Compare two conditions; without an operator by `<=>`."""
-        try:
-            one, other = self._nested(left), self._nested(right)
-        except PredicateTypeError as error:
-            raise Refusal("Spark casts, or refuses, what is compared with a condition", "write a condition") from error
-        for part in (one, other):
-            if isinstance(part, Unsupported):
-                raise Refusal(part.reason, part.remedy)
-        return same_or_both_null(one, other) if op is None else compare_conditions(one, op, other)
-
-    def _between(self, node: exp.Between) -> Predicate:
-        value, least, most = (fold_constants(node.args[name]) for name in ("this", "low", "high"))
-        if not any(map(is_condition, (value, least, most))) and isinstance(value, exp.Expr):
-            ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
-            beyond = [_beyond_bigint(Op.LE, node.args[name]) for name in ("low", "high")]
-            if ends and beyond == [None, None] and not self._is_plain(value, [least, most]):
-                return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
-        # Two conditions: one may be FALSE where the other raises.
-        self._leaves += 1
-        low, high = (self._end(node, op, node.args[name]) for op, name in ((Op.GE, "low"), (Op.LE, "high")))
-        match low, high:
-            case (part, Constant(Outcomes.TRUE)) | (Constant(Outcomes.TRUE), part):
-                self._leaves -= 1
-                return part
-            case Unsupported(_, reason, remedy), Unsupported():
-                raise Refusal(reason, remedy)
-            case Compare(column, Op.GE, low_end), Compare(other, Op.LE, high_end) if column == other:
-                return interval(column, low_end, high_end)
-            case _:
-                both = join_conditions((low, high))
-                return And(both) if len(both) > 1 else both[0]
-
-    def _end(self, node: exp.Between, op: Op, end: exp.Expr) -> Predicate:
-        """Lower one half of a BETWEEN; one that is refused leaves the other."""
-        try:
-            return self._compare(node.this, op, end)
-        except Refusal as refusal:
-            return Unsupported(f"{self._text(node.this)} {op} {self._text(end)}", refusal.reason, refusal.remedy)
-
-    def _in(self, node: exp.In) -> Predicate:
-        if node.args.get("query") is not None:
-            raise Refusal("a subquery is not run while planning", "write the values as a list")
-        operand = fold_constants(node.this)
-        folded = [fold_constants(value) for value in node.expressions]
-        if is_condition(operand) or any(map(is_condition, folded)):
-            raise Refusal("conditions are not looked for in lists", "write the cases with OR")
-        literals = [value for value in folded if isinstance(value, SparkLiteral)]
-        if isinstance(operand, ColumnName) and self._is_plain(operand, folded):
-            column, values = self._meanings.column(operand), [self._meanings.value(literal) for literal in literals]
-            if is_about_times(column, values):
-                return is_in_times(column, values, self._clocks)
-            return is_in(column, values, ansi=self._ansi)
-        return self._terms().is_in(self._bind(operand), [self._bind(value) for value in folded])
-
-    def _is(self, node: exp.Is) -> Predicate:
-        if node.expression.name != "NULL":
-            raise Refusal(f"IS {node.expression.name} of what is no condition is a cast", "write a comparison")
-        return self._is_null(node.this)
-
-    def _is_null(self, node: exp.Expr) -> Predicate:
-        operand = fold_constants(node)
-        if isinstance(operand, SparkLiteral):
-            is_null = self._meanings.value(operand).kind is Kind.NULL
-            return Constant(Outcomes.TRUE if is_null else Outcomes.FALSE)
-        if is_condition(operand):
-            inner = self._nested(operand)
-            if isinstance(inner, Unsupported):
-                raise Refusal(inner.reason, inner.remedy)
-            return truth_of(inner, Outcomes.NULL)
-        if isinstance(operand, ColumnName):
-            return IsNull(self._meanings.column(operand).path)
-        return self._terms().is_null(self._bind(operand))
-
-    def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
-        left, right = fold_constants(left), fold_constants(right)
-        if is_condition(left) or is_condition(right):
-            return self._compare_conditions(left, None, right)
-        if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return same_columns(self._meanings.column(left), self._meanings.column(right), ansi=self._ansi)
-        if isinstance(left, SparkLiteral):
-            left, right = right, left
-        if not isinstance(left, ColumnName) or not self._is_plain(left, [right]):
-            return self._terms().null_safe(self._bind(left), self._bind(right))
-        column, value = self._meanings.column(left), self._meanings.value(right)
-        if value.kind is Kind.NULL:
-            return IsNull(column.path)
-        return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
-
-    def _is_nan(self, node: exp.Expr) -> Predicate:
-        if not isinstance(node, ColumnName):
-            return self._terms().is_nan(self._bind(node))
-        column = self._meanings.column(node)
-        if not pa.types.is_floating(column.type):
-            raise Refusal("isnan() of what is no float is a cast")
-        return IsNaN(column.path)
-
-    def _constant(self, node: SparkLiteral) -> Predicate:
-        value = self._meanings.value(node)
-        if value.kind is Kind.NULL:
-            return NULL
-        if value.kind is Kind.BOOLEAN:
-            return Constant(Outcomes.TRUE if value.value else Outcomes.FALSE)
-        raise self._no_condition(node)
-
-    def _no_condition(self, node: exp.Expr) -> Exception:
-        """Return why a value stands where a condition is expected."""
-        problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
-        if isinstance(node, ColumnName):
-            self._meanings.column(node)
-            return problem
-        if isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.STRING:
-            return Refusal("Spark casts a string to a condition here", "write a comparison")
-        if isinstance(node, (SparkLiteral, exp.Tuple, *_ARITHMETIC)):
-            return problem
-        return why_not(node)
-
-
-def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:
-    return beyond_bigint(op, node.spark_value) if isinstance(node, SparkLiteral) else None
-
-
-def _is_named(node: exp.Expr) -> bool:
-    """Tell whether a string is what NaN or an infinity is called."""
-    assert isinstance(node, SparkLiteral)
-    return named_float(str(node.spark_value.value)) is not None
