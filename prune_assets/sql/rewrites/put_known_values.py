@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -54,8 +55,15 @@ def put_known_values(
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
         if more is not None and more not in lowered[:MOST_NODES]:
-            found[i] = lowered[i], more
+            found[i] = _answered(lowered[i]), more
     return found
+
+
+def _answered(operand: Predicate) -> Predicate:
+    """Return an operand that says of itself that what stands beside it is asked instead."""
+    if not isinstance(operand, Unsupported):
+        return operand
+    return replace(operand, reason=f"{operand.reason}; asked with the value that a column is said to have", remedy="")
 
 
 def may_be_refined(leaf: Leaf) -> bool:

@@ -326,3 +326,11 @@ def test_a_column_beside_a_list_in_a_struct():
     assert lowered("s.x = 1", columns=columns).normalized == "s.x = 1"
     assert isinstance(lowered("s.l.y = 1", columns=columns).predicate, Unsupported)
     assert isinstance(lowered("s.l is null", columns=columns).predicate, Unsupported)
+
+
+def test_a_part_that_is_asked_with_a_known_value_says_so():
+    found = lowered("x = 5 and y > x + 1 and x % 3 = 2").predicate
+    reasons = {part.sql: (part.reason, part.remedy) for part in leaves(found) if isinstance(part, Unsupported)}
+    asked, alone = reasons["y > x + 1"], reasons["x % 3 = 2"]
+    assert asked == ("two columns are not compared yet; asked with the value that a column is said to have", "")
+    assert alone == ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
