@@ -28,6 +28,8 @@ from .truth import Truth, settings
 from .writing import write
 
 _OUTCOMES = {True: Outcomes.TRUE, False: Outcomes.FALSE, None: Outcomes.NULL}
+# Families whose values are Arrow's own as they stand.
+PLAIN = {"integer", "float", "string", "binary"}
 # Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
 OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
 
@@ -117,7 +119,7 @@ class Ground:
     def loses_values(self, peer, path, rows):
         """Tell whether a peer loses rows of these row groups when it is asked for the very values that they hold."""
         column = self.columns.get(path)
-        if not isinstance(peer, DataFusion) or column is None or len(path) > 1:
+        if not isinstance(peer, DataFusion) or column is None or len(path) > 1 or column.of.family not in PLAIN:
             return False
         around = np.flatnonzero(self._around(rows))
         held = dict(zip(around.tolist(), self._beside(column, rows), strict=True))

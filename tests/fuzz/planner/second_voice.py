@@ -31,7 +31,13 @@ class SecondVoice:
     """DuckDB over the rows of a table in the order of its plan."""
 
     def __init__(self, ground):
-        columns = [column for column in ground.table.columns if len(column.path) == 1 and column.of.family in SHARED]
+        # As a smaller type Spark reads other values, where the file that it takes the types of has that.
+        narrowed = {name for file in ground.table.files for name in file.narrowed}
+        columns = [
+            column
+            for column in ground.table.columns
+            if len(column.path) == 1 and column.of.family in SHARED and column.path[0] not in narrowed
+        ]
         whole = arrow_rows(ground.table).select([column.path[0] for column in columns] or [ROW])
         self.connection = duckdb.connect()
         rows = pa.concat_tables([_rows_of(file, whole) for file in ground.files_in_order()])
