@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _KEPT_SCALE = 6
 
 
+# Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
+_LARGEST_QUOTIENT = 10**34
 REMAINDER = ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
 
 
@@ -96,6 +98,9 @@ def _rest(left: Value, right: Value) -> Value:
     if not is_decimal(digits, scale):
         raise Refusal(*REMAINDER)
     divisor = abs(right.ordinal) * 10 ** (scale - other.scale)
+    largest = int(10**one.digits) * 10 ** (scale - one.scale)
+    if largest // divisor >= _LARGEST_QUOTIENT:
+        raise Refusal("where a quotient has too many digits Spark raises an error", "divide by a larger number")
     return _rest_of(to_type(left, one), divisor, scale - one.scale, decimal_type(digits, scale))
 
 

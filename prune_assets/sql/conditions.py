@@ -92,13 +92,14 @@ class Conditions:
         """
         if self._known is not None:
             return None
-        before, raising = self._leaves.count, list(self._leaves.raising)
+        before, raising = self._leaves.count, len(self._leaves.raising)
         self._known, self._known_were_put = known, 0
         try:
             lowered = self.lower_tree(node)
             return lowered if self._known_were_put else None
         finally:
-            self._known, self._leaves.count, self._leaves.raising = None, before, raising
+            self._known, self._leaves.count = None, before
+            del self._leaves.raising[raising:]
 
     def _of_known_values(self, node: exp.Expr) -> Predicate | None:
         """Lower a refused condition with the values that columns are known to have; None where it still is refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,20 +19,27 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from prune_assets.sql.scope import Scope
 
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
 # NULL where any operand is.
 _OF_ALL = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.RegexpLike),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.DPipe),
+    *(*_ARITHMETIC, exp.DPipe),
 )
 # NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE.
 _OF_FIRST = (exp.Between, exp.In, CastTo)
+# Among more parts that may raise nothing is told.
+MOST_RAISING = 50
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-_FUNCTIONS = frozenset(
+_OF_TEXTS = frozenset(
     {
-        *("abs", "ceil", "ceiling", "floor", "round", "negative"),
         *("length", "char_length", "character_length", "octet_length", "instr", "startswith", "endswith", "contains"),
         *("upper", "ucase", "lower", "lcase", "initcap", "trim", "ltrim", "rtrim", "reverse", "concat"),
         *("left", "right", "substr", "substring"),
+    }
+)
+_FUNCTIONS = _OF_TEXTS | frozenset(
+    {
+        *("abs", "ceil", "ceiling", "floor", "round", "negative"),
         *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "dayofyear", "weekofyear"),
         *("hour", "minute", "second", "trunc", "date_trunc", "to_date", "last_day"),
         *("date_add", "date_sub", "datediff", "date_diff", "add_months"),
@@ -40,8 +48,31 @@ _FUNCTIONS = frozenset(
 
 
 def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
-    """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own."""
-    return tuple(dict.fromkeys(_columns(node, scope)))
+    """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own.
+
+    Not those beside which another operand may raise all the same.
+    """
+    found = tuple(dict.fromkeys(_columns(node, scope)))
+    raising = list(islice((part for part in node.walk() if found and _may_raise(part)), MOST_RAISING + 1))
+    if len(raising) > MOST_RAISING or (found and _casts_strings(node, scope)):
+        return ()
+    harmless = [set(_columns(part, scope)) for part in raising]
+    return tuple(column for column in found if all(column in columns for columns in harmless))
+
+
+def _may_raise(part: exp.Expr) -> bool:
+    """Tell whether a part may raise for some rows alone."""
+    if isinstance(part, CastTo):
+        does = not part.args.get("is_try")
+    else:
+        does = isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and part.name not in _OF_TEXTS)
+    return does and part.find(ColumnName) is not None
+
+
+def _casts_strings(node: exp.Expr, scope: Scope) -> bool:
+    """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
+    types = [column.type for name in node.find_all(ColumnName) for column in _bound(name, scope)]
+    return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
 
 
 def _columns(node: exp.Expr, scope: Scope) -> list[Path]:

@@ -70,6 +70,8 @@ class Moment:
         found = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
         for step in self.steps:
             found = _moved(found, step, session)
+        if not -(1 << 63) <= found < 1 << 63:
+            raise UncertainTime
         return found
 
     def on_the_wall(self) -> int:

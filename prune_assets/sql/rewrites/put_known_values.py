@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     Known = Mapping[Path, pa.Scalar]
 
-# Larger parts are not lowered a second time, so that what is nested deeply costs no more than it is long.
+# Larger parts, and those of more operands, are not lowered a second time, so that what is long costs no more than that.
 MOST_NODES = 200
+MOST_OPERANDS = 64
 _NULL = Constant(Outcomes.NULL)
 
 
@@ -48,13 +49,13 @@ def put_known_values(
     has other values, the operand itself says what it may come to. `of_or`: the operands of an OR, all of which have to
     be FALSE for it to be; what is added is FALSE or NULL then.
     """
-    known = _known_values(map(opposite, lowered) if of_or else lowered)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
+    known = _known_values(map(opposite, lowered) if of_or else lowered) if len(nodes) <= MOST_OPERANDS else {}
     for i, node in enumerate(nodes if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
-        if more is not None and more not in lowered[:MOST_NODES]:
+        if more is not None and more not in lowered:
             found[i] = _answered(lowered[i]), more
     return found
 

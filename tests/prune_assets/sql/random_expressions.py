@@ -52,6 +52,12 @@ def random_expression_condition(draw: random.Random) -> str:
     )[0]
 
 
+def random_comparison_of_two(draw: random.Random) -> str:
+    """Return a comparison of expressions on two columns, or on one where the drawn ones are the same."""
+    left, right = (expression(draw, draw.choice(COLUMNS), draw.randint(0, 2)) for _ in range(2))
+    return draw.choice([f"{left} {draw.choice(OPERATORS[:-1])} {right}", f"{left} + {right} > {constant(draw)}"])
+
+
 def expression(draw: random.Random, column: str, depth: int) -> str:
     """Return an expression over one column."""
     if depth == 0:

@@ -14,7 +14,7 @@ import pytest
 from bracketed import bracketed
 from fixture_lines import fixture_lines
 from interpreter import may_raise, outcomes_of
-from random_expressions import random_expression_condition
+from random_expressions import random_comparison_of_two, random_expression_condition
 from random_known_values import random_known_value
 from random_predicates import LITERALS, random_predicate
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
@@ -454,6 +454,32 @@ def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, 
     refused = [sql for sql, predicate in predicates.items() if any(map(may_be_refined, leaves(predicate)))]
     assert len(refused) > 200
     assert len(known_not_to_hold) > 200
+
+
+def test_what_is_said_to_be_null_is_so_and_does_not_raise(spark, table, rows):
+    from pyspark.errors import AnalysisException
+
+    draw = random.Random("null with")
+    queries = {}
+    with ansi(spark, on=True) as semantics:
+        for sql in [*REFUSED_OF_TWO, *(random_comparison_of_two(draw) for _ in range(250))]:
+            predicate = lower(sql, FIXTURE_COLUMNS, semantics=semantics).predicate
+            null = [number for number, row in enumerate(rows) if outcomes_of(predicate, row) == {None}]
+            try:
+                table.selectExpr(f"({sql})").schema  # noqa: B018  (analysis is what raises)
+            except AnalysisException:
+                continue
+            if null and isinstance(predicate, Unsupported):
+                queries[sql] = f"CASE WHEN row_number IN ({', '.join(map(str, null))}) THEN ({sql}) END"
+        answers = table.selectExpr(*(f"{query} as p{i}" for i, query in enumerate(queries.values()))).collect()
+    assert len(queries) > 100
+    assert [sql for i, sql in enumerate(queries) if any(answer[i] is not None for answer in answers)] == []
+
+
+REFUSED_OF_TWO = [
+    *("cast(u64 as int) = y", "y = cast(u64 as int) + 1", "s = x", "x * y = u64", "1 / x + y > 3", "u64 % 3E-25BD < y"),
+    *("concat(s, 'a') = upper(s)", "x % 3 = 2", "date_add(day, x) > to_date(ntz)", "i8 - i64 = i16 + x"),
+]
 
 
 @pytest.mark.parametrize("seed", range(2))
