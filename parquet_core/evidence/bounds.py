@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, numbers_from, ordered_numbers
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers
 from parquet_core.evidence.patterns import pattern_ruled_out
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op, Pattern
 from parquet_core.ranks import ranks
@@ -208,14 +208,34 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
 
 
 def _in(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[Flags, Flags]:
-    """Decide per value, not by the hull of the list: TRUE needs a value between the bounds."""
+    """Decide per value, not by the hull of the list: TRUE needs a value between the bounds, FALSE one that it lacks."""
     low, high, wanted = ranks(lower, upper, values)
-    wanted.sort()
+    order = np.argsort(wanted, kind="stable")
+    wanted = wanted[order]
     first = np.searchsorted(wanted, low)
     next_value = wanted[np.minimum(first, len(wanted) - 1)]
     known = _certain(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
     above_all = (first == len(wanted)) & _certain(pc.is_valid(lower))
     below_all = (high < wanted[0]) & _certain(pc.is_valid(upper))
     ruled_out = above_all | below_all | (known & (next_value > high))
-    constant = known & (low == high) & (first < len(wanted)) & (next_value == low)
-    return ruled_out, constant
+    last = np.maximum(np.searchsorted(wanted, high, "right") - 1, 0)
+    runs = _runs(values.take(from_numpy(order)))
+    inside = known & (next_value == low) & (wanted[last] == high)
+    return ruled_out, inside & (runs[np.minimum(first, len(wanted) - 1)] == runs[last])
+
+
+def _runs(values: pa.Array) -> NDArray[np.int64]:
+    """Number ascending values so that two share a number where every value between them is there too."""
+    numbers = ordered_numbers(values)
+    if pa.types.is_decimal128(values.type):
+        halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]
+        low, high = halves[:, 0], halves[:, 1]
+        carried = (low[1:] < low[:-1]).astype(np.uint64)
+        together = (np.diff(low) <= 1) & (np.diff(high) == carried)
+    elif numbers is None or pa.types.is_floating(values.type):
+        together = flags_from(pc.equal(values[1:], values[:-1]))
+    else:
+        # Too large a step wraps around, but never to 0 or 1.
+        step = np.diff(numbers)
+        together = (step == 0) | (step == 1)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(~together)])

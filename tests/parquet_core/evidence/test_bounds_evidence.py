@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
+import random
 from decimal import Decimal
 
 import numpy as np
@@ -134,11 +135,41 @@ def test_a_container_of_one_value_is_decided_exactly(case):
         ([1, 9], Outcomes.FALSE, "the bounds [3, 5] lie between two values of the list: the hull would keep them"),
         ([1, 4], Outcomes.TRUE | Outcomes.FALSE, "4 may occur"),
         ([6, 9], Outcomes.FALSE, "every value is above"),
+        ([5, 3, 9, 4, 4], Outcomes.TRUE, "every value from 3 to 5 is in the list"),
+        ([3, 5], Outcomes.TRUE | Outcomes.FALSE, "4 is not"),
     ],
 )
 def test_a_list_is_decided_per_value(values, expected, why):
     bounds = Bounds(pa.array([3]), pa.array([5]), pa.array([0]), np.array([10]))
     assert outcomes_from_bounds(In(("x",), pa.array(values)), bounds).tolist() == [expected], why
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.date32(), pa.decimal128(5, 2), pa.decimal128(38, 0)])
+@pytest.mark.parametrize("base", [0, 100, 115])
+def test_a_list_holds_for_all_where_it_has_no_gap_between_the_bounds(kind, base):
+    draw = random.Random(f"{kind} {base}")
+
+    def array(*numbers):
+        plain = pa.array(numbers, pa.int32() if pa.types.is_date(kind) else pa.int64())
+        if not pa.types.is_decimal(kind):
+            return plain.cast(kind)
+        return pa.array([Decimal(number).scaleb(-kind.scale) for number in numbers], kind)
+
+    for _ in range(200):
+        values = [base + draw.randint(0, 9) for _ in range(draw.randint(1, 9))]
+        low = base + draw.randint(0, 9)
+        high = low + draw.randint(0, 3)
+        bounds = Bounds(array(low), array(high), pa.array([0]), np.array([10]))
+        between = set(range(low, high + 1))
+        expected = Outcomes.TRUE * bool(between & set(values)) | Outcomes.FALSE * bool(between - set(values))
+        assert outcomes_from_bounds(In(("x",), array(*values)), bounds).tolist() == [expected], (low, high, values)
+
+
+@pytest.mark.parametrize("ends", [(-(2**63), 2**63 - 1), (-(2**63), -(2**63) + 2)])
+def test_steps_that_wrap_around_are_gaps(ends):
+    bounds = Bounds(pa.array([ends[0]]), pa.array([ends[1]]), pa.array([0]), np.array([10]))
+    found = outcomes_from_bounds(In(("x",), pa.array(ends)), bounds)
+    assert found.tolist() == [Outcomes.TRUE | Outcomes.FALSE]
 
 
 def test_a_list_of_both_flags_leaves_no_flag_out():
