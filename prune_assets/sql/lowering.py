@@ -96,7 +96,7 @@ def lower(
         null_columns(tree, scope)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
     lowered = [_guarded(operand, conditions) for operand in operands]
-    parts = put_known_values(operands, lowered, conditions.lower_with)
+    parts = put_known_values(lambda: operands, lowered, conditions.lower_with)
     lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
     predicate = _and([*chain.from_iterable(parts)])
     texts = [text_of(operand, sql, tokens) for operand in operands]
@@ -201,7 +201,7 @@ def _combine(node: exp.Expr, operands: tuple[Predicate, ...], conditions: Condit
     if isinstance(node, exp.Is):
         return conditions.ask_truth(node, operands[0])
     is_or = isinstance(node, exp.Or)
-    parts = put_known_values(_children(node, conditions), operands, conditions.lower_with, of_or=is_or)
+    parts = put_known_values(lambda: _children(node, conditions), operands, conditions.lower_with, of_or=is_or)
     return (_or if is_or else _and)([*chain.from_iterable(parts)])
 
 

@@ -37,7 +37,7 @@ _NULL = Constant(Outcomes.NULL)
 
 
 def put_known_values(
-    nodes: Sequence[exp.Expr],
+    nodes: Callable[[], Sequence[exp.Expr]],
     lowered: Sequence[Predicate],
     again: Callable[[exp.Expr, Known], Predicate | None],
     *,
@@ -45,13 +45,13 @@ def put_known_values(
 ) -> list[tuple[Predicate, ...]]:
     """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
 
-    `again`: lowers an operand with these, None where that is no better. What is added is TRUE or NULL: for a row that
-    has other values, the operand itself says what it may come to. `of_or`: the operands of an OR, all of which have to
-    be FALSE for it to be; what is added is FALSE or NULL then.
+    `nodes`: their trees. `again`: lowers one with the values, None where that is no better. What is added is TRUE or
+    NULL: for a row that has other values, the operand itself says what it may come to. `of_or`: the operands of an OR,
+    all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
     """
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
-    known = _known_values(map(opposite, lowered) if of_or else lowered) if len(nodes) <= MOST_OPERANDS else {}
-    for i, node in enumerate(nodes if known else ()):
+    known = _known_values(map(opposite, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
+    for i, node in enumerate(nodes() if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
         more = None if instead is None else _or_null(instead, of_or=of_or)
