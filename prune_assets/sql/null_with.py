@@ -15,6 +15,8 @@ from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from prune_assets.sql.scope import Scope
@@ -53,11 +55,20 @@ def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
     Not those beside which another operand may raise all the same.
     """
     found = tuple(dict.fromkeys(_columns(node, scope)))
-    raising = list(islice((part for part in node.walk() if found and _may_raise(part)), MOST_RAISING + 1))
+    raising = list(islice((part for part in _evaluated(node) if found and _may_raise(part)), MOST_RAISING + 1))
     if len(raising) > MOST_RAISING or (found and _casts_strings(node, scope)):
         return ()
     harmless = [set(_columns(part, scope)) for part in raising]
     return tuple(column for column in found if all(column in columns for columns in harmless))
+
+
+def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts that are looked at whatever is null: not those that come after a null first operand."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        yield part
+        stack += [part.this] if isinstance(part, (exp.Between, exp.In)) else list(part.iter_expressions())
 
 
 def _may_raise(part: exp.Expr) -> bool:

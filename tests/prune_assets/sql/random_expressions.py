@@ -58,6 +58,22 @@ def random_comparison_of_two(draw: random.Random) -> str:
     return draw.choice([f"{left} {draw.choice(OPERATORS[:-1])} {right}", f"{left} + {right} > {constant(draw)}"])
 
 
+def random_remainder_condition(draw: random.Random) -> str:
+    """Return a condition on what is left by a division."""
+    inner, number = expression(draw, draw.choice(COLUMNS), draw.randint(0, 1)), constant(draw)
+    rest = draw.choice([f"({inner} % {number})", f"mod({inner}, {number})"])
+    term = draw.choice([rest, rest, f"({rest} + 1)", f"abs({rest})", f"({rest} * 2)", f"({rest} % 3)", f"-{rest}"])
+    limits = sorted((draw.choice([-20, -7, -1, 0, 6, 13, 40]) for _ in range(2)), reverse=draw.random() < 0.1)
+    return draw.choice(
+        [
+            f"{term} {draw.choice(OPERATORS)} {draw.choice([constant(draw), limits[0], limits[1]])}",
+            f"{term} {draw.choice(['', 'not '])}between {limits[0]} and {limits[1]}",
+            f"{term} in ({limits[0]}, {limits[1]}, {constant(draw)})",
+            f"{term} is {draw.choice(['', 'not '])}null",
+        ]
+    )
+
+
 def expression(draw: random.Random, column: str, depth: int) -> str:
     """Return an expression over one column."""
     if depth == 0:
@@ -69,7 +85,6 @@ def expression(draw: random.Random, column: str, depth: int) -> str:
             f"({inner} {draw.choice('+-*/')} {number})",
             f"({number} {draw.choice('+-*/')} {inner})",
             f"({inner} div {number})",
-            draw.choice([f"({inner} % {number})", f"mod({inner}, {number})"]),
             f"({number} div {inner})",
             draw.choice([f"- {inner}", f"+ {inner}", f"negative({inner})", f"abs({inner})", f"positive({inner})"]),
             f"{draw.choice(['floor', 'ceil', 'ceiling', 'round'])}({inner})",
@@ -80,7 +95,7 @@ def expression(draw: random.Random, column: str, depth: int) -> str:
             f"{draw.choice(CASTS)}({inner})",
             choice(draw, column, inner),
         ],
-        weights=[6, 4, 2, 2, 1, 3, 2, 2, 5, 1, 1, 1, 2],
+        weights=[6, 4, 2, 1, 3, 2, 2, 5, 1, 1, 1, 2],
     )[0]
 
 

@@ -14,7 +14,7 @@ import pytest
 from bracketed import bracketed
 from fixture_lines import fixture_lines
 from interpreter import may_raise, outcomes_of
-from random_expressions import random_comparison_of_two, random_expression_condition
+from random_expressions import random_comparison_of_two, random_expression_condition, random_remainder_condition
 from random_known_values import random_known_value
 from random_predicates import LITERALS, random_predicate
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
@@ -432,6 +432,16 @@ def as_literal(answer):
 
 
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
+def test_conditions_on_remainders_mean_the_same_on_every_row(spark, table, rows, on):
+    draw = random.Random(f"remainders {on}")
+    with ansi(spark, on) as semantics:
+        predicates = lowered_completely([random_remainder_condition(draw) for _ in range(500)], semantics)
+        wrong = disagreements(table, rows, predicates)
+    assert len(predicates) > 100
+    assert wrong == []
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, on):
     draw = random.Random(f"known {on}")
     texts = [random_known_value(draw, draw.choice(rows)) for _ in range(500)]
@@ -462,7 +472,7 @@ def test_what_is_said_to_be_null_is_so_and_does_not_raise(spark, table, rows):
     draw = random.Random("null with")
     queries = {}
     with ansi(spark, on=True) as semantics:
-        for sql in [*REFUSED_OF_TWO, *(random_comparison_of_two(draw) for _ in range(250))]:
+        for sql in [*REFUSED_OF_TWO, *(random_comparison_of_two(draw) for _ in range(300))]:
             predicate = lower(sql, FIXTURE_COLUMNS, semantics=semantics).predicate
             null = [number for number, row in enumerate(rows) if outcomes_of(predicate, row) == {None}]
             try:
