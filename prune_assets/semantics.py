@@ -17,6 +17,7 @@ class SparkSemantics:
     what they meant in Spark 1.6 or 3 (`escapedStringLiterals`, `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
     `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
+    `retain_fraction_digits`: of a decimal with too many digits those before the point are given up.
     `binary_as_string`: bytes that no annotation describes are read as strings. `timestamp_ntz`: TIMESTAMP means
     TIMESTAMP_NTZ (`spark.sql.timestampType`). `infer_timestamp_ntz`: timestamps without a zone are read as such.
     `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
@@ -30,6 +31,7 @@ class SparkSemantics:
     infer_partition_types: bool = True
     binary_as_string: bool = False
     minimum_precision: bool = True
+    retain_fraction_digits: bool = False
     timestamp_ntz: bool = False
     infer_timestamp_ntz: bool = True
     zone_span: tuple[int, int] | None = field(default=None, compare=False)
@@ -50,6 +52,7 @@ class SparkSemantics:
             infer_partition_types=is_true(session, "spark.sql.sources.partitionColumnTypeInference.enabled"),
             binary_as_string=is_true(session, "spark.sql.parquet.binaryAsString"),
             minimum_precision=is_true(session, "spark.sql.legacy.literal.pickMinimumPrecision", "true"),
+            retain_fraction_digits=is_true(session, "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate", "false"),
             timestamp_ntz=session.conf.get("spark.sql.timestampType") != "TIMESTAMP_LTZ",
             infer_timestamp_ntz=is_true(session, "spark.sql.parquet.inferTimestampNTZ.enabled"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
@@ -10,7 +11,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
 from prune_assets.sql.boolean_operators import opposite
-from prune_assets.sql.coercion import apply, cast_to, check_without_ansi, common_type, to_type
+from prune_assets.sql.coercion import apply, cast_to, check_casts, common_type, to_type
 from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.texts import as_text
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.terms import Value
     from prune_assets.sql.times import Clocks
     from prune_assets.sql.values import SparkValue
@@ -74,6 +76,7 @@ _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 class Asked(NamedTuple):
     """What binding asks of the conditions around it."""
 
+    semantics: SparkSemantics
     clocks: Clocks
     column: Callable[[ColumnName], LeafColumn]
     value: Callable[[exp.Expr], SparkValue]
@@ -138,7 +141,8 @@ class _Binder:
     def _literal(self, node: SparkLiteral) -> Fixed:
         value = self.asked.value(node)
         if value.kind is not Kind.TIMESTAMP:
-            return fixed(value, type_of_value(value))
+            found = fixed(value, type_of_value(value))
+            return found if self.asked.semantics.minimum_precision else replace(found, digits=0)
         if self.asked.clocks.timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP)
         return fixed(value, self.timestamp)
@@ -162,8 +166,7 @@ class _Binder:
         return arithmetic(sign, left, right)
 
     def _check(self, values: Sequence[Value]) -> None:
-        if not self.asked.clocks.ansi:
-            check_without_ansi(values)
+        check_casts(values, self.asked.semantics)
 
     def _called(self, name: str, arguments: Sequence[Value]) -> Value:
         found = time_call(name, arguments, self.timestamp)

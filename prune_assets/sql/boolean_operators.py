@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsTruth, Not, Op, Or
+from prune_assets.sql.operators import MIRRORED
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
 
 NULL = Constant(Outcomes.NULL)
-_MIRRORED = {Op.GT: Op.LT, Op.LE: Op.GE}
 
 
 def compare_conditions(left: Predicate, op: Op, right: Predicate) -> Predicate:
@@ -19,7 +19,7 @@ def compare_conditions(left: Predicate, op: Op, right: Predicate) -> Predicate:
     if NULL in (left, right):
         return NULL
     if op in {Op.GT, Op.LE}:
-        left, op, right = right, _MIRRORED[op], left
+        left, op, right = right, MIRRORED[op], left
     match op:
         case Op.EQ:
             return _same(left, right)

@@ -1,4 +1,4 @@
-"""The types that Spark's analyzer casts operands to, with ansi.enabled."""
+"""The types that Spark's analyzer casts operands to."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from prune_assets.sql.types import (
     SparkType,
     decimal_type,
     digits_of,
-    is_decimal,
     ordinal_of_float,
 )
 from prune_assets.sql.values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.terms import Value
 
 _CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
+_NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
 
@@ -105,16 +106,29 @@ def apply(function: Function, value: Value) -> Value:
     raise Refusal(f"{function.name} of this constant overflows {function.result}")
 
 
-def check_without_ansi(values: Sequence[Value], *, are_compared: bool = False) -> None:
-    """Raise Refusal where Spark casts these to another type with ansi.enabled off than with it.
+def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
+    """Raise Refusal where a session casts these to another type than one with Spark's own settings does.
 
-    `are_compared`: two by an operator, of which a text becomes a date then too.
+    `are_compared`: two by an operator, of which a text becomes a date without ansi.enabled too.
     """
+    if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
+        raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
+    if semantics.ansi:
+        return
     kinds = {value.type.kind for value in values} - {Kind.NULL}
     if FLOAT in {value.type for value in values} and Kind.INTEGER in kinds:
         raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
     if Kind.STRING in kinds and len(kinds) > 1 and not (are_compared and kinds == {Kind.STRING, Kind.DATE}):
         raise Refusal("without ansi.enabled Spark casts otherwise between strings and other types", "write a literal")
+
+
+def has_too_many_digits(types: Iterable[SparkType]) -> bool:
+    """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
+    numbers = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
+    if all(number.kind is Kind.INTEGER for number in numbers):
+        return False
+    exact = [as_decimal(number) for number in numbers]
+    return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
 
 
 def common_type(values: Sequence[Value]) -> SparkType:
@@ -138,11 +152,10 @@ def _beside_string(type_: SparkType) -> SparkType:
 
 
 def _wider_decimal(left: SparkType, right: SparkType) -> SparkType:
-    scale = max(left.scale, right.scale)
-    digits = max(left.digits - left.scale, right.digits - right.scale) + scale
-    if not is_decimal(digits, scale):
-        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits and may round", "write fewer digits")
-    return decimal_type(digits, scale)
+    """Return the decimal with room for all digits of both, or else for all before the point."""
+    whole = max(left.digits - left.scale, right.digits - right.scale)
+    scale = min(max(left.scale, right.scale), MAX_DIGITS - whole)
+    return decimal_type(whole + scale, scale)
 
 
 def _parsed(value: Fixed, type_: SparkType) -> Value:

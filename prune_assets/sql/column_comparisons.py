@@ -9,10 +9,10 @@ import pyarrow as pa
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
 from parquet_core.trust.bounds import bounds_type
-from prune_assets.sql.coercion import wider
+from prune_assets.sql.coercion import has_too_many_digits
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types import type_of_column
-from prune_assets.sql.values import Kind
+from prune_assets.sql.values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
@@ -55,7 +55,8 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
     if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
         # Spark casts to float, which rounds what it meets.
         raise refusal
-    wider(*numbers)  # raises where Spark's decimal may round
+    if has_too_many_digits(numbers):
+        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits, which rounds", "store fewer digits")
 
 
 def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:

@@ -10,19 +10,20 @@ from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
+from prune_assets.sql.coercion import as_decimal, has_too_many_digits
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, is_any_read_wider, members, never, plain, snap
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import INTERVALS, TIMES
-from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
+from prune_assets.sql.types import type_of_column, type_of_value
+from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from prune_assets.sql.domain import Domain
 
 NULL = Constant(Outcomes.NULL)
 _LONG = 1 << 63
@@ -100,7 +101,7 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
             raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs")
     domain = domain_of(column.type)
     if domain is not None:
-        _check_numbers(domain, values)
+        _check_numbers(values)
     elif family == "date":
         _check_dates(values)
     elif family == "string":
@@ -109,6 +110,25 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
         _check_floats(column, values, ansi=ansi)
     elif any(value.kind != family for value in values):
         raise Refusal(f"Spark casts what is compared with a {family}", f"write {_EXAMPLES[family]}")
+
+
+def is_rounded(
+    column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool, are_written_ends: bool = False
+) -> bool:
+    """Tell whether Spark rounds exact numbers, or the column's, to compare them in one type of decimals.
+
+    `count_digits`: an integer counts with the digits that it is written with, as beside an operator, not in a list.
+    `are_written_ends`: each is a literal beside one of `< <= > >=`, to which a whole number is compared exactly.
+    """
+    distinct = {(it.kind, it.bits, it.digits, it.scale): it for it in values if it.is_exact_number}
+    stored = type_of_column(column.type)
+    assert stored is not None
+    if are_written_ends and stored.kind is Kind.INTEGER:
+        return False
+    types = [type_of_value(value) for value in distinct.values()]
+    if count_digits and stored.kind is Kind.DECIMAL:
+        types = [as_decimal(type_, value.digits) for type_, value in zip(types, distinct.values(), strict=True)]
+    return has_too_many_digits([stored, *types])
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
@@ -122,20 +142,12 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
     return Constant(Outcomes.TRUE if (op in {Op.LT, Op.LE}) == (value.number > 0) else Outcomes.FALSE)
 
 
-def _check_numbers(domain: Domain, values: list[SparkValue]) -> None:
+def _check_numbers(values: list[SparkValue]) -> None:
     for value in values:
         if value.kind is Kind.STRING:
             raise Refusal("Spark casts between number and string here", f"write {value.value!s} without quotes")
         if value.kind not in _EXACT:
             raise Refusal(f"a number compared with a {value.kind} is cast", "write a plain number")
-    whole = max(domain.digits - domain.scale, *(value.digits - value.scale for value in values))
-    scale = max(domain.scale, *(value.scale for value in values))
-    if whole + scale > MAX_DIGITS and not _all_integers(domain, values):
-        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits and may round", "write fewer digits")
-
-
-def _all_integers(domain: Domain, values: list[SparkValue]) -> bool:
-    return pa.types.is_integer(domain.type) and all(value.kind is Kind.INTEGER for value in values)
 
 
 def _check_dates(values: list[SparkValue]) -> None:

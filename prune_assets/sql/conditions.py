@@ -54,7 +54,7 @@ class Conditions:
     ) -> None:
         self._text = text
         self._meanings = Meanings(scope, is_own, binary_as_string=semantics.binary_as_string)
-        self._leaves = LeafConditions(self._meanings, text, Clocks.of(semantics), self._nested, ansi=semantics.ansi)
+        self._leaves = LeafConditions(self._meanings, text, Clocks.of(semantics), self._nested, semantics)
         self._depth = 0
         self._known: Known | None = None
         self._known_were_put = 0

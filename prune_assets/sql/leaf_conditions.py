@@ -14,10 +14,11 @@ from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTrut
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns
-from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in
+from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in, is_rounded
 from prune_assets.sql.domain import domain_of
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.operators import COMPARISONS, MIRRORED
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_conditions import join_conditions
@@ -32,19 +33,11 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.meanings import Meanings
     from prune_assets.sql.terms import Term
     from prune_assets.sql.values import SparkValue
 
-_OPS: dict[type[exp.Expr], Op] = {
-    exp.EQ: Op.EQ,
-    exp.NEQ: Op.NE,
-    exp.LT: Op.LT,
-    exp.LTE: Op.LE,
-    exp.GT: Op.GT,
-    exp.GTE: Op.GE,
-}
-_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
 _CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
@@ -62,22 +55,23 @@ class LeafConditions:
         text: Callable[..., str],
         clocks: Clocks,
         condition: Callable[[exp.Expr], Predicate],
-        *,
-        ansi: bool,
+        semantics: SparkSemantics,
     ) -> None:
         self._meanings = meanings
         self._text = text
         self._clocks = clocks
-        self._ansi = ansi
+        self._semantics = semantics
+        self._ansi = semantics.ansi
         self._condition = condition
-        self._asked = Asked(clocks, meanings.column, meanings.value, condition, self._equal_terms, self._is_null_term)
+        named = (meanings.column, meanings.value)
+        self._asked = Asked(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
         self.sql = ""
         self.count = 0
         self.raising: list[Predicate] = []
 
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises Refusal, PredicateTypeError and UnknownColumn."""
-        op = _OPS.get(type(node))
+        op = COMPARISONS.get(type(node))
         if op is not None:
             return self._compare(node.this, op, node.expression)
         match node:
@@ -121,7 +115,7 @@ class LeafConditions:
         return bind(node, self._asked)
 
     def _terms(self) -> TermComparisons:
-        return TermComparisons(self.sql, self.raising, ansi=self._ansi)
+        return TermComparisons(self.sql, self.raising, self._semantics)
 
     def _equal_terms(self, left: Term, right: Term) -> Predicate:
         return self._terms().compare(left, Op.EQ, right)
@@ -132,17 +126,18 @@ class LeafConditions:
     # -- comparisons
 
     def _compare(self, left: exp.Expr, op: Op, right: exp.Expr) -> Predicate:
-        for one, order, other in ((left, op, right), (right, _MIRRORED.get(op, op), left)):
+        for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
+        written = op in MIRRORED and SparkLiteral in {type(left), type(right)}
         left, right = fold_constants(left), fold_constants(right)
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
             return compare_columns(self._meanings.column(left), op, self._meanings.column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
-            left, op, right = right, _MIRRORED.get(op, op), left
-        if not self._is_plain(left, [right]):
+            left, op, right = right, MIRRORED.get(op, op), left
+        if not self._is_plain(left, [right], are_written_ends=written):
             return self._terms().compare(self._bind(left), op, self._bind(right))
         value = self._meanings.value(right)
         if value.kind is Kind.NULL:
@@ -163,8 +158,13 @@ class LeafConditions:
             return compare_times(column, op, value, self._clocks)
         return compare(column, op, value, ansi=self._ansi)
 
-    def _is_plain(self, operand: exp.Expr, others: Sequence[exp.Expr]) -> bool:
-        """Tell whether a plain column meets literals that are not cast, nor make Spark cast the column."""
+    def _is_plain(
+        self, operand: exp.Expr, others: Sequence[exp.Expr], *, are_listed: bool = False, are_written_ends: bool = False
+    ) -> bool:
+        """Tell whether a plain column meets literals that are not cast, nor make Spark cast the column.
+
+        `are_written_ends`: each is a literal, not folded, beside one of `< <= > >=`.
+        """
         if not all(isinstance(other, SparkLiteral) for other in others) or isinstance(operand, (SparkLiteral, CastTo)):
             return False
         if isinstance(operand, exp.Tuple):
@@ -174,16 +174,18 @@ class LeafConditions:
         column = self._meanings.column_of(operand.parts_of_name)
         if column is None or column.type is None:
             return True
-        kinds = {self._kind(other) for other in others}
+        values = [self._meanings.value(other) for other in others]
+        kinds = {value.kind for value in values}
         if domain_of(column.type) is not None:
-            return not kinds & ({Kind.DOUBLE, Kind.STRING} if self._ansi else {Kind.DOUBLE})
+            counts = not are_listed and self._semantics.minimum_precision
+            are_cast = kinds & ({Kind.DOUBLE, Kind.STRING} if self._ansi else {Kind.DOUBLE})
+            return not are_cast and not is_rounded(
+                column, values, count_digits=counts, are_written_ends=are_written_ends
+            )
         if not self._ansi or pa.types.is_date32(column.type):
             return not self._ansi or len(kinds) == 1
-        named = all(self._kind(other) is not Kind.STRING or _is_named(other) for other in others)
+        named = all(value.kind is not Kind.STRING or _is_named(value) for value in values)
         return not pa.types.is_floating(column.type) or (named and (len(others) == 1 or Kind.STRING not in kinds))
-
-    def _kind(self, node: exp.Expr) -> Kind:
-        return self._meanings.value(node).kind
 
     def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
         """Compare two conditions; without an operator by `<=>`."""
@@ -201,7 +203,8 @@ class LeafConditions:
         if not any(map(is_condition, (value, least, most))) and isinstance(value, exp.Expr):
             ends = isinstance(least, SparkLiteral) and isinstance(most, SparkLiteral)
             beyond = [_beyond_bigint(Op.LE, node.args[name]) for name in ("low", "high")]
-            if ends and beyond == [None, None] and not self._is_plain(value, [least, most]):
+            written = all(isinstance(node.args[name], SparkLiteral) for name in ("low", "high"))
+            if ends and beyond == [None, None] and not self._is_plain(value, [least, most], are_written_ends=written):
                 return self._terms().between(self._bind(value), self._bind(least), self._bind(most))
         # Two conditions: one may be FALSE where the other raises.
         self.count += 1
@@ -233,7 +236,7 @@ class LeafConditions:
         if is_condition(operand) or any(map(is_condition, folded)):
             raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
-        if isinstance(operand, ColumnName) and self._is_plain(operand, folded):
+        if isinstance(operand, ColumnName) and self._is_plain(operand, folded, are_listed=True):
             column, values = self._meanings.column(operand), [self._meanings.value(literal) for literal in literals]
             if is_about_times(column, values):
                 return is_in_times(column, values, self._clocks)
@@ -320,7 +323,6 @@ def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:
     return beyond_bigint(op, node.spark_value) if isinstance(node, SparkLiteral) else None
 
 
-def _is_named(node: exp.Expr) -> bool:
+def _is_named(text: SparkValue) -> bool:
     """Tell whether a string is what NaN or an infinity is called."""
-    assert isinstance(node, SparkLiteral)
-    return named_float(str(node.spark_value.value)) is not None
+    return named_float(str(text.value)) is not None

@@ -44,7 +44,6 @@ MAX_DEPTH = 10_000
 MAX_REWRITES = 10
 
 _NULL = Constant(Outcomes.NULL)
-_NO_WIDE_LITERALS = "unset spark.sql.legacy.literal.pickMinimumPrecision"
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
 
@@ -87,8 +86,6 @@ def lower(
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
-    if not semantics.minimum_precision:
-        return refused(sql, "the session gives literals more digits than they have", _NO_WIDE_LITERALS)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)

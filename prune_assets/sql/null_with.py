@@ -41,7 +41,7 @@ _OF_TEXTS = frozenset(
 )
 _FUNCTIONS = _OF_TEXTS | frozenset(
     {
-        *("abs", "ceil", "ceiling", "floor", "round", "negative"),
+        *("abs", "ceil", "ceiling", "floor", "round", "negative", "positive"),
         *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "dayofyear", "weekofyear"),
         *("hour", "minute", "second", "trunc", "date_trunc", "to_date", "last_day"),
         *("date_add", "date_sub", "datediff", "date_diff", "add_months"),
@@ -119,7 +119,14 @@ def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
         case CastTo():
             to = node.args.get("to")
             return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
-        case exp.Neg() | exp.Paren() | exp.Add() | exp.Sub() | exp.Mul():
+        case (
+            exp.Neg()
+            | exp.Paren()
+            | exp.Add()
+            | exp.Sub()
+            | exp.Mul()
+            | exp.Anonymous(name="abs" | "negative" | "positive" | "round")
+        ):
             return any(_has_fractions(operand, scope) for operand in node.iter_expressions())
         case ColumnName():
             return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))

@@ -7,8 +7,21 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from parquet_core.predicate import Op
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+COMPARISONS: Mapping[type[exp.Expr], Op] = {
+    exp.EQ: Op.EQ,
+    exp.NEQ: Op.NE,
+    exp.LT: Op.LT,
+    exp.LTE: Op.LE,
+    exp.GT: Op.GT,
+    exp.GTE: Op.GE,
+}
+# What the operators that tell which operand is more become when the operands change sides.
+MIRRORED: Mapping[str, Op] = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 
 
 class Binding(IntEnum):

@@ -24,6 +24,7 @@ from parquet_core.predicate import (
 from prune_assets.sql.comparisons import NULL
 from prune_assets.sql.like import DEFAULT_ESCAPE, like
 from prune_assets.sql.nodes import LikeList, SparkLiteral
+from prune_assets.sql.operators import COMPARISONS, MIRRORED
 from prune_assets.sql.prefixes import compare_start, every_value
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.regex_prefix import match_regex
@@ -49,15 +50,6 @@ if TYPE_CHECKING:
 
 # A leaf of its own is made for each.
 MAX_VALUES = 100
-_OPS: dict[type[exp.Expr], Op] = {
-    exp.EQ: Op.EQ,
-    exp.NEQ: Op.NE,
-    exp.LT: Op.LT,
-    exp.LTE: Op.LE,
-    exp.GT: Op.GT,
-    exp.GTE: Op.GE,
-}
-_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _AFFIXES: dict[str, type[StartsWith | EndsWith | Contains]] = {
     "startswith": StartsWith,
     "endswith": EndsWith,
@@ -155,13 +147,13 @@ def _compared(node: exp.Expr, names: Names) -> Predicate | None:
             return None if call is None else _one_sided(node, call, names)
         case exp.NullSafeEQ() | exp.NullSafeNEQ():
             op = Op.EQ
-        case _ if type(node) in _OPS:
-            op = _OPS[type(node)]
+        case _ if type(node) in COMPARISONS:
+            op = COMPARISONS[type(node)]
         case _:
             return None
     left, right = node.this, fold_constants(node.expression)
     if not isinstance(right, SparkLiteral):
-        left, right, op = right, fold_constants(left), _MIRRORED.get(op, op)
+        left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
     call = read_call(left, names) if isinstance(right, SparkLiteral) else None
     if call is None:
         return None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.sql.chains import as_predicate, does_not_raise, intersect, is_null_predicate, sort_values, wanted_by
-from prune_assets.sql.coercion import check_without_ansi, common_type, to_type, wider
+from prune_assets.sql.coercion import check_casts, common_type, has_too_many_digits, to_type, wider
 from prune_assets.sql.comparisons import compare, is_in
+from prune_assets.sql.operators import MIRRORED
 from prune_assets.sql.ranges import NOTHING, joined, union
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.terms import Chain, Fixed, both, pairs, without_literals
@@ -19,26 +20,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.chains import Sorted
     from prune_assets.sql.ranges import Ranges
     from prune_assets.sql.terms import Term, Value
 
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
-_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
 class TermComparisons:
     """Lowers conditions on terms; `sql` is the source of the whole condition, `raising` collects what may not match.
 
-    Each of `raising` is TRUE for every row on which nothing raises. Without `ansi` nothing does: what Spark comes to
-    instead, a number wrapped around or NULL, is not known.
+    Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
+    to instead, a number wrapped around or NULL, is not known.
     """
 
-    def __init__(self, sql: str, raising: list[Predicate], *, ansi: bool) -> None:
+    def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics) -> None:
         self._sql = sql
         self._raising = raising
-        self._ansi = ansi
+        self._semantics = semantics
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
         """Return `left op right`; raises Refusal."""
@@ -82,7 +83,7 @@ class TermComparisons:
     def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
         self._check([left, right], are_compared=True)
         if isinstance(left, Fixed):
-            left, op, right = right, _MIRRORED.get(op, op), left
+            left, op, right = right, MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
             return _of_constants(left, op, right)
         if not isinstance(right, Fixed):
@@ -97,6 +98,7 @@ class TermComparisons:
         """Sort the column's values by a comparison, None for one with NULL."""
         if constant.is_null:
             return None
+        _refuse_rounded_order(chain, op, constant)
         common = wider(chain.type, constant.type, right_digits=constant.digits)
         value, limit = to_type(chain, common), to_type(constant, common)
         assert isinstance(value, Chain)
@@ -107,13 +109,12 @@ class TermComparisons:
 
     def _sorted(self, chain: Chain, wanted: Ranges) -> Sorted:
         found = sort_values(chain, wanted)
-        if self._ansi:
+        if self._semantics.ansi:
             return found
         return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
 
     def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:
-        if not self._ansi:
-            check_without_ansi(values, are_compared=are_compared)
+        check_casts(values, self._semantics, are_compared=are_compared)
 
     def _is_in(self, value: Value, constants: Sequence[Value]) -> Predicate:
         self._check([value, *constants])
@@ -200,11 +201,20 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
         return _NULL
     if left.plain is not None and right.plain is not None and left.type == right.type:
         return _TRUE if _HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
+    _refuse_rounded_order(left, op, right)
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
     one, other = to_type(left, common), to_type(right, common)
     if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
         raise Refusal("no column is asked about")
     return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
+
+
+def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
+    """Raise Refusal for a whole number beside a decimal that is rounded to compare them, unless it is a literal."""
+    for one, other in ((left, right), (right, left)):
+        is_about = one.type.kind is Kind.INTEGER and other.type.kind is Kind.DECIMAL and isinstance(other, Fixed)
+        if op in MIRRORED and is_about and has_too_many_digits([one.type, other.type]):
+            raise Refusal("Spark rounds this decimal, but where it is a literal", "write fewer digits")
 
 
 def _bytes(value: SparkValue) -> bytes:

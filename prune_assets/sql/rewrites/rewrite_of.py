@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.operators import COMPARISONS, MIRRORED
 from prune_assets.sql.render import column_sql
 from prune_assets.sql.values import Kind
 
@@ -29,16 +30,7 @@ if TYPE_CHECKING:
 
 # Up to which a DOUBLE tells every integer from its neighbours.
 _DOUBLE_INTEGERS = 1 << 53
-_OPS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.NullSafeEQ: "<=>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPS: dict[type[exp.Expr], str] = {**COMPARISONS, exp.NullSafeEQ: "<=>"}
 _NAME = r"(?:\w+|`[^`]+`)(?:\.(?:\w+|`[^`]+`))*"
 _CAST = re.compile(rf"\(*cast\s*\(\s*({_NAME})\s+as\s+string\s*\)\s*(<=>|<>|!=|=)\s*'([^'\\]*)'\s*\)*", re.IGNORECASE)
 _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
@@ -131,7 +123,7 @@ def _comparison(node: exp.Expr, find: FindColumn) -> _Comparison | None:
         return None
     left, right = node.this, node.expression
     if isinstance(left, SparkLiteral):
-        left, op, right = right, _MIRRORED.get(op, op), left
+        left, op, right = right, MIRRORED.get(op, op), left
     if not isinstance(left, ColumnName) or not isinstance(right, SparkLiteral):
         return None
     column = find(left.parts_of_name)

@@ -8,8 +8,8 @@ from decimal import Context, Decimal
 import pytest
 from pyspark.errors import ArithmeticException
 from random_expressions import COLUMNS, CONSTANTS, TYPES, expression
+from spark_rows import EDGES, ansi
 from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
-from test_sql_against_spark import EDGES, ansi
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
@@ -52,8 +52,10 @@ EACH = [
 
 def asked(*, ansi: bool = True) -> Asked:
     unknown = Constant(Outcomes.UNKNOWN)
+    semantics = SparkSemantics(ansi=ansi)
     return Asked(
-        Clocks.of(SparkSemantics(ansi=ansi)),
+        semantics,
+        Clocks.of(semantics),
         lambda node: SCOPE.resolve(node.parts_of_name).column,
         lambda node: node.spark_value,
         lambda _: unknown,

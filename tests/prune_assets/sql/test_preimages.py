@@ -26,6 +26,7 @@ from prune_assets.sql.types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal
 SCOPE = Scope(FIXTURE_COLUMNS, case_sensitive=False)
 UNKNOWN = Constant(Outcomes.UNKNOWN)
 ASKED = Asked(
+    SparkSemantics(),
     Clocks.of(SparkSemantics()),
     lambda node: SCOPE.resolve(node.parts_of_name).column,
     lambda node: node.spark_value,

@@ -159,7 +159,7 @@ def test_every_refusal_has_a_reason():
             "write the value, e.g. DATE '2024-03-01' or TIMESTAMP '2024-03-01 12:00:00'",
         ),
         ("arr[0] = 1", "an element of an array", ""),
-        ("wide = 1.00000000000000000001", "may round", "write fewer digits"),
+        ("x + 1 > 0.0000000000000000000000000000000000001", "rounds this decimal", "write fewer digits"),
     ],
 )
 def test_reason_and_remedy(sql, reason, remedy):

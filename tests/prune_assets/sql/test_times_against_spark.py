@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 import pyarrow as pa
 import pytest
 from interpreter import may_raise, outcomes_of
+from spark_rows import asked
 from table_columns import leaf
-from test_sql_against_spark import asked
 
 from parquet_core.predicate import Unsupported
 from prune_assets.semantics import SparkSemantics
