@@ -3,19 +3,22 @@
 Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
 where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
 And of parts that are not looked into, whether their columns are null: `month(day) = 5` is NULL where `day` is.
+Of `isnan(f)` it is asked what `f = double('NaN')` is: FALSE and NULL, which are apart there, are one to isnan.
 Each stays one leaf to everybody else: what is known of the others is joined to what is known of it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.outcomes import Outcomes, any_of, intersect
-from parquet_core.predicate import Compare, In, IsNull, Op, Unsupported
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.outcomes import Outcomes, any_of, intersect, is_truth
+from parquet_core.predicate import Compare, In, IsNaN, IsNull, Op, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,13 +37,15 @@ MAX_VALUES_IN_ALL = 200
 class AskedBeside:
     """`extra`: what is asked behind the leaves, `leaves` in number.
 
-    `lists`, `nulls`: by leaf which of the extra ones are the values of its list, and ask whether its columns are null.
+    `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, ask whether its columns are
+    null, and compare its column with NaN.
     """
 
     leaves: int
     extra: tuple[ColumnLeaf, ...] = ()
     lists: tuple[tuple[int, slice], ...] = ()
     nulls: tuple[tuple[int, slice], ...] = ()
+    nans: tuple[tuple[int, slice], ...] = ()
 
     def joined(self, answers: OutcomeArray) -> OutcomeArray:
         """Return the answers of the leaves alone, narrowed by those that were asked beside them."""
@@ -52,6 +57,9 @@ class AskedBeside:
             found[number] = intersect(found[number], any_of(answers[rows]))
         for number, rows in self.nulls:
             found[number, (answers[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
+        for number, rows in self.nans:
+            (equal,) = answers[rows]
+            found[number] = intersect(found[number], is_truth(equal, Outcomes.TRUE))
         return found
 
     def null_columns(self) -> tuple[tuple[int, Path], ...]:
@@ -65,13 +73,22 @@ def asked_beside(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> 
     extra: list[ColumnLeaf] = []
     lists: list[tuple[int, slice]] = []
     nulls: list[tuple[int, slice]] = []
+    nans: list[tuple[int, slice]] = []
     for i, leaf in enumerate(leaves):
-        found = _values(leaf, columns) if isinstance(leaf, In) else _nulls(leaf, columns)
+        match leaf:
+            case In():
+                found, places = _values(leaf, columns), lists
+            case IsNaN():
+                found, places = _nan(leaf, columns), nans
+            case Unsupported():
+                found, places = [IsNull(path) for path in leaf.null_with if path in columns], nulls
+            case _:
+                continue
         if found and len(extra) + len(found) <= MAX_VALUES_IN_ALL:
             first = len(leaves) + len(extra)
             extra += found
-            (lists if isinstance(leaf, In) else nulls).append((i, slice(first, len(leaves) + len(extra))))
-    return AskedBeside(len(leaves), tuple(extra), tuple(lists), tuple(nulls))
+            places.append((i, slice(first, len(leaves) + len(extra))))
+    return AskedBeside(len(leaves), tuple(extra), tuple(lists), tuple(nulls), tuple(nans))
 
 
 def _values(leaf: In, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
@@ -80,5 +97,8 @@ def _values(leaf: In, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
     return [Compare(leaf.column, Op.EQ, value) for value in leaf.values]
 
 
-def _nulls(leaf: Leaf, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
-    return [IsNull(path) for path in leaf.null_with if path in columns] if isinstance(leaf, Unsupported) else []
+def _nan(leaf: IsNaN, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:
+    column = columns.get(leaf.column)
+    if column is None or not pa.types.is_floating(column.type):
+        return []
+    return [Compare(leaf.column, Op.EQ, scalar_of(math.nan, column.type))]

@@ -79,7 +79,7 @@ def _integers():
 
 
 def _decimals():
-    for precision, scale in ((4, 2), (9, 0), (15, 2), (18, 18), (20, 4), (38, 10)):
+    for precision, scale in ((4, 2), (9, 0), (15, 2), (18, 18), (20, 4), (38, 10), (38, 30), (38, 38)):
         end = 10**precision - 1
         arrow = pa.decimal128(precision, scale)
         yield Kind(f"d{precision}_{scale}", "decimal", arrow, f"decimal({precision},{scale})", -end, end)
