@@ -62,6 +62,20 @@ class AskedBeside:
             found[number] = intersect(found[number], is_truth(equal, Outcomes.TRUE))
         return found
 
+    def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
+        """Return of each part the outcomes that count, given those of the leaves.
+
+        None: what a part says by itself does not count, for it is a value of a list, asks for null, or has its
+        comparison with NaN beside it.
+        """
+        found = [*of_leaves, *[None] * len(self.extra)]
+        for number, rows in self.nans:
+            counts = of_leaves[number]
+            equal = Outcomes.TRUE if counts & Outcomes.TRUE else Outcomes.NONE
+            found[rows.start] = equal | (Outcomes.FALSE | Outcomes.NULL if counts & Outcomes.FALSE else Outcomes.NONE)
+            found[number] = None
+        return found
+
     def null_columns(self) -> tuple[tuple[int, Path], ...]:
         """Return the columns that are asked about for the sake of null alone, each with the place of its question."""
         asked = [place for _, rows in self.nulls for place in range(rows.start, rows.stop)]

@@ -51,7 +51,7 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
     """Ask the dictionaries of row groups that they could rule out."""
     waiting = _candidates(question)
     refined = before.by_leaf.copy()
-    worth, let_it_be_true = _worth(question), asked_outcomes(question.predicate)
+    worth, let_it_be_true = _worth(question), question.beside.wanted(asked_outcomes(question.predicate))
     found, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
         numbers = list(candidate.leaves)
@@ -119,7 +119,7 @@ def _worth(question: Question) -> Numbers:
 
 
 def _helpful(
-    question: Question, answers: OutcomeArray, wanted: Sequence[Outcomes], waiting: Sequence[_Candidate]
+    question: Question, answers: OutcomeArray, wanted: Sequence[Outcomes | None], waiting: Sequence[_Candidate]
 ) -> Flags:
     """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
 
@@ -127,8 +127,9 @@ def _helpful(
     dictionary denies, and nothing where that is all that is left.
     """
     best = answers.copy()
-    numbers = [i for candidate in waiting for i in candidate.leaves if i < len(wanted)]
-    undeniable = np.array([~(wanted[i] & _UNDECIDED) & 7 for i in numbers], np.uint8)[:, np.newaxis]
+    asked = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
+    numbers = list(asked)
+    undeniable = np.array([~(counts & _UNDECIDED) & 7 for counts in asked.values()], np.uint8)[:, np.newaxis]
     without = answers[numbers] & undeniable
     best[numbers] = np.where(without == Outcomes.NONE, answers[numbers], without)
     helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))

@@ -1,7 +1,8 @@
 """DuckDB's answers to predicates that mean the same in its SQL and in Spark's.
 
 These are comparisons, lists, ranges and NULL tests of integers, decimals, dates, flags and text, with plain literals,
-under AND, OR, NOT and IS. Where it raises (its decimals are shorter) it has no say, and none on decimals that Spark rounds to compare them.
+under AND, OR, NOT and IS. Where it raises (its decimals are shorter) it has no say, and none on decimals
+that Spark rounds to compare them.
 """
 
 from __future__ import annotations
