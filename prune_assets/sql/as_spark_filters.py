@@ -35,6 +35,7 @@ from parquet_core.predicate import (
     Unsupported,
 )
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
+from prune_assets.sql.comparisons import is_column_rounded
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
@@ -77,7 +78,8 @@ def as_spark_filters(sql: str, columns: Sequence[LeafColumn], *, semantics: Spar
     if "${" in sql or (semantics.legacy_literals and ("'" in sql or '"' in sql)):
         return Opaque()
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    return _Filters(scope, Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)).of(tree)
+    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
+    return _Filters(scope, conditions, minimum_precision=semantics.minimum_precision).of(tree)
 
 
 # What is nested deeper is taken for something that is not pushed down.
@@ -87,8 +89,9 @@ _MAX_DEPTH = 100
 class _Filters:
     """Walks the tree of a predicate, negations on the way down."""
 
-    def __init__(self, scope: Scope, conditions: Conditions) -> None:
+    def __init__(self, scope: Scope, conditions: Conditions, *, minimum_precision: bool) -> None:
         self._scope = scope
+        self._minimum_precision = minimum_precision
         self._conditions = conditions
 
     def of(self, node: exp.Expr, *, negated: bool = False, depth: int = 0) -> SparkFilter:
@@ -105,13 +108,22 @@ class _Filters:
     def _leaf(self, node: exp.Expr, *, negated: bool) -> SparkFilter:
         if isinstance(node, exp.Is) and node.expression.name != "NULL":
             return self._is_truth(node, negated=negated)
-        if not _is_plain(node):
+        if not _is_plain(node) or self._rounds_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
         if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
         return filters_of(lowered, negated=negated)
+
+    def _rounds_column(self, node: exp.Expr) -> bool:
+        """Tell whether Spark casts the column of a plain condition to a decimal of fewer places behind the point."""
+        operands = [fold_constants(operand) for operand in node.iter_expressions()]
+        columns = [self._scope.resolve(it.parts_of_name).column for it in operands if isinstance(it, ColumnName)]
+        values = [it.spark_value for it in operands if isinstance(it, SparkLiteral)]
+        counts = self._minimum_precision and not isinstance(node, exp.In)
+        decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
+        return any(is_column_rounded(column, values, count_digits=counts) for column in decimals)
 
     def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
@@ -130,8 +142,10 @@ class _Filters:
         if isinstance(node, ColumnName):
             column = self._scope.resolve(node.parts_of_name).column
             return [] if column is None else [column.path]
-        strict = isinstance(node, _STRICT) or (
-            isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS
+        strict = (
+            isinstance(node, _STRICT)
+            or (isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS)
+            or (isinstance(node, exp.In) and len(node.expressions) == 1)
         )
         return [path for child in node.iter_expressions() for path in self._strict_columns(child)] if strict else []
 

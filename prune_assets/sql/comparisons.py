@@ -17,13 +17,14 @@ from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import INTERVALS, TIMES
 from prune_assets.sql.types import type_of_column, type_of_value
-from prune_assets.sql.values import Kind, SparkValue
+from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+    from prune_assets.sql.types import SparkType
 
 NULL = Constant(Outcomes.NULL)
 _LONG = 1 << 63
@@ -120,15 +121,27 @@ def is_rounded(
     `count_digits`: an integer counts with the digits that it is written with, as beside an operator, not in a list.
     `are_written_ends`: each is a literal beside one of `< <= > >=`, to which a whole number is compared exactly.
     """
+    stored, *others = _exact_types(column, values, count_digits=count_digits)
+    if are_written_ends and stored.kind is Kind.INTEGER:
+        return False
+    return has_too_many_digits([stored, *others])
+
+
+def is_column_rounded(column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool) -> bool:
+    """Tell whether it is the column that Spark rounds to compare it with exact numbers; `count_digits` as above."""
+    stored, *others = _exact_types(column, values, count_digits=count_digits)
+    wholes = [it.digits - it.scale for it in map(as_decimal, others)]
+    return stored.kind is Kind.DECIMAL and bool(wholes) and max(wholes) + stored.scale > MAX_DIGITS
+
+
+def _exact_types(column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool) -> list[SparkType]:
+    """Return the column's type and those of the exact numbers, each once, as they count beside it."""
     distinct = {(it.kind, it.bits, it.digits, it.scale): it for it in values if it.is_exact_number}
     stored = type_of_column(column.type)
     assert stored is not None
-    if are_written_ends and stored.kind is Kind.INTEGER:
-        return False
-    types = [type_of_value(value) for value in distinct.values()]
-    if count_digits and stored.kind is Kind.DECIMAL:
-        types = [as_decimal(type_, value.digits) for type_, value in zip(types, distinct.values(), strict=True)]
-    return has_too_many_digits([stored, *types])
+    types = [(type_of_value(value), value.digits) for value in distinct.values()]
+    counts = count_digits and stored.kind is Kind.DECIMAL
+    return [stored, *(as_decimal(type_, digits) if counts else type_ for type_, digits in types)]
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -103,6 +104,35 @@ def test_patterns_are_asked_as_sparks_own_predicates_are(spark, tmp_path, seed):
         df = whole.where(where)
         kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
         assert predicted(tree, made) == kept, where
+
+
+ROUNDED = [
+    *(
+        "wide IN (5, 7)",
+        "wide IN (5)",
+        "wide = 5",
+        "wide < 123456789.5",
+        "wide BETWEEN 1 AND 2",
+        "NOT (wide IN (5, 7))",
+    ),
+    *("x = 0.0000000000000000000000000000000000001", "x <=> 1e-37BD", "x < 1e-37BD", "x IN (5, 5e-35BD)"),
+    *("money = 1.0000000000000000000000000000000000001", "money < 1e-37BD", "money IN (1e-37BD, 2)", "money > 1e35BD"),
+]
+
+
+@pytest.mark.parametrize("where", ROUNDED)
+def test_columns_that_spark_rounds_are_not_pushed_down(spark, tmp_path, where):
+    """All numbers cast to the smaller scale are compared by Spark's reader, a column that is cast is not."""
+    numbers = [Decimal(number) for number in range(10)]
+    columns = {"wide": pa.decimal128(38, 30), "money": pa.decimal128(9, 2), "x": pa.int32()}
+    table = pa.table(
+        {name: pa.array(map(int, numbers) if name == "x" else numbers, kind) for name, kind in columns.items()}
+    )
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=2)
+    made = plan(tmp_path / "t.parquet", where=where, session=spark)
+    df = spark.read.parquet(str(tmp_path / "t.parquet")).where(where)
+    kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
+    assert predicted(made.spark_filters, made) == kept
 
 
 def engines(report):
