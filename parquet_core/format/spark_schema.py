@@ -1,8 +1,9 @@
 """What Spark wrote beside the schema: types whose comparison is not that of the stored bytes.
 
 CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
-Parquet, and bounds, dictionaries and filters know bytes only. A VARIANT is a struct of bytes to Parquet
-that no query sees as one.
+Parquet, and bounds, dictionaries and filters know bytes only. An INTERVAL is a number there, with which no query
+may compare it. Of these what is null is null to Spark too. A VARIANT is a struct of bytes to Parquet that no query
+sees as one.
 Where a file lacks a column, Spark may read a default that is noted here, or the field of another name that has its
 number.
 """
@@ -24,6 +25,11 @@ SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
 _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
+_CHAR = "a CHAR column is compared with padding, its statistics are not"
+_CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
+_COLLATION = "a string with a collation is compared by it, its statistics by bytes"
+_INTERVAL = "an INTERVAL is stored as a number, and not pruned on yet"
+_OF_VALUES = frozenset({_CHAR, _CHAR_FIELD, _COLLATION, _INTERVAL})
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
@@ -44,12 +50,17 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
     )
 
 
+def tells_nulls(column: LeafColumn) -> bool:
+    """Tell whether a column is null to Spark where its file says so, which goes for those with values of their own."""
+    return not column.unsupported or column.unsupported in _OF_VALUES
+
+
 def _judge(column: LeafColumn, reasons: Mapping[str, str] | None) -> LeafColumn:
     plain = column.type is None or not (pa.types.is_string(column.type) or pa.types.is_binary(column.type))
-    if plain and len(column.path) == 1:
-        return column
     reason = _UNREADABLE if reasons is None else reasons.get(column.path[0], "")
-    return replace(column, unsupported=reason) if reason else column
+    if not reason or column.unsupported or (plain and len(column.path) == 1 and reason != _INTERVAL):
+        return column
+    return replace(column, unsupported=reason)
 
 
 def _may_be_filled(field: Mapping[str, object]) -> bool:
@@ -73,15 +84,15 @@ def _reason(field: Mapping[str, object]) -> str:
     metadata = field.get("metadata", {})
     if "type" not in field or not isinstance(metadata, dict):
         return _UNREADABLE
-    if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
-        return "a CHAR column is compared with padding, its statistics are not"
     kind = str(field["type"]).lower()
+    if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
+        return "Spark makes a value of its own of what is stored"
+    if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
+        return _CHAR
     if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:
-        return "a string with a collation is compared by it, its statistics by bytes"
+        return _COLLATION
     if isinstance(field["type"], dict) and (
         "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in kind
     ):
-        return "a CHAR field is compared with padding, its statistics are not"
-    if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
-        return "Spark makes a value of its own of what is stored"
-    return ""
+        return _CHAR_FIELD
+    return _INTERVAL if kind.startswith("interval ") or "'interval " in kind else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
 from parquet_core.pruning import prepare
@@ -112,7 +113,7 @@ class Question:
 def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None) -> Question:
     """Ask a predicate of a dataset, and of the log that lists its files where there is one."""
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
-    columns = {column.path: column for column in index.columns if not column.unsupported}
+    columns = {column.path: column for column in index.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
     beside = asked_beside(parts, columns)
     log = None if delta is None else delta.ask(predicate)

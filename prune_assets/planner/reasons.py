@@ -9,6 +9,7 @@ import numpy as np
 
 from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.dictionary import can_decide
+from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
@@ -56,7 +57,7 @@ class Reasons:
         self._delta = delta
         self._evaluation = evaluation
         self._in_paths = set(index.partition_values) if delta is None else {column.path for column in index.partitions}
-        self._by_path = {column.path: column for column in index.columns if not column.unsupported}
+        self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         self._denied: dict[str, NDArray[np.int64]] = {}

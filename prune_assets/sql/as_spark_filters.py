@@ -140,7 +140,7 @@ class _Filters:
 
     def _strict_columns(self, node: exp.Expr) -> list[Path]:
         if isinstance(node, ColumnName):
-            column = self._scope.resolve(node.parts_of_name).column
+            column = self._scope.resolve(node.parts_of_name).nullable
             return [] if column is None else [column.path]
         strict = (
             isinstance(node, _STRICT)

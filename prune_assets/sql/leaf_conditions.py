@@ -259,7 +259,7 @@ class LeafConditions:
                 raise Refusal(inner.reason, inner.remedy)
             return truth_of(inner, Outcomes.NULL)
         if isinstance(operand, ColumnName):
-            return IsNull(self._meanings.column(operand).path)
+            return IsNull(self._meanings.nullable(operand).path)
         return self._terms().is_null(self._bind(operand))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from prune_assets.sql.scope import Scope
+    from prune_assets.sql.scope import Bound, Scope
     from prune_assets.sql.values import SparkValue
 
 
@@ -35,14 +35,22 @@ class Meanings:
 
     def column(self, node: exp.Expr) -> LeafColumn:
         """Return the column that a name means; raises Refusal where there is none to prune on."""
-        if not isinstance(node, ColumnName):
-            raise why_not(node)
-        bound = self._scope.resolve(node.parts_of_name)
+        bound = self._bound(node)
         if bound.column is None:
             raise Refusal(bound.reason, bound.remedy)
         if self._binary_as_string and pa.types.is_binary(bound.column.type):
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
+
+    def nullable(self, node: ColumnName) -> LeafColumn:
+        """Return the same of a name that is asked for null alone."""
+        bound = self._bound(node)
+        return self.column(node) if bound.nullable is None else bound.nullable
+
+    def _bound(self, node: exp.Expr) -> Bound:
+        if not isinstance(node, ColumnName):
+            raise why_not(node)
+        return self._scope.resolve(node.parts_of_name)
 
     def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
         """Return the column that a name in a rewrite means, None when there is none to prune on."""

@@ -143,7 +143,7 @@ def _is_strict(function: str) -> bool:
 
 def _bound(name: ColumnName, scope: Scope) -> list[LeafColumn]:
     try:
-        column = scope.resolve(name.parts_of_name).column
+        column = scope.resolve(name.parts_of_name).nullable
     except UnknownColumn:
         return []
     return [] if column is None else [column]

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from parquet_core.errors import PredicateTypeError, UnknownColumn
+from parquet_core.format.spark_schema import tells_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +31,15 @@ NOW_IS_LATER = (
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a name means: a column that predicates can prune on, or why there is none."""
+    """What a name means: a column that predicates can prune on, or why there is none.
+
+    `nullable`: the column whose IS NULL prunes, whatever its values are.
+    """
 
     column: LeafColumn | None
     reason: str = ""
     remedy: str = ""
+    nullable: LeafColumn | None = None
 
 
 class Scope:
@@ -105,7 +110,7 @@ class Scope:
 
 def _usable(column: LeafColumn) -> Bound:
     if column.unsupported:
-        return Bound(None, column.unsupported)
+        return Bound(None, column.unsupported, nullable=column if tells_nulls(column) else None)
     if column.type is None:
         return Bound(None, "the type of this column is not understood")
-    return Bound(column)
+    return Bound(column, nullable=column)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.format.schema import Physical, SortOrder
+from parquet_core.format.spark_schema import tells_nulls
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, all_of, any_of, conjuncts
 
 if TYPE_CHECKING:
@@ -124,8 +125,14 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
 def _relations(column: LeafColumn) -> frozenset[Rel]:
     """Return what of a column can be pushed down."""
     kind = column.type
-    if kind is None or column.max_repetition_level or column.unsupported or column.physical is Physical.INT96:
+    if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()
+    if column.unsupported:
+        return _NULLS if tells_nulls(column) else frozenset()
+    return _of_type(kind, column.order)
+
+
+def _of_type(kind: pa.DataType, order: SortOrder) -> frozenset[Rel]:
     if pa.types.is_boolean(kind):
         return _EQUALITIES
     if pa.types.is_string(kind):
@@ -133,6 +140,6 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
     if pa.types.is_timestamp(kind):
         return _ORDERED if kind.tz is not None and kind.unit in {"us", "ms"} else frozenset()
     if pa.types.is_decimal(kind):
-        return frozenset() if column.order is SortOrder.UNDEFINED else _ORDERED
+        return frozenset() if order is SortOrder.UNDEFINED else _ORDERED
     plain = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
     return _ORDERED if plain or pa.types.is_date32(kind) or kind == pa.binary() else frozenset()

@@ -448,31 +448,6 @@ def test_a_decimal_just_below_a_whole_number_may_become_that_number(spark, tmp_p
     assert check(spark, tmp_path / "t", predicates) > 300
 
 
-def test_what_spark_padded_is_compared_as_it_is_stored(spark, tmp_path):
-    """Files of a CHAR column do not say so: read by their path, their texts are those that were stored, blanks too."""
-    spark.sql(f"CREATE TABLE padded (c CHAR(4), v VARCHAR(4)) USING parquet LOCATION '{tmp_path}/t'")
-    try:
-        spark.sql("INSERT INTO padded VALUES ('ab', 'ab'), ('zz', 'zz')")
-        # What Spark writes from a CHAR column by name carries its type along.
-        spark.table("padded").write.parquet(str(tmp_path / "named"))
-    finally:
-        spark.sql("DROP TABLE padded")
-    texts = [
-        "c LIKE '%b'",
-        "c LIKE '%b  '",
-        "c = 'ab'",
-        "c = 'ab  '",
-        "c >= 'ab '",
-        "startswith(c, 'q')",
-        "v LIKE 'q%'",
-    ]
-    texts += ["c IN ('ab', 'x')", "c = v", "c < v", "c <=> v", "length(c) = 0", "left(c, 4) = 'ab'", "v = 'ab'"]
-    for name in ("t", "named"):
-        assert check(spark, tmp_path / name, texts) > 0
-        for where in texts[:5]:
-            same_rows(spark, tmp_path / name, where)
-
-
 def test_no_row_on_which_spark_raises_is_proven_to_match(spark, tmp_path):
     """Spark raises on the second row, whatever the other part of these says."""
     from pyspark.errors import PySparkException
