@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.sql.chains import as_predicate, does_not_raise, intersect, is_null_predicate, sort_values, wanted_by
-from prune_assets.sql.coercion import check_casts, common_type, has_too_many_digits, to_type, wider
+from prune_assets.sql.coercion import as_decimal, check_casts, common_type, has_too_many_digits, to_type, wider
 from prune_assets.sql.comparisons import compare, is_in
 from prune_assets.sql.operators import MIRRORED
 from prune_assets.sql.ranges import NOTHING, joined, union
@@ -212,8 +212,10 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
     """Raise Refusal for a whole number beside a decimal that is rounded to compare them, unless it is a literal."""
     for one, other in ((left, right), (right, left)):
-        is_about = one.type.kind is Kind.INTEGER and other.type.kind is Kind.DECIMAL and isinstance(other, Fixed)
-        if op in MIRRORED and is_about and has_too_many_digits([one.type, other.type]):
+        if op not in MIRRORED or one.type.kind is not Kind.INTEGER or other.type.kind is not Kind.DECIMAL:
+            continue
+        whole = as_decimal(one.type, one.digits if isinstance(one, Fixed) else 0)
+        if isinstance(other, Fixed) and has_too_many_digits([whole, other.type]):
             raise Refusal("Spark rounds this decimal, but where it is a literal", "write fewer digits")
 
 
