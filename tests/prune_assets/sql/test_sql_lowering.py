@@ -286,10 +286,11 @@ class TestSize:
 
 
 def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
-    for sql in ("bin = X'61'", "bin is null", "bin <=> X'61'"):
+    for sql in ("bin = X'61'", "bin IN (X'61')", "bin <=> X'61'"):
         found = lowered(sql, binary_as_string=True).predicate
         assert isinstance(found, Unsupported)
         assert "binaryAsString" in found.reason
+    assert render(lowered("bin is null", binary_as_string=True).predicate) == "bin IS NULL", "null is null all the same"
 
 
 @pytest.mark.parametrize(
