@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Leaf, Path, Predicate
 
+MAX_DIGITS = 38
 # Beyond so many literals trying them costs more than it is likely to save.
 MAX_LITERALS = 1_000
 
@@ -96,7 +97,7 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
     """Tell whether a comparison with the greatest value of a type may stand for one with what lies beyond it.
 
     A file may hold that, decimals with more digits and larger bytes and shorts without a sign, and Spark reads it: of
-    such values the comparison says nothing.
+    such values the comparison says nothing. But of more digits than its decimals have Spark reads none.
     """
     match leaf:
         case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
@@ -104,7 +105,7 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
         case _:
             return False
     if pa.types.is_decimal128(kind):
-        return bool(value.as_py() == Decimal((0, (9,) * kind.precision, -kind.scale)))
+        return bool(kind.precision < MAX_DIGITS and value.as_py() == _end(kind.precision, kind.scale))
     is_small = pa.types.is_uint8(kind) or pa.types.is_uint16(kind)
     return bool(is_small and value.as_py() == (1 << kind.bit_width) - 1)
 
@@ -137,7 +138,7 @@ def _values_to_try(asked: Sequence[Leaf]) -> pa.Array | None:
 def _as_wide(kind: pa.DataType) -> pa.DataType:
     """Return a type that holds whatever Spark may read: longer decimals than are declared, and unsigned ones uncut."""
     if pa.types.is_decimal128(kind):
-        return pa.decimal128(38, kind.scale)
+        return pa.decimal128(MAX_DIGITS, kind.scale)
     if pa.types.is_uint8(kind) or pa.types.is_uint16(kind):
         return pa.int32()
     return pa.binary() if pa.types.is_string(kind) else kind
@@ -171,11 +172,13 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     return _decimals(values) if pa.types.is_decimal128(kind) else None
 
 
-def _decimals(values: pa.Array) -> list[pa.Array] | None:
+def _decimals(values: pa.Array) -> list[pa.Array]:
     kind = values.type
-    step, end = Decimal((0, (1,), -kind.scale)), Decimal((0, (9,) * kind.precision, -kind.scale))
-    found = values.to_pylist()
-    if any(abs(value) >= end for value in found):
-        return None
-    after = [Context(prec=80).add(value, step) for value in found]
-    return [array_of(after, kind), array_of([Decimal((1, (9,) * kind.precision, -kind.scale)), end], kind)]
+    step, end = Decimal((0, (1,), -kind.scale)), _end(kind.precision, kind.scale)
+    after = [min(Context(prec=80).add(value, step), end) for value in values.to_pylist()]
+    return [array_of(after, kind), array_of([end.copy_negate(), end], kind)]
+
+
+def _end(digits: int, scale: int) -> Decimal:
+    """Return the largest decimal."""
+    return Decimal((0, (9,) * digits, -scale))

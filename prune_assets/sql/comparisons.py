@@ -12,7 +12,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
 from prune_assets.sql.coercion import as_decimal, has_too_many_digits
 from prune_assets.sql.date_literals import date_of_string
-from prune_assets.sql.domain import domain_of, is_any_read_wider, members, never, plain, snap
+from prune_assets.sql.domain import domain_of, is_any_read_wider, members, multiples, never, plain, snap, unequal_to_all
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import INTERVALS, TIMES
@@ -77,7 +77,8 @@ def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
         return _is_one_of(column, list(dict.fromkeys(_stored(column, value) for value in values)))
     kept = [plain(domain, number) for number in members(domain, values)]
     if not kept:
-        return never(column.path, domain)
+        finer = pa.types.is_decimal(domain.type) and not multiples(domain, values)
+        return unequal_to_all(column.path, Op.EQ) if finer else never(column.path, domain)
     found = _is_one_of(column, kept)
     return Or((found, never(column.path, domain))) if is_any_read_wider(domain, values) else found
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.predicate import Compare, Op
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, IsNull, Not, Op, Or
 
 if TYPE_CHECKING:
-    from parquet_core.predicate import Path
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.sql.values import SparkValue
 
+_NULL = Constant(Outcomes.NULL)
 # Spark reads unsigned integers as the next wider signed type, and 64 bits as decimal(20,0).
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 _UNSIGNED_DIGITS = {8: 5, 16: 10, 32: 20, 64: 20}
@@ -47,7 +49,7 @@ def domain_of(arrow_type: pa.DataType) -> Domain | None:
     return None
 
 
-def snap(column: Path, domain: Domain, op: Op, value: SparkValue) -> Compare:
+def snap(column: Path, domain: Domain, op: Op, value: SparkValue) -> Predicate:
     """Return the comparison with a number as one with a value of the domain.
 
     What holds for no value becomes `never`, what holds for all `always`: both are NULL for null.
@@ -55,6 +57,8 @@ def snap(column: Path, domain: Domain, op: Op, value: SparkValue) -> Compare:
     bound, remainder = divmod(value.number * 10**domain.scale, 10**value.scale)
     if op in {Op.EQ, Op.NE}:
         held, holds = remainder == 0, op is Op.NE
+        if remainder and pa.types.is_decimal(domain.type):
+            return unequal_to_all(column, op)
     else:
         # x < 2.5 is x < 3, x >= 2.5 is x >= 3; x <= 2.5 is x <= 2, x > 2.5 is x > 2.
         bound += bool(remainder) and op in {Op.LT, Op.GE}
@@ -64,9 +68,15 @@ def snap(column: Path, domain: Domain, op: Op, value: SparkValue) -> Compare:
     return (always if holds else never)(column, domain)
 
 
+def unequal_to_all(column: Path, op: Op) -> Predicate:
+    """Return `column op number` for a number with more places than the column has, which no value equals."""
+    is_null = IsNull(column)
+    return And((is_null, _NULL)) if op is Op.EQ else Or((Not(is_null), _NULL))
+
+
 def members(domain: Domain, values: list[SparkValue]) -> list[int]:
     """Return those of the numbers that the domain holds, unscaled, each once, in order of appearance."""
-    return [number for number in _multiples(domain, values) if domain.low <= number <= domain.high]
+    return [number for number in multiples(domain, values) if domain.low <= number <= domain.high]
 
 
 def is_at_end(leaf: Compare) -> bool:
@@ -80,11 +90,11 @@ def is_any_read_wider(domain: Domain, values: list[SparkValue]) -> bool:
 
     Of a list Spark's optimizer leaves out what the type does not hold that it reads: of decimals the column's own.
     """
-    beyond = (number < domain.low or number > domain.high for number in _multiples(domain, values))
+    beyond = (number < domain.low or number > domain.high for number in multiples(domain, values))
     return is_read_wider(domain.type) and not pa.types.is_decimal(domain.type) and any(beyond)
 
 
-def _multiples(domain: Domain, values: list[SparkValue]) -> dict[int, None]:
+def multiples(domain: Domain, values: list[SparkValue]) -> dict[int, None]:
     """Return those of the numbers that need no more digits behind the point, unscaled, in order of appearance."""
     divided = (divmod(value.number * 10**domain.scale, 10**value.scale) for value in values)
     return dict.fromkeys(number for number, remainder in divided if not remainder)

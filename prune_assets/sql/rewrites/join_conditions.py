@@ -72,7 +72,7 @@ def _without_contradictions(operands: tuple[Predicate, ...]) -> tuple[Predicate,
             by_column.setdefault(columns_of(operand)[0], []).append(i)
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in operands]
     for column, places in by_column.items():
-        of_null = {_of_null(operands[i]) for i in places}
+        of_null = {outcome_of_null(operands[i]) for i in places}
         if of_null == {Outcomes.NULL} or not 1 < len(places) <= MOST:
             continue
         if not may_be_true(And(tuple(operands[i] for i in places))):
@@ -103,7 +103,7 @@ def _is_about_a_column(operand: Predicate) -> bool:
     return known and len(columns_of(operand)) == 1
 
 
-def _of_null(operand: Predicate) -> Outcomes | None:
+def outcome_of_null(operand: Predicate) -> Outcomes | None:
     """Return what a predicate is where its one column is null, None for one that may be NULL elsewhere."""
     parts = list(leaves(operand))
     if not all(isinstance(part, ColumnLeaf) for part in parts):

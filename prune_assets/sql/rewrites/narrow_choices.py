@@ -5,14 +5,14 @@ A row group that has a 5, and a 7, and no y above 2 holds no such row.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, ColumnLeaf, Constant, IsNull, Not, Or, columns_of, leaves
 from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
-from prune_assets.sql.rewrites.join_conditions import bare, only_column
+from prune_assets.sql.rewrites.join_conditions import bare, only_column, outcome_of_null
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Beyond so many operands, or choices, trying them costs more than it is likely to save.
 MOST = 32
-_FALSE = Constant(Outcomes.FALSE)
+_FALSE, _NULL = Constant(Outcomes.FALSE), Constant(Outcomes.NULL)
 
 
 def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
@@ -62,31 +62,45 @@ def _choices(operand: Predicate) -> tuple[Predicate, ...]:
 
 
 def _is_settled(parts: Sequence[Predicate], known: Known) -> bool:
-    """Tell whether one of the choices holds wherever the known conditions do; none may raise."""
-    settled = any(_is_ruled_out(opposite(part), known) for part in parts)
+    """Tell whether one of the choices holds wherever the known conditions do; none may raise.
+
+    Where the known conditions are NULL it must not be FALSE, so that they alone are what the AND was: NULL.
+    """
+    settled = any(
+        _is_ruled_out(opposite(part), known) and outcome_of_null(part) is not Outcomes.FALSE for part in parts
+    )
     return settled and all(isinstance(leaf, ColumnLeaf) for part in parts for leaf in leaves(part))
 
 
 def _left_of(part: Predicate, known: Known) -> Predicate:
     """Return a choice without what the known conditions rule out."""
-    if not isinstance(part, And):
-        never = _never(part) if _is_ruled_out(part, known) else (part,)
+    if _is_ruled_out(part, known):
+        never = _never(part)
         return And(never) if len(never) > 1 else never[0]
-    together = conjuncts(part.children)
+    together = conjuncts(part.children) if isinstance(part, And) else ()
     if not any(_is_ruled_out(child, known) for child in together[:MOST]):
         return part
     tried = [_never(child) if _is_ruled_out(child, known) else (child,) for child in together[:MOST]]
-    return _FALSE if (_FALSE,) in tried else And((*chain.from_iterable(tried), *together[MOST:]))
+    if (_FALSE,) in tried:
+        return _FALSE
+    left = [*chain.from_iterable(tried), *together[MOST:]]
+    first = left.index(_NULL) + 1
+    return And((*left[:first], *(child for child in left[first:] if child != _NULL)))
 
 
 def _never(part: Predicate) -> tuple[Predicate, ...]:
-    if bare(part) is not part:
+    """Return what stands for a part that the known conditions rule out: FALSE, and for null what makes them NULL."""
+    if outcome_of_null(part) is Outcomes.FALSE:
         return (_FALSE,)
     (column,) = columns_of(part)
-    return IsNull(column), Constant(Outcomes.NULL)
+    return IsNull(column), _NULL
 
 
 def _is_ruled_out(part: Predicate, known: Known) -> bool:
-    column = only_column(bare(part))
-    beside = [] if column is None else known.get(column, [])
+    """Tell whether a part on one column, NULL at most for null, is not TRUE where the known conditions are."""
+    parts = list(islice(leaves(part), MOST + 1))
+    if len(parts) > MOST or not all(isinstance(leaf, ColumnLeaf) for leaf in parts):
+        return False
+    named = columns_of(part)
+    beside = known.get(named[0], []) if len(named) == 1 else []
     return bool(beside) and not may_be_true(And((*beside, part)))
