@@ -122,7 +122,7 @@ def random_condition(draw):
 @pytest.mark.parametrize("chosen", [{}, {ANSI: "false"}, {MINIMUM: "false"}, RETAINED], ids=str)
 def test_decimals_are_rounded_as_spark_does(spark, table, rows, chosen):
     draw = random.Random("decimals")
-    texts = list(dict.fromkeys(random_condition(draw) for _ in range(500)))
+    texts = list(dict.fromkeys(random_condition(draw) for _ in range(300)))
     with settings(spark, chosen) as semantics:
         trees = {sql: lower(sql, COLUMNS, semantics=semantics).predicate for sql in texts}
         # Of a text that may raise, each row is asked about of which it is known that it does not.
