@@ -10,21 +10,18 @@ from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
-from prune_assets.sql.coercion import as_decimal, has_too_many_digits
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, is_any_read_wider, members, multiples, never, plain, snap, unequal_to_all
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import INTERVALS, TIMES
-from prune_assets.sql.types import type_of_column, type_of_value
-from prune_assets.sql.values import MAX_DIGITS, Kind, SparkValue
+from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from prune_assets.sql.types import SparkType
 
 NULL = Constant(Outcomes.NULL)
 _LONG = 1 << 63
@@ -115,34 +112,44 @@ def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
 
 
 def is_rounded(
-    column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool, are_written_ends: bool = False
+    column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool, are_written_ends: bool = False
 ) -> bool:
     """Tell whether Spark rounds exact numbers, or the column's, to compare them in one type of decimals.
 
     `count_digits`: an integer counts with the digits that it is written with, as beside an operator, not in a list.
     `are_written_ends`: each is a literal beside one of `< <= > >=`, to which a whole number is compared exactly.
     """
-    stored, *others = _exact_types(column, values, count_digits=count_digits)
-    if are_written_ends and stored.kind is Kind.INTEGER:
+    if is_whole(column) and (are_written_ends or all(value.kind is Kind.INTEGER for value in values)):
         return False
-    return has_too_many_digits([stored, *others])
+    domain = domain_of(column.type)
+    if domain is None:
+        return False
+    exact = [value for value in values if value.is_exact_number]
+    whole = _most_before_point(column, exact, count_digits=count_digits)
+    scale = max((value.scale for value in exact), default=0)
+    return max(whole, domain.digits - domain.scale) + max(scale, domain.scale) > MAX_DIGITS
 
 
-def is_column_rounded(column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool) -> bool:
+def is_column_rounded(column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
     """Tell whether it is the column that Spark rounds to compare it with exact numbers; `count_digits` as above."""
-    stored, *others = _exact_types(column, values, count_digits=count_digits)
-    wholes = [it.digits - it.scale for it in map(as_decimal, others)]
-    return stored.kind is Kind.DECIMAL and bool(wholes) and max(wholes) + stored.scale > MAX_DIGITS
+    domain = domain_of(column.type)
+    exact = [value for value in values if value.is_exact_number]
+    whole = _most_before_point(column, exact, count_digits=count_digits)
+    return domain is not None and whole + domain.scale > MAX_DIGITS
 
 
-def _exact_types(column: LeafColumn, values: Iterable[SparkValue], *, count_digits: bool) -> list[SparkType]:
-    """Return the column's type and those of the exact numbers, each once, as they count beside it."""
-    distinct = {(it.kind, it.bits, it.digits, it.scale): it for it in values if it.is_exact_number}
-    stored = type_of_column(column.type)
-    assert stored is not None
-    types = [(type_of_value(value), value.digits) for value in distinct.values()]
-    counts = count_digits and stored.kind is Kind.DECIMAL
-    return [stored, *(as_decimal(type_, digits) if counts else type_ for type_, digits in types)]
+def _most_before_point(column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool) -> int:
+    """Return how many digits before the point the numbers have at most, as they count beside the column."""
+    counts = count_digits and not is_whole(column)
+    return max(
+        (value.digits - value.scale if counts or not value.bits else DIGITS_OF_BITS[value.bits] for value in values),
+        default=0,
+    )
+
+
+def is_whole(column: LeafColumn) -> bool:
+    """Tell whether Spark reads a column as one of its types of whole numbers."""
+    return bool(pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type))
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:

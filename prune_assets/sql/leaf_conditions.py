@@ -14,7 +14,7 @@ from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTrut
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns
-from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in, is_rounded
+from prune_assets.sql.comparisons import NULL, beyond_bigint, compare, is_in, is_rounded, is_whole
 from prune_assets.sql.domain import domain_of
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
@@ -149,8 +149,7 @@ class LeafConditions:
         if isinstance(node, SparkLiteral) or is_condition(node):
             return False
         if isinstance(node, ColumnName):
-            kind = self._meanings.column(node).type
-            return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+            return is_whole(self._meanings.column(node))
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
     def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
