@@ -1,4 +1,4 @@
-"""Implied predicates: what the surviving data has in common, as plain ranges that Spark pushes down.
+"""Implied ranges: what the surviving data has in common, as plain ranges that Spark pushes down.
 
 Spark's reader takes no verdict on a row group, but it does skip by ranges. Every selected row lies
 in a surviving container, so the union of the survivors' bounds on a column holds for every selected
@@ -18,16 +18,20 @@ from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, leaves
+from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, Op, Or, leaves
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
+from prune_assets.planner.survivor_bounds import can_be_written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.levels import Evaluation, PageAnswers
 
@@ -35,37 +39,20 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
 
 MAX_RANGES = 10
-# 0001-01-01 and 9999-12-31 in days since 1970-01-01.
-MIN_DAY, MAX_DAY = -719162, 2932896
-DAY = 86_400_000_000  # microseconds, which bounds of timestamps are in
 # Of a wide table, so many columns are tried beside those of the predicate.
 MAX_CANDIDATES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class ImpliedPredicate:
-    """`column` lies in one of the closed `ranges`, or is null where `nulls`.
-
-    `ranges` are (low, high) scalars of the column's type (timestamps in microseconds), ascending, disjoint, at most 10.
-    """
-
-    column: LeafColumn
-    ranges: tuple[tuple[pa.Scalar, pa.Scalar], ...]
-    nulls: bool
-
-
-def implied_predicate(evaluation: Evaluation, index: MetadataIndex) -> ImpliedPredicate | None:
-    """Return the column and ranges that exclude the most rows which Spark would read otherwise.
+def implied_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
+    """Return the column and at most 10 ranges, or null, that exclude the most rows which Spark would read otherwise.
 
     None when nothing survives, when Spark skips as much by itself, or when no column has bounds
     in every surviving container.
     """
     containers = _containers(evaluation, index)
-    found = (
-        []
-        if not containers.kept.any()
-        else [_on(column, containers, index) for column in _candidates(containers, index)]
-    )
+    if not containers.kept.any() or not containers.gain.any():
+        return None
+    found = [_on(column, containers, index) for column in _candidates(containers, index)]
     best = max((entry for entry in found if entry is not None), key=lambda entry: entry[0], default=None)
     return None if best is None else best[1]
 
@@ -141,7 +128,7 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
     return not (column.type is None or pa.types.is_boolean(column.type) or pa.types.is_binary(column.type))
 
 
-def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, ImpliedPredicate] | None:
+def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
     """Return the rows gained and the predicate on one column; None when it gains nothing."""
     low, high, may_be_null, no_value = _bounds(column, containers, index)
     survivors = np.flatnonzero(containers.kept & ~no_value)
@@ -167,7 +154,17 @@ def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tu
     ]
     pairs = tuple((a, b) for a, b in literals if a is not None and b is not None)
     gained = int(gain[0] + gain[-1] + inner[split].sum())
-    return (gained, ImpliedPredicate(column, pairs, nulls)) if len(pairs) == len(literals) else None
+    return (gained, _condition(column, pairs, nulls=nulls)) if len(pairs) == len(literals) else None
+
+
+def _condition(column: LeafColumn, ranges: Sequence[tuple[pa.Scalar, pa.Scalar]], *, nulls: bool) -> Predicate:
+    arms: list[Predicate] = [
+        Compare(column.path, Op.EQ, low) if low.equals(high) else Interval(column.path, low, high)
+        for low, high in ranges
+    ]
+    if nulls:
+        arms.append(IsNull(column.path))
+    return arms[0] if len(arms) == 1 else Or(tuple(arms))
 
 
 def _bounds(
@@ -226,13 +223,11 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
     """Return the bound in the column's type; None for what cannot be written down for Spark.
 
-    That is a cut string that is no UTF-8 any more, and a date that Python's calendar does not reach.
+    That is a cut string that is no UTF-8 any more, and a date of a year that has not four digits.
     """
-    if pa.types.is_timestamp(bound.type):
-        return bound if MIN_DAY * DAY <= bound.value < (MAX_DAY + 1) * DAY else None
-    if pa.types.is_date32(bound.type) and not MIN_DAY <= bound.cast(pa.int32()).as_py() <= MAX_DAY:
+    if not can_be_written(bound):
         return None
     try:
-        return bound.cast(column.type)
+        return bound if pa.types.is_timestamp(bound.type) else bound.cast(column.type)
     except pa.ArrowInvalid:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -15,13 +16,13 @@ from parquet_core.ragged import distinct
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import columns_to_read
 from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
+from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
-from prune_assets.planner.hand_over import handed_over
-from prune_assets.planner.implied import ImpliedPredicate, implied_predicate
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.partition_level import files_left
+from prune_assets.planner.spark_scan import SparkScan, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
@@ -30,7 +31,6 @@ from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import datetime as dt
-    import os
     from collections.abc import Callable, Sequence
 
     import numpy as np
@@ -81,6 +81,7 @@ class Plan:
     fetched: dict[str, int]
     depth: Depth = "pages"
     delta: DeltaTable | None = None
+    is_list: bool = False
 
     @cached_property
     def named_columns(self) -> Sequence[LeafColumn]:
@@ -110,9 +111,14 @@ class Plan:
         return as_spark_filters(self.lowered.sql, self.named_columns, semantics=self.semantics)
 
     @cached_property
-    def handed_over(self) -> tuple[Predicate, ...]:
-        """What follows for plain columns from the parts of the predicate that Spark keeps to itself."""
-        return handed_over(self.lowered, self.named_columns, semantics=self.semantics)
+    def spark_scan(self) -> SparkScan:
+        """Which files Spark is made to open, and how."""
+        return spark_scan(self.index, self.evaluation.access, is_list=self.is_list)
+
+    @cached_property
+    def derived_filters(self) -> tuple[Predicate, ...]:
+        """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
+        return derived_filters(self) if self.delta is None else ()
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
@@ -135,11 +141,6 @@ class Plan:
         if self.delta is not None:
             self.delta.snapshot.save()
         return report
-
-    @cached_property
-    def implied(self) -> ImpliedPredicate | None:
-        """The range on one column that hands over to Spark what Spark would not skip by itself."""
-        return implied_predicate(self.evaluation, self.index) if self.delta is None else None
 
     def within(self, file: str, start: int, length: int) -> SplitPlan:
         """Return what to read of the row groups that belong to a byte range of a file.
@@ -216,6 +217,7 @@ def plan(
         fetched=dict(index.traffic.bytes),
         depth=depth,
         delta=delta,
+        is_list=not isinstance(table, str | os.PathLike),
     )
     if delta is not None:
         delta.snapshot.save()

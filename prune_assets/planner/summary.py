@@ -26,7 +26,7 @@ from prune_assets.report.skip_report import (
     UnsupportedPart,
 )
 from prune_assets.report.skip_report import Verdict as VerdictName
-from prune_assets.sql.render import render_implied
+from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def summarize(plan: Plan) -> SkipReport:
         kept=plan.kept.extent(plan.index),
         conjuncts=conjuncts_alone(plan, total),
         files=tuple(plan.files) if complete else _costliest(plan),
-        implied=() if plan.implied is None else (render_implied(plan.implied),),
+        implied=tuple(map(render, plan.derived_filters)),
         requests=plan.requests,
         bytes_fetched=sum(plan.fetched.values()),
         index_bytes=plan.fetched.get("index", 0),

@@ -1,10 +1,8 @@
-"""Read through Spark what a plan kept: the surviving files, the filter, and what it implies."""
+"""Read through Spark what a plan kept: the surviving files, the user's filter, and derived filters beside it."""
 
 from __future__ import annotations
 
 import os
-from decimal import Decimal
-from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, WrongUse
@@ -13,10 +11,12 @@ from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
+from prune_assets.planner.spark_scan import Opening
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
-from prune_assets.spark.table_schema import escaped, open_for_schema
-from prune_assets.sql.render import render
+from prune_assets.spark.file_names import one_of_names
+from prune_assets.spark.filter_text import filter_text
+from prune_assets.spark.table_schema import escaped, known_schema, open_for_schema, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.format.schema import LeafColumn
-    from prune_assets.planner.implied import ImpliedPredicate
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
@@ -55,12 +54,31 @@ def read(
         plan = make_plan(table, where=where, columns=columns, session=spark)
     else:
         _check_plan(spark, plan, table, where)
-    kept = _open(spark, table, plan).where(where)
-    for part in plan.handed_over:
-        kept = kept.where(render(part))
-    if plan.implied is not None:
-        kept = kept.where(implied_filter(plan.implied))
+    kept = with_derived_filters(_open(spark, table, plan).where(where), table, plan)
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
+
+
+def with_derived_filters(frame: DataFrame, table: Table, plan: Plan) -> DataFrame:
+    """AND the derived filters to a DataFrame, if Spark takes them and they hold for every file that it may read."""
+    from pyspark.errors import AnalysisException
+
+    if not plan.derived_filters or not (plan.spark_scan.is_pinned or _lists_the_same(frame, table, plan)):
+        return frame
+    try:
+        narrowed = frame.where(" AND ".join(f"({filter_text(part)})" for part in plan.derived_filters))
+        if not hasattr(narrowed, "_jdf"):
+            narrowed.schema  # noqa: B018 - Spark Connect analyses it now or when it is run
+    except AnalysisException:
+        return frame
+    return narrowed
+
+
+def _lists_the_same(frame: DataFrame, table: Table, plan: Plan) -> bool:
+    """Tell whether Spark listed the table's directory as it was planned: a later file may hold rows beyond the bounds.
+
+    A classic DataFrame keeps its list of files; one of Spark Connect is listed whenever it runs.
+    """
+    return hasattr(frame, "_jdf") and set(list_data_files(table)) == set(plan.index.files)
 
 
 def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Column) -> None:
@@ -88,16 +106,26 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     base = _base_path(table)
     # Of this read alone: settings of the session would change every other.
     options = {warning.option: "false" for warning in plan.warnings}
-    survivors = [escaped(os.path.abspath(file.path)) for file in plan.surviving_files]
-    whole = open_for_schema(spark, table, plan.index, options=options)
-    if plan.index.partitions and (base is None or not _agree(whole, plan.index.partitions)):
-        # Of several directories each has partition columns of its own: only Spark sorts them out.
-        return whole
-    schema = whole.schema
-    if not survivors:
+    opening = plan.spark_scan.opening
+    schema = None if plan.index.partitions and base is None else known_schema(plan.index)
+    if schema is None:
+        if opening is Opening.TABLE or (plan.index.partitions and base is None):
+            # Of several directories each has partition columns of its own: only Spark sorts them out.
+            return spark.read.options(**options).parquet(*patterns_of(table))
+        whole = open_for_schema(spark, table, plan.index, options=options)
+        if plan.index.partitions and not _agree(whole, plan.index.partitions):
+            return whole
+        schema = whole.schema
+    if opening is Opening.NOTHING:
         return spark.createDataFrame([], schema)
     reader = spark.read.options(**options).schema(schema)
-    found = (reader if base is None else reader.option("basePath", base)).parquet(*survivors)
+    if opening is Opening.PATHS:
+        reader = reader if base is None else reader.option("basePath", base)
+        found = reader.parquet(*(escaped(os.path.abspath(file.path)) for file in plan.surviving_files))
+    else:
+        names = [os.path.basename(file.path) for file in plan.surviving_files] if opening is Opening.NAMES else []
+        reader = reader.option("pathGlobFilter", one_of_names(names)) if names else reader
+        found = reader.parquet(*patterns_of(table))
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names
     return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
@@ -118,36 +146,6 @@ def spark_type(kind: pa.DataType) -> str:
     """Return what Spark calls the type of a partition column."""
     names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
     return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))
-
-
-def implied_filter(implied: ImpliedPredicate) -> Column:
-    """Turn an implied predicate into a filter that Spark pushes down to its Parquet reader."""
-    column = column_of(implied.column.path[0], nested=False)
-    arms = [
-        (column == _literal(low)) if low.equals(high) else ((column >= _literal(low)) & (column <= _literal(high)))
-        for low, high in implied.ranges
-    ]
-    if implied.nulls:
-        arms.append(column.isNull())
-    return reduce(lambda left, right: left | right, arms)
-
-
-def _literal(value: pa.Scalar) -> Column:
-    import pyarrow as pa
-    from pyspark.sql import functions as fn
-
-    if pa.types.is_uint64(value.type):
-        # Spark reads it as decimal(20,0), and Java's long does not reach its upper half.
-        return fn.lit(Decimal(value.as_py())).cast("decimal(20,0)")
-    if pa.types.is_timestamp(value.type):
-        if value.type.tz:
-            return fn.timestamp_micros(fn.lit(value.value))
-        return fn.lit(str(value.cast(pa.string()))).cast("timestamp_ntz")
-    literal = fn.lit(value.as_py())
-    if pa.types.is_decimal(value.type):
-        # Without the cast a decimal literal takes the fewest digits, and the column would be cast instead.
-        return literal.cast(f"decimal({value.type.precision},{value.type.scale})")
-    return literal
 
 
 def _base_path(table: Table) -> str | None:

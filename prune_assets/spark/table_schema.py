@@ -1,11 +1,13 @@
-"""The schema that Spark gives a table, without asking every file."""
+"""The schema that Spark gives a table, without asking every file, and mostly without asking Spark."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY
 from parquet_core.storage import local_path
 
 if TYPE_CHECKING:
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
+# What stands in the schemas of columns that Spark gives a meaning of its own.
+_OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '"udt"', "variant", "interval ")
+
 
 def table_schema(spark: SparkSession, table: Table, index: MetadataIndex) -> StructType:
     """Return the schema that `spark.read.parquet(table)` would have."""
-    return open_for_schema(spark, table, index).schema
+    known = known_schema(index)
+    return open_for_schema(spark, table, index).schema if known is None else known
 
 
 def open_for_schema(
@@ -35,9 +41,35 @@ def open_for_schema(
     reader = spark.read if options is None else spark.read.options(**options)
     if index.partitions or index.summary is not None:
         # The type of a partition column follows from the values in all directories.
-        return reader.parquet(*_patterns(table))
+        return reader.parquet(*patterns_of(table))
     # Spark takes the schema of the first file by path, and so does the plan.
     return reader.parquet(escaped(os.path.abspath(index.files[0].path)))
+
+
+def known_schema(index: MetadataIndex) -> StructType | None:
+    """Return the schema that Spark will infer, where it wrote it into the file that it asks; None where it has to ask.
+
+    Spark asks the first file by path. What has values of its own (CHAR, collations, defaults) is left to it, and so is
+    what directory names may be taken for but for whole numbers, dates and texts.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
+
+    text = index.kinds[index.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.files) else None
+    if text is None or index.summary is not None or any(word in text for word in _OF_ITS_OWN):
+        return None
+    try:
+        schema = StructType.fromJson(json.loads(text))
+    except (ValueError, KeyError, TypeError, PySparkException):
+        return None
+    plain = {"int32": IntegerType(), "int64": LongType(), "date32[day]": DateType(), "string": StringType()}
+    types = [None if column.unsupported else plain.get(str(column.type)) for column in index.partitions]
+    names = [column.path[0] for column in index.partitions]
+    in_files = {name.casefold() for name in schema.names}
+    if not in_files.isdisjoint(map(str.casefold, names)) or len(in_files) < len(schema.names):
+        return None
+    fields = [StructField(name, kind) for name, kind in zip(names, types, strict=True) if kind is not None]
+    return StructType([*schema.fields, *fields]) if len(fields) == len(names) else None
 
 
 def escaped(path: str) -> str:
@@ -49,7 +81,8 @@ def escaped(path: str) -> str:
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _patterns(table: Table) -> list[str]:
+def patterns_of(table: Table) -> list[str]:
+    """Return what names a table to Spark: a directory or file by its absolute path, or a pattern as it is."""
     if isinstance(table, str | os.PathLike):
         path = os.path.abspath(local_path(os.fspath(table)))
         return [escaped(path) if os.path.exists(path) else path]

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.predicate import Path, Predicate
-    from prune_assets.planner.implied import ImpliedPredicate
 
 SHOWN_VALUES = 20
 _WILD = re.compile(r"[%_\\]")
@@ -93,15 +92,6 @@ def render(predicate: Predicate) -> str:
     return texts.pop()
 
 
-def render_implied(implied: ImpliedPredicate) -> str:
-    """Return an implied predicate as SQL."""
-    name = _name(implied.column.path)
-    parts = [_range(name, _literal(low), _literal(high)) for low, high in implied.ranges]
-    if implied.nulls:
-        parts.append(f"{name} IS NULL")
-    return " OR ".join(parts) if parts else "FALSE"
-
-
 def column_sql(path: Path) -> str:
     """Return the name of a column as SQL, back-quoted where it has to be."""
     return _name(path)
@@ -116,7 +106,7 @@ def _join(node: Predicate, operands: list[str]) -> str:
         case Or(children):
             return " OR ".join(map(_grouped, children, operands))
         case IsTruth(Compare(column, Op.EQ, value), Outcomes.TRUE):
-            return f"{_name(column)} <=> {_literal(value)}"
+            return f"{_name(column)} <=> {literal_sql(value)}"
         case IsTruth(_, truth):
             return f"({operands[0]}) IS {_TRUTHS[truth]}"
         case _:
@@ -153,11 +143,11 @@ def _leaf(node: Predicate) -> str:
         case Constant(outcomes):
             text = _CONSTANTS.get(outcomes, "raise_error('out of range')")
         case Compare(column, op, value):
-            text = f"{_name(column)} {op} {_literal(value)}"
+            text = f"{_name(column)} {op} {literal_sql(value)}"
         case CompareColumns(left, op, right):
             text = f"{_name(left)} {op} {_name(right)}"
         case Interval(column, low, high):
-            text = _range(_name(column), _literal(low), _literal(high))
+            text = _range(_name(column), literal_sql(low), literal_sql(high))
         case In(column, values):
             text = f"{_name(column)} IN ({_list(values)})"
         case IsNull(column):
@@ -184,17 +174,17 @@ def _pattern(node: Pattern) -> str:
         case Contains(column, text):
             call, parts = "contains", (Wildcard.ANY, text.as_py(), Wildcard.ANY)
     if not pa.types.is_string(text.type):
-        return f"{call}({_name(column)}, {_literal(text)})"
+        return f"{call}({_name(column)}, {literal_sql(text)})"
     return f"{_name(column)} LIKE {_like(parts)}"
 
 
 def _like(parts: Sequence[str | Wildcard]) -> str:
     texts = [part.value if isinstance(part, Wildcard) else _WILD.sub(r"\\\g<0>", part) for part in parts]
-    return _literal(pa.scalar("".join(texts)))
+    return literal_sql(pa.scalar("".join(texts)))
 
 
 def _list(values: pa.Array) -> str:
-    shown = ", ".join(_literal(value) for value in values[:SHOWN_VALUES])
+    shown = ", ".join(literal_sql(value) for value in values[:SHOWN_VALUES])
     more = len(values) - SHOWN_VALUES
     return f"{shown}, ... {more:,} more" if more > 0 else shown
 
@@ -210,7 +200,8 @@ def _name(path: Path) -> str:
     )
 
 
-def _literal(value: pa.Scalar) -> str:
+def literal_sql(value: pa.Scalar) -> str:
+    """Return a value as the SQL that people write for it."""
     if value.is_valid and pa.types.is_timestamp(value.type):
         return _timestamp(value)
     if value.is_valid and pa.types.is_date32(value.type):

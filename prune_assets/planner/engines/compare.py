@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict, make_access_plan, whole_groups
+from parquet_core.access_plan import make_access_plan, whole_groups
 from prune_assets.planner.engines.spark_profile import spark_profile
 from prune_assets.planner.extents import kept_by
 from prune_assets.report.skip_report import Engine
-from prune_assets.spark_filters import Filter, Rel, all_of, any_of
+from prune_assets.spark_filters import all_of
 from prune_assets.sql.as_spark_filters import filters_of
 
 if TYPE_CHECKING:
     from prune_assets.planner.engines.spark_profile import Profile
-    from prune_assets.planner.implied import ImpliedPredicate
     from prune_assets.planner.plan import Plan
-    from prune_assets.spark_filters import SparkFilter
 
 ALONE, HANDED_OVER, BEST = "Spark 4.3 alone", "Spark 4.3 with the hand-over", "best possible"
 
@@ -26,11 +24,8 @@ def engines_of(plan: Plan) -> tuple[Engine, ...]:
     """Predict what each reader reads; reads the page indexes that Spark would and the plan did not."""
     tree, index, pages = plan.spark_filters, plan.index, plan.depth == "pages"
     alone = spark_profile(tree, index, plan.columns, pages=pages)
-    survivors = np.zeros(len(index.files), np.bool_)
-    survivors[index.file[plan.evaluation.access.verdict != Verdict.SKIP]] = True
-    beside = [filters_of(part) for part in plan.handed_over]
-    handed = all_of([tree, *beside, *([] if plan.implied is None else [implied_filters(plan.implied)])])
-    with_plan = spark_profile(handed, index, plan.columns, files=survivors, pages=pages)
+    handed = all_of([tree, *map(filters_of, plan.derived_filters)])
+    with_plan = spark_profile(handed, index, plan.columns, files=plan.spark_scan.files, pages=pages)
     return (
         _engine(ALONE, alone, plan),
         _engine(HANDED_OVER, with_plan, plan),
@@ -41,18 +36,6 @@ def engines_of(plan: Plan) -> tuple[Engine, ...]:
 def best_possible(plan: Plan) -> Engine:
     """Return what has to be read by all that the plan can prove."""
     return Engine(BEST, plan.kept.extent(plan.index), estimated=plan.kept.estimated)
-
-
-def implied_filters(implied: ImpliedPredicate) -> SparkFilter:
-    """Return an implied predicate as Spark's data sources are asked it."""
-    path = implied.column.path
-    arms: list[SparkFilter] = [
-        Filter(path, Rel.EQ, (low,), strict=True)
-        if low.equals(high)
-        else all_of([Filter(path, Rel.GE, (low,), strict=True), Filter(path, Rel.LE, (high,), strict=True)])
-        for low, high in implied.ranges
-    ]
-    return any_of([*arms, Filter(path, Rel.IS_NULL)] if implied.nulls else arms)
 
 
 def _engine(name: str, profile: Profile, plan: Plan) -> Engine:

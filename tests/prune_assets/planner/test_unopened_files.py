@@ -140,7 +140,7 @@ def test_a_plan_is_the_same_as_when_every_file_is_known(table, cached, where):
         warm.index, warm.evaluation.access.matches
     )
     assert (cold.surviving_files, cold.index.columns) == (warm.surviving_files, warm.index.columns)
-    assert (cold.implied, cold.warnings, cold.handed_over) == (warm.implied, warm.warnings, warm.handed_over)
+    assert (cold.warnings, cold.derived_filters) == (warm.warnings, warm.derived_filters)
     assert cold.report.kept == warm.report.kept
     named = [all(group.level == "partition_values" for group in file.row_groups) for file in warm.files]
     assert [
@@ -155,7 +155,7 @@ def test_a_table_of_which_nothing_is_left(table):
     assert (made.surviving_files, made.report.kept.rows, made.report.kept.bytes) == ((), 0, 0)
     statistics = made.report.levels[1]
     assert (statistics.status, statistics.why) == ("not_applicable", "directory names leave no file to open")
-    assert made.implied is None
+    assert made.derived_filters == ()
     assert all(engine.kept.rows == 0 for engine in made.report.engines)
 
 
