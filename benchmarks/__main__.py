@@ -1,6 +1,6 @@
-"""Measure against peers: `make bench`, or some of it: `make bench ARGS=Delta`.
+"""Measure against peers: `make bench`, or some of it: `make bench ARGS=Delta`, `make bench ARGS=read`.
 
-Each side runs in processes of its own, in turns, on the same files.
+Each side runs in processes of its own, in turns, on the same files; reads through Spark share one session.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rich.table import Table
 
 from benchmarks.delta_logs import million_files, thousand_commits
 from benchmarks.many_files import many_files
+from benchmarks.reads import CASES, reads
 from benchmarks.wide_file import wide_file
 
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ def main() -> None:
     table = Table(*titles, title=f"{PAIRS} pairs each")
     for comparison in chosen:
         table.add_row(*row_of(comparison))
-    Console(width=160).print(table)
+    if chosen:
+        Console(width=160).print(table)
+    if any(word in f"read {case.name}" for case in CASES):
+        Console(width=160).print(reads())
     if not word:
         Console(width=130).print(figures())
 
