@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.spark.comparison import Comparison
+    from prune_assets.spark.comparison import Comparison, Reading
 
 KINDS = {"parquet", "spark"}
 
@@ -79,19 +79,22 @@ def build_skip_report_asset(
     table: Path | str,
     sum_column: str,
     reports: Path | str,
+    baseline: Path | str | None = None,
+    more_deps: Sequence[dg.AssetKey] = (),
     description: str = "",
     key_prefix: str | Sequence[str] = "skip_reports",
 ) -> dg.AssetsDefinition:
     """Build an asset that plans a predicate, reads it with and without the plan and reports both.
 
     The asset is `<key_prefix>/<name>`; the report goes to `reports` as `<name>.json` and `<name>.html`.
-    `where` may be a function, for a predicate that depends on the data. The asset fails when the two
+    `where` may be a function, for a predicate that depends on the data. `baseline`: a table with the same rows and
+    without the layout, which is read for comparison too (name its asset in `more_deps`). The asset fails when the
     readings differ in their rows. It needs a resource `spark` (SparkSessionResource).
     """
 
     @dg.asset(
         key=dg.AssetKey(name).with_prefix(key_prefix),
-        deps=[dg.AssetKey.from_coercible(table_asset)],
+        deps=[dg.AssetKey.from_coercible(table_asset), *more_deps],
         group_name="skip_reports",
         kinds=KINDS,
         description=description,
@@ -102,7 +105,14 @@ def build_skip_report_asset(
 
         choice = Choice(where) if isinstance(where, str) else where()
         planned = plan(str(table), where=choice.where, session=spark.session)
-        compared = compare(spark.session, planned, table=str(table), where=choice.where, sum_column=sum_column)
+        compared = compare(
+            spark.session,
+            planned,
+            table=str(table),
+            where=choice.where,
+            sum_column=sum_column,
+            baseline=None if baseline is None else str(baseline),
+        )
         paths = _save(planned.report, Path(reports), name)
         if not compared.equal:
             raise dg.Failure(
@@ -110,6 +120,9 @@ def build_skip_report_asset(
                 metadata={"report": dg.MetadataValue.path(paths["report_html"])},
             )
         metadata = skip_metadata(planned.report) | _comparison_metadata(planned, compared) | dict(choice.metadata)
+        if compared.baseline is not None:
+            of_baseline = plan(str(baseline), where=choice.where, session=spark.session)
+            metadata |= _baseline_metadata(of_baseline, compared.baseline)
         return dg.MaterializeResult(
             metadata=metadata | {kind: dg.MetadataValue.path(path) for kind, path in paths.items()}
         )
@@ -138,10 +151,20 @@ def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
         "spark_scanned_files_without": compared.without.scanned_files,
         "spark_scanned_files_with": compared.with_plan.scanned_files,
     } | {
-        f"predicted_rows_{_word(engine.name)}": engine.kept.rows
+        f"predicted_{unit}_{_word(engine.name)}": getattr(engine.kept, unit)
         for engine in planned.report.engines
+        for unit in ("rows", "bytes")
         # Where it opens files that the plan did not, nobody knows how many rows.
         if engine.kept.row_groups is not None
+    }
+
+
+def _baseline_metadata(planned: Plan, reading: Reading) -> dict[str, Any]:
+    return {
+        "baseline_seconds": reading.seconds,
+        "baseline_scanned_rows": reading.scanned_rows,
+        "baseline_scanned_files": reading.scanned_files,
+        "baseline_predicted_bytes": planned.report.engines[0].kept.bytes,
     }
 
 

@@ -12,6 +12,7 @@ from prune_assets.assets import Choice, build_skip_report_asset, build_table_ass
 from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
 from prune_assets.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
 from prune_assets.demo.tpch import generate
+from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,9 @@ LINEITEM_RAW = dg.AssetKey(["tpch", "lineitem_raw"])
 ORDERS_RAW = dg.AssetKey(["tpch", "orders_raw"])
 LINEITEM = dg.AssetKey(["tpch", "lineitem"])
 ORDERS = dg.AssetKey(["tpch", "orders"])
+DEFAULT = dg.AssetKey(["tpch", "lineitem_default"])
+# What a shuffle leaves behind: many files, each with a part of everything.
+DEFAULT_FILES = 64
 UNSORTED = dg.AssetKey(["broken", "lineitem_unsorted"])
 LONG_STRINGS = dg.AssetKey(["broken", "long_strings"])
 LONG_STRING_ROWS = 2_000
@@ -35,6 +39,7 @@ def demo_assets(settings: DemoSettings) -> list[dg.AssetsDefinition]:
         _generated_asset(LINEITEM_RAW, "lineitem", settings),
         _generated_asset(ORDERS_RAW, "orders", settings),
         *_sorted_tables(settings),
+        _default_table(settings),
         *_broken_tables(settings),
         *_skip_reports(settings),
     ]
@@ -86,6 +91,25 @@ def _sorted_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
     ]
 
 
+def _default_table(settings: DemoSettings) -> dg.AssetsDefinition:
+    table = settings.table("lineitem_default")
+
+    @dg.asset(
+        key=DEFAULT,
+        deps=[LINEITEM_RAW],
+        group_name=DEFAULT.path[0],
+        kinds={"parquet", "spark"},
+        description="The same line items as Spark writes them by default after a shuffle: unsorted, in many files.",
+        metadata={"dagster/uri": table_uri(table)},
+    )
+    def default_table(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+        rows = _raw(spark.session, settings, "lineitem").repartition(DEFAULT_FILES)
+        rows.write.mode("overwrite").parquet(str(table))
+        return dg.MaterializeResult(metadata={"files": DEFAULT_FILES, "path": dg.MetadataValue.path(str(table))})
+
+    return default_table
+
+
 def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
     layout = lineitem_layout(settings.scale)
     return [
@@ -132,6 +156,8 @@ def _skip_reports(settings: DemoSettings) -> list[dg.AssetsDefinition]:
             table=table,
             sum_column="l_extendedprice",
             reports=settings.reports,
+            baseline=settings.table("lineitem_default"),
+            more_deps=[DEFAULT],
             description=description,
         )
         for name, (where, description) in predicates.items()

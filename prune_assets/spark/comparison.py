@@ -41,22 +41,26 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The same rows, read without the plan and with it."""
+    """The same rows, read without the plan and with it; `baseline`: from a table that has them without the layout."""
 
     without: Reading
     with_plan: Reading
+    baseline: Reading | None = None
 
     @property
     def equal(self) -> bool:
-        """Tell whether both ways gave the same rows."""
-        return self.without.answer == self.with_plan.answer
+        """Tell whether all ways gave the same rows."""
+        others = [self.with_plan, *([] if self.baseline is None else [self.baseline])]
+        return all(reading.answer == self.without.answer for reading in others)
 
 
-def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, sum_column: str) -> Comparison:
+def compare(
+    spark: SparkSession, plan: Plan, *, table: str, where: str, sum_column: str, baseline: str | None = None
+) -> Comparison:
     """Read `table` where `where` both ways, in turns, after a warm-up of each.
 
-    Each reading hashes every column of every row. `seconds` is the best of three, from opening the
-    table to the answer; planning is not in it.
+    `baseline`: a table with the same rows, read beside them. Each reading hashes every column of every row. `seconds`
+    is the best of three, from opening the table to the answer; planning is not in it.
     """
     from prune_assets.spark.reader import read
 
@@ -64,11 +68,12 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, sum_colu
         lambda: spark.read.parquet(table).where(where),
         lambda: read(spark, table, where=where, plan=plan),
     ]
+    if baseline is not None:
+        ways.append(lambda: spark.read.parquet(baseline).where(where))
     for way in ways:
         _read_once(way, sum_column)
     rounds = [[_read_once(way, sum_column) for way in ways] for _ in range(ROUNDS)]
-    without, with_plan = (min(readings, key=lambda reading: reading.seconds) for readings in zip(*rounds, strict=True))
-    return Comparison(without, with_plan)
+    return Comparison(*(min(readings, key=lambda reading: reading.seconds) for readings in zip(*rounds, strict=True)))
 
 
 def _read_once(way: Callable[[], DataFrame], sum_column: str) -> Reading:
