@@ -14,6 +14,7 @@ from deltalog.protocol import reader_features, writer_features
 from deltalog.statistics import ABSENT, record_counts, statistics_reader
 from deltalog.vacuum import orphans
 from parquet_core.inspection.facts import SCHEMA
+from parquet_core.redacted import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,7 +112,7 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     silent = int(np.count_nonzero(counts == ABSENT))
     protocol = snapshot.protocol
     return DeltaInspection(
-        path=snapshot.table,
+        path=redacted(snapshot.table),
         version=snapshot.version,
         time=snapshot_time(snapshot),
         reader_version=protocol.min_reader_version,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parquet_core.redacted import redacted
 from prune_assets.report.wording import unopened_text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def table_uri(table: str | Path) -> str:
     """Return the address of a table for `dagster/uri`."""
     text = str(table)
-    return text if "://" in text else Path(text).absolute().as_uri()
+    return redacted(text) if "://" in text else Path(text).absolute().as_uri()
 
 
 def layout_version(layout: LayoutSpec) -> str:

@@ -124,8 +124,10 @@ class TableCache:
         schema = batch.schema.with_metadata({"generation": generation})
         part = self.directory / f"{uuid4().hex}.part"
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            # What is kept tells of the data: bounds are values.
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Straight into the file: what is kept may be large.
+            part.touch(mode=0o600)
             with pa.OSFile(str(part), "wb") as sink:
                 sink.write(bytes(_HEADER_BYTES))
                 with pa.ipc.new_stream(sink, schema) as stream:

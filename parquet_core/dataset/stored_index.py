@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -161,8 +162,10 @@ class StoredIndex:
 
 
 def _encoded(path: str) -> bytes:
+    """Return what stands for a path in the cache: an address may hold a key or a signature, so its hash does."""
     # A path of this machine need not be text.
-    return path.encode(errors="surrogateescape")
+    encoded = path.encode(errors="surrogateescape")
+    return blake2b(encoded, digest_size=16).digest() if "://" in path else encoded
 
 
 def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:

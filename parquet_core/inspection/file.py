@@ -12,6 +12,7 @@ from parquet_core.inspection.chunks import read_chunks
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import FileInspection, KeyValue, RowGroupFacts, SortingColumn, Spread
 from parquet_core.inspection.probe import probe_filters, probed_column
+from parquet_core.redacted import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     index.locations(columns, np.arange(len(index)))
     footers, (kind,) = _footers(index), index.kinds
     return FileInspection(
-        path=index.files[0].path,
+        path=redacted(index.files[0].path),
         bytes=index.files[0].size,
         footer_bytes=int(footers.footer_bytes[0]),
         rows=int(index.row_count.sum()),

@@ -11,6 +11,7 @@ from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
 from parquet_core.inspection.typed_value import parse_value
+from parquet_core.redacted import redacted
 from parquet_core.trust.statistics import leaf_in_file
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
 
 
 def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers
-    file, row_group = index.files[int(index.file[position])].path, int(index.ordinal[position])
+    file, row_group = redacted(index.files[int(index.file[position])].path), int(index.ordinal[position])
     if isinstance(found, str):
         return ProbeFacts(file, row_group, "unknown", found)
     return ProbeFacts(file, row_group, "maybe" if maybe else "absent", "")

@@ -10,6 +10,7 @@ import numpy as np
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import TableFile, TableInspection, Writer
 from parquet_core.inspection.probe import probe_filters, probed_column
+from parquet_core.redacted import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,12 +29,12 @@ def inspect_table(
     writers = list(dict.fromkeys(kind.created_by for kind in index.kinds))
     writer = np.array([writers.index(kind.created_by) for kind in index.kinds], np.int64)[index.kind]
     return TableInspection(
-        path=table,
+        path=redacted(table),
         bytes=sum(file.size for file in index.files),
         rows=int(index.row_count.sum()),
         row_groups=len(index),
         partitions=tuple(column.name for column in index.partitions),
-        schema_file=None if index.summary is None else index.summary.path,
+        schema_file=None if index.summary is None else redacted(index.summary.path),
         writers=tuple(
             Writer(name, count)
             for name, count in zip(writers, np.bincount(writer, minlength=len(writers)).tolist(), strict=True)
@@ -51,7 +52,9 @@ def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
     np.add.at(rows, index.file, index.row_count)
     groups = np.bincount(index.file, minlength=len(index.files))
     columns = rows.tolist(), groups.tolist(), writer.tolist()
-    return tuple(TableFile(file.path, file.size, *facts) for file, *facts in zip(index.files, *columns, strict=True))
+    return tuple(
+        TableFile(redacted(file.path), file.size, *facts) for file, *facts in zip(index.files, *columns, strict=True)
+    )
 
 
 def _differences(index: MetadataIndex) -> tuple[str, ...]:

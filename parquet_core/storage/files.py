@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from parquet_core.redacted import redacted
+
 
 class DataFile(NamedTuple):
     """A file as it was when listed: what must still be true when its planned ranges are read.
@@ -36,7 +38,7 @@ class Traffic:
 
 def name_of(file: DataFile) -> str:
     """Return the last part of the path, for messages."""
-    return file.path.rpartition("/")[2]
+    return redacted(file.path).rpartition("/")[2]
 
 
 def is_hidden(name: str) -> bool:

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
 from prune_assets.report.quantities import printable
 
@@ -60,10 +61,10 @@ def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None
         check_layout(table, layout=spec), key=lambda finding: (-_RANK[finding.severity], finding.location)
     )
     if as_json:
-        result = CheckResult(table=table, layout=str(layout_file), findings=tuple(findings))
+        result = CheckResult(table=redacted(table), layout=str(layout_file), findings=tuple(findings))
         click.echo(msgspec.json.encode(result).decode())
     else:
-        click.echo(findings_text(table, findings))
+        click.echo(findings_text(redacted(table), findings))
     if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
         sys.exit(1)
 

@@ -9,6 +9,7 @@ import numpy as np
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.ragged import distinct
+from parquet_core.redacted import redacted
 from prune_assets.planner.alternatives import conjuncts_alone, rewrites
 from prune_assets.planner.extents import extent_of
 from prune_assets.planner.leaf_attribution import leaf_attribution
@@ -46,7 +47,7 @@ def summarize(plan: Plan) -> SkipReport:
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
     complete = len(plan.index) <= MAX_DETAILED
     return SkipReport(
-        table=plan.table,
+        table=redacted(plan.table),
         predicate=plan.lowered.sql,
         normalized=plan.lowered.normalized,
         unsupported=_unsupported(plan),
@@ -151,7 +152,9 @@ def _file(plan: Plan, number: int, positions: Sequence[int], reasons: Reasons, l
     """Describe a file by the row groups at `positions`, all of its own or some."""
     first, stop = np.searchsorted(plan.index.file, [number, number + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
-    return FileReport(plan.index.files[number].path, _file_verdict(plan.evaluation.access.verdict[first:stop]), groups)
+    return FileReport(
+        redacted(plan.index.files[number].path), _file_verdict(plan.evaluation.access.verdict[first:stop]), groups
+    )
 
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.redacted import redacted
 from prune_assets.report.skip_report import MapCell
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def table_map(plan: Plan) -> tuple[MapCell, ...]:
     read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)
     return tuple(
         MapCell(
-            first_file=index.files[index.file[a]].path,
+            first_file=redacted(index.files[index.file[a]].path),
             first_row_group=int(index.ordinal[a]),
-            last_file=index.files[index.file[b]].path,
+            last_file=redacted(index.files[index.file[b]].path),
             last_row_group=int(index.ordinal[b]),
             row_groups=b - a + 1,
             kept_row_groups=int(read[i]),
