@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -13,6 +12,7 @@ from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -47,10 +47,11 @@ def build_table_asset(
     """Build an asset that overwrites `table` with the rows of `source`, laid out as `layout`.
 
     `written_as`: what is really asked of the writer, when a table claims more than that; `options` go
-    to Spark's writer. The asset needs a resource `spark` (SparkSessionResource).
+    to Spark's writer. The asset needs a resource `spark` (SparkSessionResource). A `table` of Delta, Iceberg or Hudi
+    is refused with WrongUse before Spark starts.
     """
     asked = layout if written_as is None else written_as
-    key, table = dg.AssetKey.from_coercible(key), Path(table)
+    key = dg.AssetKey.from_coercible(key)
 
     @dg.asset(
         key=key,
@@ -62,10 +63,12 @@ def build_table_asset(
         code_version=layout_version(asked),
     )
     def table_asset(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+        from prune_assets.spark.table_formats import plain_directory
         from prune_assets.spark.writer import write
 
+        directory = plain_directory(table)
         df = source(spark.session)
-        result = write(df, table, layout=asked, mode="overwrite", options=options)
+        result = write(df, directory, layout=asked, mode="overwrite", options=options)
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout))
 
     return table_asset
@@ -102,7 +105,9 @@ def build_skip_report_asset(
     def skip_report(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
         from prune_assets.planner.plan import plan
         from prune_assets.spark.comparison import compare
+        from prune_assets.spark.table_formats import plain_directory
 
+        directory = plain_directory(reports)
         choice = Choice(where) if isinstance(where, str) else where()
         planned = plan(str(table), where=choice.where, session=spark.session)
         compared = compare(
@@ -113,7 +118,7 @@ def build_skip_report_asset(
             sum_column=sum_column,
             baseline=None if baseline is None else str(baseline),
         )
-        paths = _save(planned.report, Path(reports), name)
+        paths = _save(planned.report, directory, name)
         if not compared.equal:
             raise dg.Failure(
                 f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",

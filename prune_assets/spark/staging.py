@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
+from prune_assets.spark.table_formats import refuse_table_formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,8 +84,10 @@ def _read_back(path: Path) -> StagedFile:
 def commit(staged: Sequence[StagedFile], table: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
     """Move staged files into the table, then remove the replaced ones; return the new paths.
 
-    An error before the last move takes the moved files out again, so the table is as it was.
+    An error before the last move takes the moved files out again, so the table is as it was. WrongUse where the
+    table, or where replaced files lie, has become one of Delta, Iceberg or Hudi meanwhile.
     """
+    refuse_table_formats({table, *(Path(file).parent for file in replaced)})
     placed: list[Path] = []
     try:
         for file in staged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.errors import LayoutError, TableNotFound, UnsupportedFeature, WrongUse
-from parquet_core.storage import list_data_files, local_path
+from parquet_core.storage import list_data_files
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.data_size import column_of, distinct_per_row_group, file_count, measure, row_group_rows
 from prune_assets.spark.staging import commit, prove, staging_directory
+from prune_assets.spark.table_formats import plain_directory, refuse_table_formats
 from prune_assets.spark.write_options import bind_layout, write_options
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
@@ -57,12 +58,14 @@ def write(
     values, range bounds, the write): persist `df` when it is dear to compute. Timestamps are written as
     microseconds, since INT96 has no statistics; the session's own setting is put back afterwards.
 
+    A directory of a Delta, Iceberg or Hudi table, or one with files of such a table below it, is refused.
+
     Raises LayoutError, UnsupportedFeature, WrongUse, StorageFailure or MalformedFile, and whatever
     Spark raises while it computes `df`. What a crash can leave is said in `prune_assets.spark.staging`.
     """
     if format != "parquet":
         raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")
-    directory = Path(local_path(os.fspath(table)))
+    directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
     old = _files_before(directory, mode)
@@ -91,12 +94,15 @@ def write(
 def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     if mode not in {"append", "overwrite", "error"}:
         raise WrongUse(f"mode={mode!r}: choose 'append', 'overwrite' or 'error'")
+    if not directory.exists():
+        return ()  # its name is no pattern either
     try:
         old = tuple(file.path for file in list_data_files(directory))
     except TableNotFound:
         return ()
     if directory.is_file():
         raise WrongUse(f"{directory}: is a file; a table is a directory, name another path")
+    refuse_table_formats({Path(file).parent for file in old})
     if mode == "error":
         raise WrongUse(f"{directory}: holds {len(old)} files already; pass mode='append' or mode='overwrite'")
     return old

@@ -1,0 +1,70 @@
+"""Directories that a table format keeps: what is written or removed there behind the format's back breaks the table.
+
+A format is known by what it keeps beside its data, so a file belongs to the table of any directory above it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.storage import local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def _delta(directory: Path) -> Path | None:
+    return _there(directory / "_delta_log")
+
+
+def _hudi(directory: Path) -> Path | None:
+    return _there(directory / ".hoodie")
+
+
+def _iceberg(directory: Path) -> Path | None:
+    metadata = directory / "metadata"
+    # One that may not be listed is not told from an ordinary directory of this name.
+    files = sorted(metadata.glob("*.metadata.json*")) if os.access(metadata, os.R_OK) else []
+    return files[0] if files else _there(metadata / "version-hint.text")
+
+
+def _there(path: Path) -> Path | None:
+    return path if os.path.lexists(path) else None
+
+
+# What each keeps in the directory of a table, empty or damaged as it may be.
+FORMATS: dict[str, Callable[[Path], Path | None]] = {"Delta": _delta, "Iceberg": _iceberg, "Hudi": _hudi}
+
+
+def plain_directory(table: str | os.PathLike[str]) -> Path:
+    """Return the local directory that a table is written to; WrongUse for one of a table format."""
+    directory = Path(local_path(os.fspath(table)))
+    refuse_table_formats([directory])
+    return directory
+
+
+def refuse_table_formats(directories: Iterable[Path]) -> None:
+    """Raise WrongUse where a directory, or any above it, is a table of Delta, Iceberg or Hudi.
+
+    Directories are looked for as they are named and behind symbolic links.
+    """
+    seen: set[Path] = set()
+    for directory in directories:
+        for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as named, then behind links
+            for place in (Path(named), *Path(named).parents):
+                if place in seen:
+                    break
+                seen.add(place)
+                _refuse(place, directory)
+
+
+def _refuse(place: Path, directory: Path) -> None:
+    for name, kept_by in FORMATS.items():
+        if (mark := kept_by(place)) is not None:
+            raise WrongUse(
+                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), which plain files "
+                f"would break; name another directory, or write with Spark's own writer for {name}"
+            )
