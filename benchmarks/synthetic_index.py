@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from parquet_core.dataset.footer_source import FooterSource
 from parquet_core.dataset.metadata_index import MetadataIndex, _Fetched
+from parquet_core.dataset.names_in_files import NamesInFiles
 from parquet_core.dataset.page_batch import PageBatch
 from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
 from parquet_core.format.page_index import OffsetIndexes
@@ -38,12 +39,13 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
     values from 10 i to 10 i + 30; those of the others hold such values in disorder.
     """
     columns = _columns(len(pages))
+    kinds = (Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),)
     row_count = np.full(files, rows, np.int64)
     batches = [_pages(files, each, rows // each, disorder=i) for i, each in enumerate(pages)]
     by_path = dict(zip([column.path for column in columns], batches, strict=True))
     return MetadataIndex(
         files=tuple(DataFile(f"/t/{i:06}.parquet", 1 << 30, 0) for i in range(files)),
-        kinds=(Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),),
+        kinds=kinds,
         kind=np.zeros(files, np.int64),
         columns=columns,
         partitions=(),
@@ -54,6 +56,7 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         row_count=row_count,
         partition_values={},
         _footers=FooterSource((), Traffic()),
+        _names=NamesInFiles(kinds),
         _chunks={path: _chunks(files, len(batch.first_row) // files) for path, batch in by_path.items()},
         _bounds={path: _of_groups(batch, row_count) for path, batch in by_path.items()},
         _offsets={path: _Fetched(np.arange(files), _offsets(batch)) for path, batch in by_path.items()},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, overload
 
 import pyarrow as pa
 
+from parquet_core.dataset.names_in_files import spelled_otherwise
 from parquet_core.storage import DataFile
 from parquet_core.trust.bounds import bounds_type
 from parquet_core.trust.statistics import Provenance
@@ -99,9 +100,12 @@ class LoggedFiles:
     by_id: bool = False
 
 
-def named_as_in_table(kind: Provenance, logged: LoggedFiles) -> Provenance:
+def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
     """Return what a footer says with the names of the table; what is no column of it has a name that none has."""
     known = {column.physical: column for column in logged.columns}
+    if any_case:
+        wanted = [path for path, column in known.items() if column.leaf.type is not None]
+        known |= {leaf: known[path] for leaf, path in spelled_otherwise(wanted, kind).items()}
     return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
 
 
@@ -116,13 +120,6 @@ def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> 
             below = (*column.leaf.path, *leaf.path[length:])
             return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
     return replace(leaf, path=(_NOT_OF_THE_TABLE, *leaf.path))
-
-
-def paths_in_files(kinds: Sequence[Provenance], named: Sequence[Provenance]) -> dict[Path, Path]:
-    """Return the path in files of every column that is called otherwise in the table."""
-    stored = [leaf for kind in kinds for leaf in kind.columns]
-    called = [leaf for kind in named for leaf in kind.columns]
-    return {to.path: leaf.path for leaf, to in zip(stored, called, strict=True) if leaf.path != to.path}
 
 
 def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.footer_source import FooterSource
+    from parquet_core.dataset.names_in_files import NamesInFiles
     from parquet_core.dataset.stored_index import Kept, StoredIndex
     from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.footer import Footers
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
@@ -114,9 +116,9 @@ class MetadataIndex:
     row_count: Positions
     partition_values: dict[Path, pa.Array]
     _footers: FooterSource
+    _names: NamesInFiles
     opened: NDArray[np.bool_] | None = None
     deleted: NDArray[np.bool_] | None = None
-    _stored_paths: dict[Path, Path] = field(default_factory=dict)
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
@@ -134,7 +136,7 @@ class MetadataIndex:
 
     def name_in_files(self, column: LeafColumn) -> str:
         """Return the dotted path that files know a column by."""
-        return ".".join(self._stored_paths.get(column.path, column.path))
+        return ".".join(self._names.of(column.path)[0])
 
     def provenance(self, position: int) -> Provenance:
         """Return what the file of a row group says of its schema and writer."""
@@ -237,13 +239,9 @@ class MetadataIndex:
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
-            found, statistics, there = footers.chunks(self._stored_paths.get(column.path, column.path))
+            kind = self.kind[self.file[here]]
+            found, known = self._decode_batch(column, footers, trusts, kind)
             chunks.append(found)
-            rows, kind = footers.row_count, self.kind[self.file[here]]
-            if statistics is None:
-                known = unknown_bounds(column, rows)
-            else:
-                known = spread_bounds(bounds_as_read(column, statistics, trusts, kind[there]), there, rows)
             bounds.append(with_nulls(known, self._absent(column)[kind]))
             first += len(footers)
         if first != len(positions):
@@ -252,11 +250,33 @@ class MetadataIndex:
             return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
         return concat_chunks(chunks), concat_bounds(bounds)
 
+    def _decode_batch(
+        self, column: LeafColumn, footers: Footers, trusts: Sequence[Trust], kind: Positions
+    ) -> tuple[ColumnChunks, Bounds]:
+        """Decode a column in a batch of footers, under each path that files have it at; of two the first counts."""
+        chunks, bounds = [], []
+        part = np.full(len(footers), -1, np.int64)
+        for path in self._names.of(column.path):
+            found, statistics, there = footers.chunks(path)
+            chunks.append(found)
+            if statistics is None:
+                bounds.append(unknown_bounds(column, footers.row_count))
+            else:
+                known = bounds_as_read(column, statistics, trusts, kind[there])
+                bounds.append(spread_bounds(known, there, footers.row_count))
+            part[there] = np.where(part[there] < 0, len(chunks) - 1, part[there])
+        if len(chunks) == 1:
+            return chunks[0], bounds[0]
+        chosen = np.maximum(part, 0) * len(footers) + np.arange(len(footers))
+        return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
+
     def _trusts(self, column: LeafColumn) -> list[Trust]:
         return [trust(column, kind) for kind in self.kinds]
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        return np.fromiter((reads_as_null(column, kind) for kind in self.kinds), np.bool_, len(self.kinds))
+        wanted = replace(column, path=self._names.of(column.path)[0])
+        kinds = self._names.kinds
+        return np.fromiter((reads_as_null(wanted, kind) for kind in kinds), np.bool_, len(kinds))
 
     def place(self, position: int, column: LeafColumn) -> str:
         """Name a column of a row group in messages."""
@@ -314,9 +334,11 @@ class MetadataIndex:
         return kept._replace(groups=groups)
 
     def _name(self, what: str, column: LeafColumn) -> str:
-        stored = self._stored_paths.get(column.path)
+        paths = self._names.of(column.path)
+        if paths == (column.path,):
+            return _name(what, column)
         # What a column is called may change, and another may get its name.
-        return _name(what, column) if stored is None else "\x00".join([_name(what, column), "", *stored])
+        return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
 
     def _slots(self, kept: Kept | None) -> Positions:
         if kept is None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.dataset.footer_source import FooterSource
-from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table, paths_in_files
+from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table
 from parquet_core.dataset.metadata_index import MetadataIndex
+from parquet_core.dataset.names_in_files import named_in_any_case, names_in_files
 from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
@@ -56,8 +57,13 @@ def list_dataset(
     *,
     cache: MetadataCache | None = None,
     infer_partition_types: bool = True,
+    any_case: bool = False,
 ) -> ListedDataset:
-    """List the data files of a table, of which footers are to be read; otherwise as `read_dataset`."""
+    """List the data files of a table, of which footers are to be read; otherwise as `read_dataset`.
+
+    `any_case`: columns that a file spells in letters of another case are found, as Spark does unless it is told
+    otherwise (`spark.sql.caseSensitive`). Where they are not, nothing is known of them.
+    """
     table = table if isinstance(table, str | os.PathLike) else list(table)
     listing = list_table(table)
     files = tuple(listing.files)
@@ -70,6 +76,7 @@ def list_dataset(
         traffic=Traffic(),
         stored=stored,
         known=None if stored is None else stored.row_groups(),
+        any_case=any_case,
     )
 
 
@@ -87,6 +94,7 @@ class ListedDataset:
     traffic: Traffic
     stored: StoredIndex | None
     known: tuple[RowGroups, Numbers] | None
+    any_case: bool
     _source: FooterSource | None = None
     _of_summary: tuple[LeafColumn, ...] | None = None
 
@@ -120,9 +128,11 @@ class ListedDataset:
         kinds = _kinds(groups, files)
         columns = self._columns_of_summary() if self.summary is not None else kinds[groups.kind[0]].columns
         placed = _placed(opened, groups, np.full(len(opened), AT_LEAST, np.int64), unopened=len(kinds))
+        kinds = kinds if whole else (*kinds, UNOPENED)
+        named = tuple(named_in_any_case(kind, columns) for kind in kinds) if self.any_case else kinds
         return MetadataIndex(
             files=self.files,
-            kinds=kinds if whole else (*kinds, UNOPENED),
+            kinds=named,
             kind=placed.kind,
             columns=without_overridden(columns, self.partitions.columns),
             partitions=self.partitions.columns,
@@ -133,6 +143,7 @@ class ListedDataset:
             ordinal=placed.ordinal,
             row_count=placed.row_count,
             _footers=self._source,
+            _names=names_in_files(kinds, named, {}),
             opened=None if whole else opened,
             _stored=stored,
         )
@@ -148,9 +159,11 @@ class ListedDataset:
 
 
 def read_logged(
-    table: str, logged: LoggedFiles, *, traffic: Traffic, cache: MetadataCache | None = None
+    table: str, logged: LoggedFiles, *, traffic: Traffic, cache: MetadataCache | None = None, any_case: bool = False
 ) -> MetadataIndex:
     """Read the footers of those files of a table that are to be opened, as its log lists them.
+
+    `any_case`: as `list_dataset` has it.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -162,7 +175,8 @@ def read_logged(
     if stored is not None:
         stored.keep_row_groups(groups)
     as_stored = _kinds(groups, files)
-    kinds = tuple(named_as_in_table(kind, logged) for kind in as_stored)
+    kinds = tuple(named_as_in_table(kind, logged, any_case=any_case) for kind in as_stored)
+    physical = {column.leaf.path: column.physical for column in logged.columns}
     placed = _placed(logged.opened, groups, logged.row_count, unopened=len(kinds))
     return MetadataIndex(
         files=logged.files,
@@ -179,7 +193,7 @@ def read_logged(
         _footers=source,
         opened=logged.opened,
         deleted=logged.deleted,
-        _stored_paths=paths_in_files(as_stored, kinds),
+        _names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical),
         _stored=stored,
     )
 

@@ -6,6 +6,7 @@ Whether names that differ in case alone are one depends on the session; a file t
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,10 +27,10 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Tell whether every row of such files is null in a column of the table, since nothing there has its name."""
     if column.unsupported or column.may_be_filled or not provenance.columns:
         return False
-    wanted = _folded(column.path)
-    alike = [leaf for leaf in provenance.columns if _folded(leaf.path[:1]) == wanted[:1]]
+    wanted = folded(column.path)
+    alike = [leaf for leaf in provenance.columns if folded(leaf.path[:1]) == wanted[:1]]
     for depth in range(1, len(wanted) + 1):
-        within = [leaf for leaf in alike if _folded(leaf.path[:depth]) == wanted[:depth]]
+        within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
         if not within:
             return True
         # A value stands where a struct is expected, or a list or the like, whose leaves are not pruned on.
@@ -38,9 +39,14 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     return False
 
 
-def _folded(path: Path) -> tuple[str, ...]:
-    # Alike in more letters than they are to Spark, never in fewer.
-    return tuple(name.upper().casefold() for name in path)
+def folded(path: Path) -> Path:
+    """Return a path that is the same for all that may be one: alike in more letters than to Spark, never in fewer."""
+    return tuple(map(_folded_name, path))
+
+
+@lru_cache(maxsize=4096)
+def _folded_name(name: str) -> str:
+    return name.upper().casefold()
 
 
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:

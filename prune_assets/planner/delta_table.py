@@ -135,17 +135,21 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
         raise WrongUse(f"timestamp={timestamp!r}: not a time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
-def read_delta(table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None) -> MetadataIndex:
-    """Read the footers of the files that the log leaves for a predicate."""
-    return _read(table, table.ask(predicate).kept, cache)
+def read_delta(
+    table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None, any_case: bool = False
+) -> MetadataIndex:
+    """Read the footers of the files that the log leaves for a predicate; `any_case` as `list_dataset` has it."""
+    return _read(table, table.ask(predicate).kept, cache, any_case=any_case)
 
 
 def read_live(table: DeltaTable) -> MetadataIndex:
     """Read the footers of all files that a version has."""
-    return _read(table, np.ones(table.snapshot.file_count, np.bool_), None)
+    return _read(table, np.ones(table.snapshot.file_count, np.bool_), None, any_case=False)
 
 
-def _read(table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | None) -> MetadataIndex:
+def _read(
+    table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | None, *, any_case: bool
+) -> MetadataIndex:
     snapshot = table.snapshot
     columns = snapshot.schema.columns
     logged = LoggedFiles(
@@ -157,7 +161,7 @@ def _read(table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | N
         partitions=tuple(column.leaf for column in columns if column.partition is not None),
         by_id=snapshot.schema.mapping == "id",
     )
-    return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache)
+    return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache, any_case=any_case)
 
 
 def count_rows(table: DeltaTable, index: MetadataIndex) -> None:

@@ -195,14 +195,19 @@ def plan(
     disk = metadata_cache()
     delta = delta_table(table, version=version, timestamp=timestamp, cache=disk)
     if delta is None:
-        listed = list_dataset(table, cache=disk, infer_partition_types=semantics.infer_partition_types)
+        listed = list_dataset(
+            table,
+            cache=disk,
+            infer_partition_types=semantics.infer_partition_types,
+            any_case=not semantics.case_sensitive,
+        )
         index = listed.read_for_schema()
         lowered = lower_predicate(where, table, index, session=session)
         if index.opened is not None:
             index = listed.read(files_left(lowered.predicate, index))
     else:
         lowered = _lower_on_delta(where, delta, session=session)
-        index = read_delta(delta, lowered.predicate, cache=disk)
+        index = read_delta(delta, lowered.predicate, cache=disk, any_case=not semantics.case_sensitive)
     evaluation = evaluate(lowered.predicate, index, pages=depth == "pages", delta=delta)
     index.save()
     made = Plan(

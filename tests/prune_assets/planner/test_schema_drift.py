@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import functions
 
 from prune_assets.planner.plan import plan
+from prune_assets.semantics import SparkSemantics
 from tests.numbered_cases.cases import check
 
 pytestmark = pytest.mark.spark
@@ -116,9 +117,10 @@ def test_a_column_of_files_that_directories_override(spark, tmp_path):
     assert check(spark, tmp_path / "t", "p = 2")[0] == 2
 
 
-def test_a_file_with_two_kinds_of_letters_is_kept(tmp_path):
+def test_a_file_with_two_kinds_of_letters_is_kept_where_case_counts(tmp_path):
     directory = write(tmp_path / "t", pa.table({"b": [1]}), pa.table({"B": [7], "BB": [8]}))
-    assert plan(directory, where="b = 9").report.kept.rows == 1
+    assert plan(directory, where="b = 9", session=SparkSemantics(case_sensitive=True)).report.kept.rows == 1
+    assert plan(directory, where="b = 9").report.kept.rows == 0
 
 
 def test_a_value_where_a_struct_is_expected_is_kept(tmp_path):

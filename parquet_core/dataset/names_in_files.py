@@ -1,0 +1,86 @@
+"""What files call the columns of a table, and columns that they spell in other letters.
+
+Whether `id` and `ID` are one column depends on the session. Where they are, as by default, Spark's reader finds a
+column that is not there as the table spells it under the only name that differs in case alone, in structs at each
+depth, and refuses the file where there are two. Source: ParquetReadSupport.clipParquetSchema of Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from parquet_core.trust.absent_columns import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from parquet_core.trust.statistics import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class NamesInFiles:
+    """What footers say with the names of their files, by kind; by column its `paths` there, if not its own alone.
+
+    The first path is what the table goes by.
+    """
+
+    kinds: tuple[Provenance, ...]
+    paths: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+
+    def of(self, column: Path) -> tuple[Path, ...]:
+        """Return the paths under which files may hold a column."""
+        return self.paths.get(column, (column,))
+
+
+def names_in_files(
+    kinds: tuple[Provenance, ...], named: Sequence[Provenance], expected: Mapping[Path, Path]
+) -> NamesInFiles:
+    """Compare what footers say with the same under the names of the table.
+
+    `expected`: the path that the table goes by in files, where that is not the column's own.
+    """
+    found = {column: {path: None} for column, path in expected.items()}
+    for stored, called in zip(kinds, named, strict=True):
+        for leaf, to in zip(stored.columns, called.columns, strict=True):
+            if leaf.path != to.path:
+                found.setdefault(to.path, {to.path: None})[leaf.path] = None
+    return NamesInFiles(kinds, {column: tuple(paths) for column, paths in found.items() if [*paths] != [column]})
+
+
+def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
+    """Return what a footer says with the names of the table where letters of another case alone tell them apart."""
+    found = spelled_otherwise([column.path for column in columns], kind)
+    if not found:
+        return kind
+    return replace(kind, columns=tuple(replace(leaf, path=found.get(leaf.path, leaf.path)) for leaf in kind.columns))
+
+
+def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
+    """Return the leaves of a file that are a wanted path but for case, by their own path, where one alone is."""
+    wanted = set(wanted)
+    exact = wanted & {leaf.path for leaf in kind.columns}
+    if len(exact) == len(wanted):
+        return {}
+    spellings: dict[Path, set[Path]] = {}
+    for leaf in kind.columns:
+        for depth in range(1, len(leaf.path) + 1):
+            spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
+    leaves = {leaf.path for leaf in kind.columns} - exact
+    found: dict[Path, list[Path]] = {}
+    for path in wanted - exact:
+        there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
+        if (
+            all(len(each) == 1 for each in there)
+            and (leaf := next(iter(there[-1]))) in leaves
+            and _is_plain(leaf, path)
+        ):
+            found.setdefault(leaf, []).append(path)
+    return {leaf: paths[0] for leaf, paths in found.items() if len(paths) == 1}
+
+
+def _is_plain(*paths: Path) -> bool:
+    # Of other letters Java's rules decide, which change with its version.
+    return all(name.isascii() for path in paths for name in path)
