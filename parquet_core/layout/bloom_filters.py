@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.trust.writer import PARQUET_JAVA, application_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,15 +58,57 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object
         return f"it is there but must not be believed: {said}", "write the file again"
     if column.physical is Physical.BOOLEAN:
         return "a boolean column has no use for one (confirmed by the schema)", "take it out of the layout"
-    if chunk is not None and chunk.dictionary_only:
+    created_by = index.provenance(position).created_by
+    in_dictionary = chunk is not None and bool(chunk.dictionary_only)
+    return _cause_by_writer(created_by, index.name_in_files(column), in_dictionary=in_dictionary)
+
+
+def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, str]:
+    """Say why this writer left the filter out, and what it has to be told."""
+    application = application_of(created_by)
+    if in_dictionary and application == PARQUET_JAVA:
         return (
             (
                 "every data page is dictionary-encoded, and parquet-java writes no filter then; "
                 "the dictionary answers the same question exactly (confirmed by the encodings)"
             ),
-            f"write with parquet.enable.dictionary#{column.name}=false to have the filter all the same",
+            f"write with parquet.enable.dictionary#{name}=false to have the filter all the same",
         )
-    return (
+    writer = _WRITERS.get(application)
+    why = f"{created_by or 'an unnamed writer'} writes none unless it is asked to (inferred)"
+    remedy = f"ask this writer for one of {name} if it can write any, or write through prune_assets.write"
+    if writer is not None:
+        why, remedy = writer.why, writer.remedy.format(name=name)
+    beside = "; the dictionary, which every data page uses, answers the same question" if in_dictionary else ""
+    return why + beside, remedy
+
+
+class _Writer(NamedTuple):
+    why: str
+    remedy: str
+
+
+_ARROW_RS = _Writer(
+    "it was not asked for when arrow-rs wrote the file (inferred)",
+    "write with WriterProperties.set_column_bloom_filter_enabled, in deltalake with "
+    "WriterProperties(column_properties={{'{name}': ColumnProperties(bloom_filter_properties="
+    "BloomFilterProperties(True))}})",
+)
+# What the writers that are known by name have to be told, by what they call themselves.
+_WRITERS = {
+    PARQUET_JAVA: _Writer(
         "it was not asked for when the file was written (inferred)",
-        f"write with parquet.bloom.filter.enabled#{column.name}=true; the spelling after # is case-sensitive",
-    )
+        "write with parquet.bloom.filter.enabled#{name}=true; the spelling after # is case-sensitive",
+    ),
+    "parquet-cpp-arrow": _Writer(
+        "it was not asked for when pyarrow, or Arrow's C++ library, wrote the file (inferred)",
+        "write with bloom_filter_options={{'{name}': True}} (pyarrow 24 or newer)",
+    ),
+    "DuckDB": _Writer(
+        "DuckDB writes filters of dictionary-encoded chunks alone, since version 1.2 (inferred)",
+        "raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group, or write through "
+        "prune_assets.write",
+    ),
+    "delta-rs": _ARROW_RS,
+    "parquet-rs": _ARROW_RS,
+}

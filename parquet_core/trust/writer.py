@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+# What parquet-java, and Spark with it, calls itself.
+PARQUET_JAVA = "parquet-mr"
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(\S*)")
 _BACKPORT = re.compile(r"-cdh5\.(\d{1,9})\.")
 
@@ -24,11 +26,20 @@ def parse_writer(created_by: str) -> Writer | None:
     Writer(application='parquet-mr', version=(1, 8, 0), suffix='-SNAPSHOT')
     >>> parse_writer("somebody")
     """
-    application, _, rest = created_by.partition(" version ")
+    application, rest = application_of(created_by), created_by.partition(" version ")[2]
     found = _VERSION.match(rest.lstrip())
-    if found is None or not application.strip():
+    if found is None or not application:
         return None
-    return Writer(application.strip(), (int(found[1]), int(found[2]), int(found[3])), found[4])
+    return Writer(application, (int(found[1]), int(found[2]), int(found[3])), found[4])
+
+
+def application_of(created_by: str) -> str:
+    """Return what a writer calls itself, without its version.
+
+    >>> application_of("DuckDB version v1.2.0 (build 5f5512b827)")
+    'DuckDB'
+    """
+    return created_by.partition(" version ")[0].strip()
 
 
 def mixes_up_bytes(created_by: str) -> bool:
@@ -40,7 +51,7 @@ def mixes_up_bytes(created_by: str) -> bool:
     writer = parse_writer(created_by)
     if writer is None:
         return True
-    if writer.application != "parquet-mr":
+    if writer.application != PARQUET_JAVA:
         return False
     backport = _BACKPORT.match(writer.suffix) if writer.version == (1, 5, 0) else None
     if backport is not None:
@@ -56,7 +67,7 @@ def counts_nan_in(created_by: str) -> bool:
     DoubleColumnIndexBuilder of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
     """
     writer = parse_writer(created_by)
-    if writer is None or writer.application != "parquet-mr" or writer.suffix.startswith("-SNAPSHOT"):
+    if writer is None or writer.application != PARQUET_JAVA or writer.suffix.startswith("-SNAPSHOT"):
         return False
     return (1, 10, 0) <= writer.version < (1, 18, 0)
 
