@@ -15,11 +15,12 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     """Prove from the written bytes that a table has its layout.
 
     Of a Delta table the latest version is looked at, and no file that it does not have. `rows` also reads the sort key
-    (and columns without a column index) to prove what bounds alone cannot. What holds is reported too, as severity
+    (and columns without a column index) to prove what bounds alone cannot. Files are compared within a partition, and
+    a partition column of the sort key holds by itself. What holds is reported too, as severity
     `info`. Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
     StorageFailure.
     """
-    from prune_assets.planner.delta_table import delta_table, read_live
+    from prune_assets.planner.delta_table import delta_table, partition_of_files, read_live
 
     delta = delta_table(table, version=None, timestamp=None)
     if delta is None:
@@ -28,4 +29,4 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
         return check_files(table, layout=layout, rows=rows)
     from parquet_core.layout import check_index
 
-    return check_index(read_live(delta), layout=layout, rows=rows)
+    return check_index(read_live(delta), layout=layout, rows=rows, partition=partition_of_files(delta))

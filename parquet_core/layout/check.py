@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
+from parquet_core.format.partitions import UNEVEN
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
 from parquet_core.layout.order import check_order
 from parquet_core.layout.overlap import check_overlap
+from parquet_core.layout.partitions import partition_findings, partition_of_files
 from parquet_core.layout.sizes import check_sizes
 from parquet_core.layout.spec import LayoutSpec
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
@@ -27,7 +32,8 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     """Prove from the written bytes that a table has its layout.
 
     `rows` also reads the sort key (and columns without a column index) to prove what bounds alone
-    cannot. What holds is reported too, as severity `info`. Raises LayoutError for a column that the
+    cannot. Files are compared within a partition, and a partition column of the sort key holds by its directories.
+    What holds is reported too, as severity `info`. Raises LayoutError for a column that the
     table lacks, TableNotFound, MalformedFile and StorageFailure.
     """
     _check_spec(layout)
@@ -39,18 +45,33 @@ def _check_spec(layout: LayoutSpec) -> None:
         raise LayoutError(f"layout = {layout!r}: give a LayoutSpec; `prune check` reads one from a file")
 
 
-def check_index(index: MetadataIndex, *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
-    """Prove it of files whose footers are read already, as `check` does."""
+def check_index(
+    index: MetadataIndex, *, layout: LayoutSpec, rows: bool = True, partition: NDArray[np.int64] | None = None
+) -> list[Finding]:
+    """Prove it of files whose footers are read already, as `check` does.
+
+    `partition`: a number for the partition of each file; None where their directories tell.
+    """
     _check_spec(layout)
-    sort_key = [_sort_column(name, index) for name in layout.sort_by]
+    by_partition = {name: column for name in layout.sort_by if (column := _partition_column(name, index)) is not None}
+    sort_key = [_sort_column(name, index) for name in layout.sort_by if name not in by_partition]
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
     return [
         *check_column_indexes(index, read_values=rows),
         *check_bloom_filters(index, bloom),
-        *check_overlap(index, sort_key),
+        *check_overlap(index, sort_key, partition_of_files(index) if partition is None else partition),
+        *partition_findings(by_partition.values()),
         *check_order(index, sort_key, read_rows=rows),
         *check_sizes(index, layout),
     ]
+
+
+def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
+    """Find a column of the sort key that directories give; LayoutError where some of them do not."""
+    column = next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
+    if column is not None and column.unsupported == UNEVEN:
+        raise LayoutError(f"sort_by: {name} is a partition column, but {UNEVEN}; leave it out of the layout")
+    return column
 
 
 def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:

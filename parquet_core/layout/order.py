@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
-from parquet_core.layout.places import row_group_place
+from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ranks import ranks
-from parquet_core.storage import name_of, open_file
+from parquet_core.storage import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,13 +94,13 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
     total = 0
-    for file in index.files:
+    for number, file in enumerate(index.files):
         with pq.ParquetFile(open_file(file)) as parquet:
             table = parquet.read(columns=stored)
         # What a file lacks is null in all of its rows.
         broken = first_unsorted(table, [name for name in stored if name in table.column_names])
         if broken is not None:
-            place = f"{name_of(file)}, row {broken:,}, column {', '.join(names)}"
+            place = f"{file_name(index, number)}, row {broken:,}, column {', '.join(names)}"
             message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"
             return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
         total += table.num_rows

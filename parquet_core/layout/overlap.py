@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.layout.places import row_group_place
+from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.ranks import ranks
-from parquet_core.storage import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +25,11 @@ if TYPE_CHECKING:
 _REMEDY = "write through prune_assets.write, which range-partitions and sorts by the key"
 
 
-def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Iterator[Finding]:
-    """Report whether files, and row groups over all files, are disjoint on the first column of the key."""
+def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partition: Positions) -> Iterator[Finding]:
+    """Report whether files, and row groups over all files, are disjoint on the first column of the key.
+
+    `partition`, by file: only those of one partition are compared.
+    """
     if not sort_key:
         return
     column = sort_key[0]
@@ -47,24 +49,29 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Itera
         return
     low_rank, high_rank = ranks(low, high)
     file = index.file[valued]
-    names = [name_of(entry) for entry in index.files]
+    # Further apart than all values are: what lies in two partitions never overlaps.
+    apart = partition[file] * (int(high_rank.max(initial=0)) + 1)
+    low_rank, high_rank = low_rank + apart, high_rank + apart
+    within = " within their partitions" if partition.any() else ""
     first = np.flatnonzero(np.diff(file, prepend=-1))
     if len(first):
         files_low, files_high = np.minimum.reduceat(low_rank, first), np.maximum.reduceat(high_rank, first)
-        labels = [names[i] for i in file[first]]
-        yield _finding("files", column, files_low, files_high, labels)
+        labels = [file_name(index, int(i)) for i in file[first]]
+        yield _finding("files", column, files_low, files_high, labels, within=within)
     groups = [row_group_place(index, int(p)) for p in valued]
-    yield _finding("row_groups", column, low_rank, high_rank, groups)
+    yield _finding("row_groups", column, low_rank, high_rank, groups, within=within)
 
 
-def _finding(unit: str, column: LeafColumn, low: Positions, high: Positions, labels: list[str]) -> Finding:
+def _finding(
+    unit: str, column: LeafColumn, low: Positions, high: Positions, labels: list[str], *, within: str
+) -> Finding:
     words = unit.replace("_", " ")
     order = np.lexsort((high, low))
     reach = np.maximum.accumulate(high[order])
     late = np.flatnonzero(low[order][1:] < reach[:-1])
     depth = overlap_depth(low, high)
     if len(late) == 0:
-        message = f"{len(labels)} {words} do not overlap; overlap depth {depth:.2f}"
+        message = f"{len(labels)} {words} do not overlap{within}; overlap depth {depth:.2f}"
         return Finding(f"overlap.{unit}", Severity.INFO, f"column {column.name}", message)
     inner = order[late[0] + 1]
     outer = order[int(np.argmax(high[order[: late[0] + 1]]))]

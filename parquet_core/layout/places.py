@@ -13,9 +13,15 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
+def file_name(index: MetadataIndex, number: int) -> str:
+    """Name a file, with the directories of its partition."""
+    file = index.files[number]
+    return "/".join(file.path.split("/")[-1 - len(index.partitions) :]) if index.partitions else name_of(file)
+
+
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
     """Name one row group, and a column of it."""
-    place = f"{name_of(index.files[int(index.file[position])])}, row group {index.ordinal[position]}"
+    place = f"{file_name(index, int(index.file[position]))}, row group {index.ordinal[position]}"
     return place if column is None else f"{place}, column {column.name}"
 
 

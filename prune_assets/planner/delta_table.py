@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deltalog.file_block import Texts
     from deltalog.skipping import FileAnswers
     from deltalog.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
@@ -162,6 +163,25 @@ def _read(
         by_id=snapshot.schema.mapping == "id",
     )
     return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache, any_case=any_case)
+
+
+def partition_of_files(table: DeltaTable) -> NDArray[np.int64]:
+    """Return a number for the partition that the log gives each live file."""
+    from deltalog.file_block import empty_codes
+
+    partition = np.zeros(table.snapshot.file_count, np.int64)
+    names = [column.partition for column in table.snapshot.schema.columns if column.partition is not None]
+    for name in names:
+        blocks = (block.partition.get(name, empty_codes(len(block))) for block in table.snapshot.blocks)
+        texts = pa.chunked_array([_texts(values) for values in blocks], pa.string())
+        coded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+        both = np.stack([partition, coded.indices.to_numpy()])
+        partition = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
+    return partition
+
+
+def _texts(values: Texts) -> pa.Array:
+    return values.values.take(pa.array(np.maximum(values.codes, 0), mask=values.codes < 0))
 
 
 def count_rows(table: DeltaTable, index: MetadataIndex) -> None:

@@ -15,6 +15,7 @@ from prune_assets.layout_proof import check
 deltalake = pytest.importorskip("deltalake")
 
 SORTED = LayoutSpec(sort_by=("x",))
+FIELDS = (("x", "long"), ("s", "string"))
 
 
 def write(path, numbers, mode="append", **options):
@@ -44,11 +45,46 @@ def test_a_table_without_files_has_every_layout(tmp_path):
     assert not [found for found in check(tmp_path / "t", layout=SORTED) if found.severity is not Severity.INFO]
 
 
+def of_overlap(findings):
+    return {finding.code: finding.severity for finding in findings if finding.code.startswith("overlap.")}
+
+
+def test_files_are_compared_within_a_partition_of_the_log(tmp_path):
+    rows = pa.table({"x": [1, 2, 3, 1, 2, 3], "s": ["a", "a", "a", "b", "b", None]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, partition_by=["s"])
+    assert set(of_overlap(check(tmp_path / "t", layout=SORTED)).values()) == {Severity.INFO}
+    deltalake.write_deltalake(str(tmp_path / "t"), rows.slice(4), mode="append")
+    assert of_overlap(check(tmp_path / "t", layout=SORTED))["overlap.files"] is Severity.INFO  # single values touch
+    deltalake.write_deltalake(str(tmp_path / "t"), rows.slice(0, 3), mode="append")
+    assert of_overlap(check(tmp_path / "t", layout=SORTED))["overlap.files"] is Severity.ERROR
+
+
+def test_a_partition_column_of_the_key_holds_by_itself(tmp_path):
+    rows = pa.table({"x": [1, 2, 1, 2], "s": ["a", "a", "b", "b"]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, partition_by=["s"])
+    findings = check(tmp_path / "t", layout=LayoutSpec(sort_by=("s", "x")))
+    assert [finding.location for finding in findings if finding.code == "order.partitions"] == ["column s"]
+    assert set(of_overlap(findings).values()) == {Severity.INFO}
+    with pytest.raises(LayoutError, match="bloom: s is a partition column"):
+        check(tmp_path / "t", layout=LayoutSpec(bloom={"s": 0.1}))
+
+
 def test_partition_values_need_not_stand_in_the_names_of_directories(tmp_path):
-    write(tmp_path / "t", [1, 2], partition_by=["s"])
-    assert of_rows(check(tmp_path / "t", layout=SORTED)) != []
-    with pytest.raises(LayoutError, match="partition column"):
-        check(tmp_path / "t", layout=LayoutSpec(sort_by=("s",)))
+    table = tmp_path / "t"
+    (table / "_delta_log").mkdir(parents=True)
+    schema = {"type": "struct", "fields": [{"name": n, "type": k, "nullable": True, "metadata": {}} for n, k in FIELDS]}
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {"id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(schema)}},
+    ]
+    actions[1]["metaData"] |= {"partitionColumns": ["s"], "configuration": {}}
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"x": [1, 2, 3]}), table / name)
+        size = (table / name).stat().st_size
+        added = {"path": name, "partitionValues": {"s": name}, "size": size, "modificationTime": 1, "dataChange": True}
+        actions.append({"add": added})
+    (table / "_delta_log" / f"{0:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
+    assert set(of_overlap(check(table, layout=SORTED)).values()) == {Severity.INFO}
 
 
 @pytest.mark.parametrize(("numbers", "severity"), [([1, 2, 3], Severity.INFO), ([3, 1, 2], Severity.ERROR)])

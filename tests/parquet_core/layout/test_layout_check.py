@@ -106,15 +106,75 @@ def test_cut_strings_prove_no_order_by_pages(table):
     assert errors(findings)["order.rows"].location == "0.parquet, row 2, column word"
 
 
-def test_an_absent_filter_is_named_with_its_cause(table):
+def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=False)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
-    assert "not asked for when the file was written (inferred)" in found.message
-    assert "parquet.bloom.filter.enabled#key=true" in found.remedy
+    assert "not asked for when pyarrow, or Arrow's C++ library, wrote the file (inferred)" in found.message
+    assert "bloom_filter_options={'key': True}" in found.remedy
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
-    assert "every data page is dictionary-encoded" in found.message
+    assert "wrote the file (inferred); the dictionary, which every data page uses, answers the same" in found.message
+    assert "bloom_filter_options={'key': True}" in found.remedy
+
+
+def test_the_remedy_for_an_absent_filter_of_pyarrow_helps(table):
+    write(table / "0.parquet", range(100), bloom_filter_options={"key": True})
+    assert "bloom_filter.absent" not in errors(check(table, layout=LAYOUT))
+
+
+def test_an_absent_filter_of_duckdb_is_explained_by_duckdb(table):
+    import duckdb
+
+    layout = LayoutSpec(bloom={"key": 0.01})
+    copy = f"COPY (SELECT hash(i) AS key FROM range(100000) r(i)) TO '{table}/0.parquet' (FORMAT parquet"
+    duckdb.execute(f"{copy})")
+    found = errors(check(table, layout=layout))["bloom_filter.absent"]
+    assert "DuckDB writes filters of dictionary-encoded chunks alone" in found.message
+    assert "raise DICTIONARY_SIZE_LIMIT" in found.remedy
+    assert "parquet-java" not in found.message
+    duckdb.execute(f"{copy}, DICTIONARY_SIZE_LIMIT 1000000)")
+    assert "bloom_filter.absent" not in errors(check(table, layout=layout))
+
+
+def test_an_absent_filter_of_arrow_rs_is_explained_by_it(table):
+    deltalake = pytest.importorskip("deltalake")
+    rows = pa.table({"key": [f"k{i}" for i in range(100)]})
+    layout = LayoutSpec(bloom={"key": 0.01})
+    deltalake.write_deltalake(str(table / "d"), rows)
+    (file,) = (table / "d").glob("*.parquet")
+    found = errors(check(str(file), layout=layout))["bloom_filter.absent"]
+    assert "when arrow-rs wrote the file" in found.message
+    assert "{'key': ColumnProperties(bloom_filter_properties=BloomFilterProperties(True))}" in found.remedy
+    asked = deltalake.ColumnProperties(bloom_filter_properties=deltalake.BloomFilterProperties(True))  # noqa: FBT003 - as it says
+    properties = deltalake.WriterProperties(column_properties={"key": asked})
+    deltalake.write_deltalake(str(table / "e"), rows, writer_properties=properties)
+    (file,) = (table / "e").glob("*.parquet")
+    assert "bloom_filter.absent" not in errors(check(str(file), layout=layout))
+
+
+def test_an_absent_filter_of_another_writer_is_blamed_on_no_one_else(table):
+    import polars as pl
+
+    pl.DataFrame({"key": range(100)}).write_parquet(table / "0.parquet")
+    found = errors(check(table, layout=LayoutSpec(bloom={"key": 0.01})))["bloom_filter.absent"]
+    assert "Polars" in found.message
+    assert "parquet-java" not in found.message
+    assert "write through prune_assets.write" in found.remedy
+
+
+@pytest.mark.spark
+def test_an_absent_filter_of_spark_is_explained_by_parquet_java(spark, table):
+    for name, rows in (("same", "7L"), ("own", "id")):
+        spark.range(30_000).selectExpr(f"{rows} AS key").coalesce(1).write.option(
+            "parquet.enable.dictionary", str(name == "same").lower()
+        ).parquet(str(table / name))
+    layout = LayoutSpec(bloom={"key": 0.01})
+    found = errors(check(table / "same", layout=layout))["bloom_filter.absent"]
+    assert "every data page is dictionary-encoded, and parquet-java writes no filter then" in found.message
     assert "(confirmed by the encodings)" in found.message
+    found = errors(check(table / "own", layout=layout))["bloom_filter.absent"]
+    assert "not asked for when the file was written (inferred)" in found.message
+    assert "parquet.bloom.filter.enabled#key=true" in found.remedy
 
 
 def test_an_absent_column_index_is_named_with_its_cause(table):
@@ -208,6 +268,68 @@ def test_columns_are_found_in_another_case_and_inside_structs(table):
     assert "bloom_filter.present" in {finding.code for finding in findings}
 
 
+def partitioned(table, **days):
+    for name, values in days.items():
+        directory = table / name.replace("_", "=", 1)
+        directory.mkdir(parents=True)
+        write(directory / "0.parquet", values)
+
+
+def test_files_are_compared_within_their_partition(table):
+    partitioned(table, p_1=range(300), p_2=range(150, 450), p_3=range(300))
+    findings = check(table, layout=LAYOUT)
+    assert errors(findings) == {}
+    said = {finding.code: finding.message for finding in findings}
+    assert said["overlap.files"] == "3 files do not overlap within their partitions; overlap depth 1.00"
+    assert said["overlap.row_groups"].startswith("9 row groups do not overlap within their partitions")
+
+
+def test_files_that_overlap_in_one_partition_are_named_with_it(table):
+    partitioned(table, p_1=range(300), p_2=range(300))
+    write(table / "p=2" / "1.parquet", range(150, 450))
+    found = errors(check(table, layout=LAYOUT))
+    assert set(found) == {"overlap.files", "overlap.row_groups"}
+    assert found["overlap.files"].location == "column day: p=2/1.parquet"
+    assert (
+        "1 of 3 files begin below the end of another, the first inside p=2/0.parquet" in found["overlap.files"].message
+    )
+    assert found["overlap.row_groups"].location == "column day: p=2/1.parquet, row group 0"
+
+
+def test_disorder_in_a_file_of_a_partition_is_named_with_it(table):
+    partitioned(table, p_1=[0, 2, 1, 3])
+    found = errors(check(table, layout=LAYOUT))
+    assert found["order.rows"].location == "p=1/0.parquet, row 2, column day"
+
+
+def test_partitions_of_several_columns_are_those_of_all_of_them(table):
+    for p, q in ((1, 1), (1, 2), (2, 1)):
+        partitioned(table / f"p={p}", **{f"q_{q}": range(100)})
+    assert errors(check(table, layout=LAYOUT)) == {}
+
+
+@pytest.mark.parametrize("sort_by", [["p"], ["P"], ["p", "day"], ["day", "p"]])
+def test_a_partition_column_of_the_key_holds_by_the_directories(table, sort_by):
+    partitioned(table, p_1=range(300), p_2=range(150, 450))
+    findings = check(table, layout=LayoutSpec(sort_by=sort_by, row_group_rows=100, page_rows=20))
+    assert errors(findings) == {}
+    (found,) = [finding for finding in findings if finding.code == "order.partitions"]
+    assert (found.location, found.message) == ("column p", "a partition column: every file holds one value of it")
+    assert ("overlap.files" in {finding.code for finding in findings}) == ("day" in sort_by)
+
+
+def test_the_rest_of_a_key_is_still_judged(table):
+    partitioned(table, p_1=[5, 4, 3])
+    assert "order.rows" in errors(check(table, layout=LayoutSpec(sort_by=["p", "day"])))
+
+
+def test_a_column_of_some_directories_alone_is_no_key(table):
+    partitioned(table, p_1=range(10))
+    write(table / "0.parquet", range(10))
+    with pytest.raises(LayoutError, match="p is a partition column, but the directories do not all name the same"):
+        check(table, layout=LayoutSpec(sort_by=["p", "day"]))
+
+
 def test_overlap_depth_counts_the_intervals_at_an_average_begin():
     import numpy as np
 
@@ -236,9 +358,11 @@ def test_a_layout_of_wrong_types_is_refused(arguments, message):
 def test_columns_that_a_table_cannot_be_sorted_by_are_named(table):
     (table / "p=1").mkdir()
     pq.write_table(pa.table({"st": [{"a": 1}], "id": [1]}), table / "p=1/0.parquet")
-    for name, message in (("st", "is a struct"), ("st.a", "lies inside of st"), ("p", "is a partition column")):
+    for name, message in (("st", "is a struct"), ("st.a", "lies inside of st")):
         with pytest.raises(LayoutError, match=message):
             check(table, layout=LayoutSpec(sort_by=[name]))
+    with pytest.raises(LayoutError, match="bloom: p is a partition column"):
+        check(table, layout=LayoutSpec(bloom={"p": 0.1}))
     with pytest.raises(LayoutError, match="give a LayoutSpec"):
         check(table, layout={"sort_by": ["id"]})
 

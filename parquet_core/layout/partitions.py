@@ -1,0 +1,39 @@
+"""Partitions of a table: of files in different ones no order is asked, since no column of the sort key spans them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.format.partition_values import unescape
+from parquet_core.layout.spec import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+
+
+def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
+    """Return the number of each file's partition, as the `name=value` directories above it tell."""
+    names = {column.path[0] for column in index.partitions}
+    if not names:
+        return np.zeros(len(index.files), np.int64)
+    numbers: dict[tuple[str, ...], int] = {}
+    found = (_values(file.path, names) for file in index.files)
+    return np.array([numbers.setdefault(values, len(numbers)) for values in found], np.int64)
+
+
+def _values(path: str, names: set[str]) -> tuple[str, ...]:
+    directories = path.split("/")[:-1]
+    return tuple(part for part in directories if "=" in part and unescape(part.partition("=")[0]) in names)
+
+
+def partition_findings(columns: Iterable[LeafColumn]) -> list[Finding]:
+    """Report the parts of a sort key that are partition columns."""
+    message = "a partition column: every file holds one value of it"
+    return [Finding("order.partitions", Severity.INFO, f"column {column.name}", message) for column in columns]
