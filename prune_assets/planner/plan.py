@@ -108,7 +108,7 @@ class Plan:
     @cached_property
     def spark_filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
-        return as_spark_filters(self.lowered.sql, self.named_columns, semantics=self.semantics)
+        return as_spark_filters(self.lowered.frozen_sql, self.named_columns, semantics=self.semantics)
 
     @cached_property
     def spark_scan(self) -> SparkScan:
@@ -238,15 +238,19 @@ def lower_predicate(
     index: MetadataIndex,
     *,
     session: SparkSession | SparkSemantics | None,
+    now: int | None = None,
 ) -> LoweredPredicate:
-    """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column."""
+    """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column.
+
+    `now`: the microseconds since 1970-01-01 that clocks are to say, None for the present.
+    """
 
     def schema(spark: SparkSession) -> StructType:
         from prune_assets.spark.table_schema import table_schema
 
         return table_schema(spark, table, index)
 
-    return _lower(where, named_columns(index), schema, session=session)
+    return _lower(where, named_columns(index), schema, session=session, now=now)
 
 
 def _lower_on_delta(
@@ -268,10 +272,11 @@ def _lower(
     schema: Callable[[SparkSession], StructType],
     *,
     session: SparkSession | SparkSemantics | None,
+    now: int | None = None,
 ) -> LoweredPredicate:
     semantics = _semantics(session)
     if isinstance(where, str):
-        return lower(where, columns, semantics=semantics, is_own=_asks_session(session))
+        return lower(where, columns, semantics=semantics, is_own=_asks_session(session), now=now)
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
@@ -279,7 +284,7 @@ def _lower(
     from prune_assets.spark.column_predicate import lower_column
 
     frame = session.createDataFrame([], schema(session))
-    return lower_column(where, columns, frame=frame, semantics=semantics)
+    return lower_column(where, columns, frame=frame, semantics=semantics, now=now)
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
@@ -293,7 +298,8 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
         return True
     if (made.semantics.time_zone, made.semantics.zone_span) == (semantics.time_zone, semantics.zone_span):
         return True
-    return lower(made.lowered.sql, made.named_columns, semantics=semantics).predicate == made.lowered.predicate
+    again = lower(made.lowered.sql, made.named_columns, semantics=semantics, now=made.lowered.now)
+    return (again.frozen_sql, again.predicate) == (made.lowered.frozen_sql, made.lowered.predicate)
 
 
 def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import PredicateSyntaxError, WrongUse
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.spark.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
+from prune_assets.sql import clock
 from prune_assets.sql.lowering import LoweredPredicate, lower, lowered_conjunction, refused
 
 if TYPE_CHECKING:
@@ -23,22 +24,34 @@ if TYPE_CHECKING:
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _REASON = "this part of the Column has no SQL text that means the same"
 _REMEDY = "give the predicate as text"
+_ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark asks the clock itself, later", _REMEDY)
 
 
 def lower_column(
-    where: Column, columns: Sequence[LeafColumn], *, frame: DataFrame, semantics: SparkSemantics
+    where: Column,
+    columns: Sequence[LeafColumn],
+    *,
+    frame: DataFrame,
+    semantics: SparkSemantics,
+    now: int | None = None,
 ) -> LoweredPredicate:
     """Turn a Column into the owned tree, literals in the types of `columns`; `frame` has the schema of the table.
 
     The analyzed condition of classic Spark is written as SQL, conjunct by conjunct, and what Spark does not read
     back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. Of Spark
-    Connect the expression tree is written. Raises WrongUse where Spark cannot analyze the Column, and as `lower`.
+    Connect the expression tree is written. What asks the clock is asked it at `now` where all of the Column has such
+    text, which then is what Spark has to be asked. Raises WrongUse where Spark cannot analyze the Column, and as
+    `lower`.
     """
     filtered = _analyzed(frame, where)
+    found = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
+    now = clock.now() if now is None else now
     parts = []
-    for text, means in _connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame):
-        part = _lowered(text, columns, semantics)
+    for text, means in found:
+        part = _lowered(text, columns, semantics, now)
         parts.append(part if not _is_asked(part) or _holds(means) else refused(text, _REASON, _REMEDY))
+    if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in found):
+        parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
 
 
@@ -79,9 +92,9 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
     return found
 
 
-def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> LoweredPredicate:
+def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:
     try:
-        return lower(text, columns, semantics=semantics)
+        return lower(text, columns, semantics=semantics, now=now)
     except PredicateSyntaxError:
         return refused(text, _REASON, _REMEDY)
 
@@ -109,7 +122,12 @@ def _holds(means: Callable[[], bool]) -> bool:
 
 
 def _condition(filtered: DataFrame) -> Any:
-    return filtered._jdf.queryExecution().analyzed().condition()  # noqa: SLF001  # no public door to the condition
+    """Return the condition of Spark's plan without casts that change nothing, of which every text adds one."""
+    plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
+    while plan.nodeName() != "Filter":
+        plan = plan.children().head()  # what keeps `_metadata` from the result stands above
+    optimizer = filtered.sparkSession._jvm.org.apache.spark.sql.catalyst.optimizer  # noqa: SLF001
+    return optimizer.SimplifyCasts.apply(plan).condition()
 
 
 def _conjuncts(condition: Any) -> Iterator[Any]:

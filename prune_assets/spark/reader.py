@@ -54,7 +54,9 @@ def read(
         plan = make_plan(table, where=where, columns=columns, session=spark)
     else:
         _check_plan(spark, plan, table, where)
-    kept = with_derived_filters(_open(spark, table, plan).where(where), table, plan)
+    # What asked the clock was given one answer, for the plan and for Spark.
+    asked = where if plan.lowered.frozen is None else plan.lowered.frozen
+    kept = with_derived_filters(_open(spark, table, plan).where(asked), table, plan)
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
 
 
@@ -86,7 +88,7 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
     if isinstance(where, str):
         asked, same = where, plan.lowered.sql == where and means_the_same(plan, semantics)
     else:
-        lowered = lower_predicate(where, table, plan.index, session=spark)
+        lowered = lower_predicate(where, table, plan.index, session=spark, now=plan.lowered.now)
         asked, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
     if plan.lowered.sql != asked:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")

@@ -108,6 +108,7 @@ class _Filters:
     def _leaf(self, node: exp.Expr, *, negated: bool) -> SparkFilter:
         if isinstance(node, exp.Is) and node.expression.name != "NULL":
             return self._is_truth(node, negated=negated)
+        node = self._folded(node)
         if not _is_plain(node) or self._rounds_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
@@ -115,6 +116,20 @@ class _Filters:
         if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
         return filters_of(lowered, negated=negated)
+
+    def _folded(self, node: exp.Expr) -> exp.Expr:
+        """Return a condition with the operands that are constants as literals (ConstantFolding)."""
+        if not isinstance(node, (*_COMPARISONS, *_NULL_SAFE, exp.Between, exp.In)):
+            return node
+        found = {i: self._conditions.constant(it) for i, it in enumerate(node.iter_expressions()) if _may_fold(it)}
+        if not any(found.values()):
+            return node
+        copy = node.copy()
+        for i, operand in enumerate(list(copy.iter_expressions())):
+            if (literal := found.get(i)) is not None:
+                literal.meta.update(operand.meta)
+                operand.replace(literal)
+        return copy
 
     def _rounds_column(self, node: exp.Expr) -> bool:
         """Tell whether Spark casts the column of a plain condition to a decimal of fewer places behind the point."""
@@ -187,6 +202,11 @@ def _is_plain(node: exp.Expr) -> bool:
         case _:
             return False
     return all(isinstance(fold_constants(operand), (ColumnName, SparkLiteral)) for operand in operands)
+
+
+def _may_fold(operand: exp.Expr) -> bool:
+    """Tell whether an operand may be a constant that is no literal yet."""
+    return not isinstance(fold_constants(operand), SparkLiteral) and operand.find(ColumnName) is None
 
 
 def _is_simplified(like: exp.Like) -> bool:

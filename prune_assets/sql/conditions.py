@@ -118,6 +118,10 @@ class Conditions:
         self._known_were_put += 1
         return equal_at_ends(lowered)
 
+    def constant(self, node: exp.Expr) -> SparkLiteral | None:
+        """Return an operand as the literal that Spark folds it to, None where there is none."""
+        return self._leaves.constant(node)
+
     def take_guards(self) -> tuple[Predicate, ...]:
         """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.
 

@@ -416,4 +416,4 @@ def _operands_held(pending: _Pending) -> int:
 
 
 def _opaque_call(name: str) -> Opaque:
-    return Opaque(this=f"{name}() is not turned into a range yet", remedy="compare the plain column")
+    return Opaque(this=f"{name}() is not turned into a range yet", remedy="compare the plain column", call=name)

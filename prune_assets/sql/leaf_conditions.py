@@ -25,6 +25,7 @@ from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.settle_truth import truth_of
 from prune_assets.sql.term_comparisons import TermComparisons
+from prune_assets.sql.terms import Fixed, literal_of
 from prune_assets.sql.times import Clocks, compare_times, is_about_times, is_in_times
 from prune_assets.sql.values import Kind
 
@@ -122,6 +123,14 @@ class LeafConditions:
 
     def _is_null_term(self, term: Term) -> Predicate:
         return self._terms().is_null(term)
+
+    def constant(self, node: exp.Expr) -> SparkLiteral | None:
+        """Return an operand as the literal that Spark folds it to, None where there is none."""
+        try:
+            value = self._bind(node).single
+        except (Refusal, PredicateTypeError):
+            return None
+        return SparkLiteral(this=literal_of(value)) if isinstance(value, Fixed) else None
 
     # -- comparisons
 

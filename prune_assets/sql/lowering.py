@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from operator import is_
@@ -14,10 +14,12 @@ from sqlglot import exp
 from parquet_core.errors import PredicateSyntaxError, PruneError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Op, Or, Unsupported, leaves
+from prune_assets.sql import clock
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.lexer import refuse
+from prune_assets.sql.over_rows import refuse_over_rows
 from prune_assets.sql.render import render
 from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
 from prune_assets.sql.rewrites.join_conditions import join_conditions
@@ -53,6 +55,9 @@ class LoweredPredicate:
 
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
     tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
+    `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
+    `current_date()` and the like, None where it asks no clock; conjuncts are those of it. Spark has to be asked it,
+    not `sql`, to see the same day.
     """
 
     sql: str
@@ -60,6 +65,13 @@ class LoweredPredicate:
     conjuncts: tuple[tuple[str, Predicate], ...]
     normalized: str
     rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
+    frozen: str | None = None
+    now: int | None = None
+
+    @property
+    def frozen_sql(self) -> str:
+        """The predicate that was lowered: as written, but for what the clock said."""
+        return self.sql if self.frozen is None else self.frozen
 
 
 def lower(
@@ -69,10 +81,12 @@ def lower(
     semantics: SparkSemantics,
     propose: bool = True,
     is_own: Callable[[str], bool] | None = None,
+    now: int | None = None,
 ) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
-    `is_own`: tells whether a function's name still is that of Spark's own; None: each is.
+    `is_own`: tells whether a function's name still is that of Spark's own; None: each is. `now`: the microseconds since
+    1970-01-01 that clocks are to say, None for the present.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
     to write instead.
@@ -86,7 +100,14 @@ def lower(
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
+    refuse_over_rows(tree, tokens, is_own)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    if clock.asks_clock(tokens) and not semantics.legacy_literals:
+        now = clock.now() if now is None else now
+        frozen = clock.frozen(sql, tokens, tree, clock.Clock.of(semantics, now), scope=scope, is_own=is_own)
+        if frozen != sql:
+            lowered = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
+            return replace(lowered, sql=sql, frozen=frozen, now=now)
     conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)
     if any(column.type == pa.null() for column in columns):
@@ -136,9 +157,12 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
     conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
     predicate = _and([tree for _, tree in conjuncts])
     rewrites = tuple(rewrite for part in parts for rewrite in part.rewrites)
-    return LoweredPredicate(
-        " AND ".join(part.sql for part in parts), predicate, conjuncts, render(predicate), rewrites[:MAX_REWRITES]
-    )
+    sql = " AND ".join(part.sql for part in parts)
+    lowered = LoweredPredicate(sql, predicate, conjuncts, render(predicate), rewrites[:MAX_REWRITES])
+    asked = [part.now for part in parts if part.frozen is not None]
+    if not asked:
+        return lowered
+    return replace(lowered, frozen=" AND ".join(f"({part.frozen_sql})" for part in parts), now=asked[0])
 
 
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:

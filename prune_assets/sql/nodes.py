@@ -21,9 +21,12 @@ class SparkLiteral(exp.Expression, exp.Condition):
 
 
 class Opaque(exp.Expression, exp.Condition):
-    """A part that Spark understands and that is not looked into; `this` says why, `remedy` what to write."""
+    """A part that Spark understands and that is not looked into; `this` says why, `remedy` what to write.
 
-    arg_types = {"this": True, "remedy": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
+    `call`: the name of the function, where it is a call.
+    """
+
+    arg_types = {"this": True, "remedy": False, "call": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
 class LikeList(exp.Expression, exp.Condition):

@@ -41,7 +41,7 @@ class Binding(IntEnum):
     UNARY = 12
 
 
-class UnsignedRightShift(exp.Binary):
+class UnsignedRightShift(exp.Expression, exp.Binary):
     """`>>>`, which sqlglot has no node for."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from parquet_core.errors import PredicateTypeError, UnknownColumn
 from parquet_core.format.spark_schema import tells_nulls
+from prune_assets.sql.clock import CLOCK_CALLS, CLOCK_NEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 SHOWN_COLUMNS = 10
 # What Spark falls back to when no column has the name (ColumnResolutionHelper).
 _FUNCTIONS_WITHOUT_BRACKETS = frozenset(
-    {"current_date", "current_time", "current_timestamp", "current_user", "session_user", "user", "grouping__id"}
+    {
+        *("current_date", "current_time", "current_timestamp", "localtime"),
+        *("current_user", "session_user", "user", "current_path", "grouping__id"),
+    }
 )
-CLOCK_FUNCTIONS = frozenset({"current_date", "current_time", "current_timestamp", "curdate", "localtimestamp", "now"})
-NOW_IS_LATER = (
-    "what time it is will be known when Spark runs",
-    "write the value, e.g. DATE '2024-03-01' or TIMESTAMP '2024-03-01 12:00:00'",
+
+# The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
+FILE_METADATA = "_metadata"
+_FILE_METADATA_FIELDS = (
+    *("file_path", "file_name", "file_size", "file_modification_time", "file_block_start", "file_block_length"),
+    *("row_index", "row_id", "base_row_id", "row_commit_version", "default_row_commit_version"),
 )
 
 
@@ -61,9 +67,11 @@ class Scope:
         found = self._by_top.get(self._key(parts[0]))
         if found is None:
             if len(parts) == 1 and parts[0].lower() in _FUNCTIONS_WITHOUT_BRACKETS:
-                if parts[0].lower() in CLOCK_FUNCTIONS:
-                    return Bound(None, *NOW_IS_LATER)
+                if parts[0].lower() in CLOCK_CALLS:
+                    return Bound(None, *CLOCK_NEEDED)
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
+            if self._key(parts[0]) == FILE_METADATA:
+                return _of_file(parts)
             self._unknown(parts)
         spellings = list(dict.fromkeys(column.path[0] for column in found))
         if len(spellings) > 1:
@@ -106,6 +114,15 @@ class Scope:
 
     def _key(self, name: str) -> str:
         return name if self._case_sensitive else name.lower()
+
+
+def _of_file(parts: Parts) -> Bound:
+    """Return what a name in `_metadata` means; Spark ignores the case of its fields as it does that of columns."""
+    if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
+        near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"
+        raise UnknownColumn(f"unknown column {'.'.join(parts)}: {hint}")
+    return Bound(None, "what Spark tells of files and of rows in them is known when it reads")
 
 
 def _usable(column: LeafColumn) -> Bound:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from prune_assets.sql.nodes import CastTo, Opaque
 from prune_assets.sql.type_names import read_type
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from prune_assets.sql.cursor import Cursor
 
 
@@ -22,9 +22,13 @@ def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> 
             cursor.mark(operand, operand.meta.get("first", first))
             operand = CastTo(this=operand, to=read_type(cursor))
         elif reason := _suffix(cursor, is_call=is_call):
-            operand = Opaque(this=reason)
+            operand = Opaque(this=reason, call=_called(operand))
         else:
             return operand
+
+
+def _called(operand: exp.Expression) -> str | None:
+    return operand.name if isinstance(operand, exp.Anonymous) else operand.args.get("call")
 
 
 def _suffix(cursor: Cursor, *, is_call: bool) -> str:

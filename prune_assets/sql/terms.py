@@ -14,8 +14,8 @@ import pyarrow as pa
 from parquet_core.predicate import And
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded
-from prune_assets.sql.types import ordinal_of_float
-from prune_assets.sql.values import Kind, SparkValue
+from prune_assets.sql.types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.values import Kind, SparkValue, computed
 from prune_assets.sql.zones import UncertainTime
 
 if TYPE_CHECKING:
@@ -149,6 +149,26 @@ def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
         unit = value.type.unit if pa.types.is_timestamp(value.type) else "us"
         return Fixed(type_, value.value * {"s": 1_000_000, "ms": 1_000, "us": 1}[unit])
     return Fixed(type_, int(value.as_py()))
+
+
+def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of value)
+    """Return a constant as the literal that Spark's optimizer folds it to."""
+    type_, ordinal = constant.type, constant.ordinal
+    if constant.plain is not None:
+        return constant.plain
+    if ordinal is None:
+        return SparkValue(Kind.NULL)
+    match type_.kind:
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ as kind:
+            return SparkValue(kind, Moment(ordinal, "UTC" if kind is Kind.TIMESTAMP else None))
+        case Kind.DOUBLE:
+            return SparkValue(Kind.DOUBLE, float_of_ordinal(ordinal, type_.bits), bits=type_.bits)
+        case Kind.BOOLEAN:
+            return SparkValue(Kind.BOOLEAN, bool(ordinal))
+        case Kind.DECIMAL:
+            return SparkValue(Kind.DECIMAL, ordinal, digits=type_.digits, scale=type_.scale)
+        case kind:
+            return computed(SparkValue(kind, ordinal, bits=type_.bits))
 
 
 def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.arithmetic import REMAINDER, Sign, arithmetic
+from prune_assets.sql.clock import CLOCK_CALLS, CLOCK_NEEDED
 from prune_assets.sql.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.absolute import absolute
 from prune_assets.sql.functions.negate import negate
 from prune_assets.sql.functions.texts import text_call
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.scope import CLOCK_FUNCTIONS, NOW_IS_LATER
 from prune_assets.sql.terms import Fixed
 from prune_assets.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, decimal_type
 from prune_assets.sql.values import Kind
@@ -100,12 +100,13 @@ CALLS: Mapping[str, Call] = {
 # Names that lead to another refusal than "unknown": Spark knows them.
 _CHOICES = ("coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "isnull", "isnotnull", "isnan")
 _UNSTABLE = frozenset({"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr"})
-_CLOCKS = CLOCK_FUNCTIONS | {"unix_timestamp"}
 
 
 def call(name: str, arguments: Sequence[Value]) -> Value:
     """Return what the function of this name makes of constants and chains; raises Refusal."""
     found = CALLS.get(name)
+    if name in CLOCK_CALLS and not arguments:
+        raise Refusal(*CLOCK_NEEDED)
     if found is None:
         text = text_call(name, arguments)
         if text is None:
@@ -118,8 +119,6 @@ def unknown_call(name: str) -> Refusal:
     """Return why a call of this name is not looked into."""
     if name in _UNSTABLE:
         return Refusal(f"{name}() has another value for every row")
-    if name in _CLOCKS:
-        return Refusal(*NOW_IS_LATER)
     if name == "pmod":
         return Refusal(*REMAINDER)
     near = get_close_matches(name, [*CALLS, *_CHOICES], n=1, cutoff=0.8)

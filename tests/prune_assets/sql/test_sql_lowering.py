@@ -155,10 +155,14 @@ def test_every_refusal_has_a_reason():
         ("rand() < 0.5", "another value for every row", ""),
         (
             "day < current_date()",
-            "known when Spark runs",
-            "write the value, e.g. DATE '2024-03-01' or TIMESTAMP '2024-03-01 12:00:00'",
+            "decides which day and time it is",
+            "pass session= to plan, or --time-zone",
         ),
         ("arr[0] = 1", "an element of an array", ""),
+        ("_metadata.file_name = 'part-0.parquet'", "known when it reads", ""),
+        ("_METADATA.row_index < 5", "known when it reads", ""),
+        ("_metadata['file_size'] > 5", "an element of an array or map", ""),
+        ("x >>> 1 = 2", "this is not a plain column", "compare a plain column with a literal"),
         ("x + 1 > 0.0000000000000000000000000000000000001", "rounds this decimal", "write fewer digits"),
     ],
 )
