@@ -6,18 +6,23 @@ Java failed, or a fault of this program.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import sys
 import traceback
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
 from prune_assets import __version__
 from prune_assets.report.quantities import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
@@ -31,6 +36,8 @@ DEBUG_VARIABLE = "PRUNE_DEBUG"
 _WRONG_USE = (WrongUse, MalformedFile, UnsupportedFeature)
 _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
+# Imports alone make hundreds of thousands of objects that stay; by default each 700 have them looked through.
+_OBJECTS_UNTIL_COLLECTION = 50_000
 # What a shell reports of a program that the signals SIGINT (2) and SIGPIPE (13) have ended.
 _EXIT_INTERRUPTED = 130
 _EXIT_READER_GONE = 141
@@ -59,13 +66,24 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; whatever it raises ends the program with a line on stderr and an exit code."""
         try:
-            return super().invoke(ctx)
+            with _few_collections():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
             sys.exit(_EXIT_INTERRUPTED)
         except Exception as error:  # noqa: BLE001 - nobody else is there to tell of it
             _end(error)
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _end(error: Exception) -> NoReturn:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateSyntaxError
@@ -38,8 +38,9 @@ from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_o
 from prune_assets.sql.comparisons import is_column_rounded
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
-from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.domain import domain_of, is_at_end, scalar
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.like import DEFAULT_ESCAPE
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -68,13 +69,11 @@ def as_spark_filters(sql: str, columns: Sequence[LeafColumn], *, semantics: Spar
 
     The text of a Column may be none that can be read back: nothing is known of it then.
     """
-    dialect = SparkPredicates()
     try:
-        tokens = dialect.tokenize(sql)
-        tree = dialect.parser().parse(tokens, sql)[0]
+        tokens = tokenize(sql)
+        tree = parse(sql, tokens)
     except PredicateSyntaxError:
         return Opaque()
-    assert tree is not None
     if "${" in sql or (semantics.legacy_literals and ("'" in sql or '"' in sql)):
         return Opaque()
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not

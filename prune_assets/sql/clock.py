@@ -17,7 +17,8 @@ from prune_assets.sql.zones import SECOND, UncertainTime
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from sqlglot import Token, exp
+    import sqlglot.expressions as exp
+    from sqlglot.tokenizer_core import Token
 
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.scope import Scope

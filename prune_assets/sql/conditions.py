@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes

@@ -5,14 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from sqlglot import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from prune_assets.sql.lexer import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot import Token, exp
+    import sqlglot.expressions as exp
+    from sqlglot.tokenizer_core import Token
 
 _CLOSING = {"(": ")", "[": "]"}
 

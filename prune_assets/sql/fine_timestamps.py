@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.cursor import text_of
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 
 if TYPE_CHECKING:
@@ -32,10 +33,8 @@ def compares_finely(sql: str, columns: Sequence[LeafColumn]) -> tuple[str, ...]:
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:
         return ()
-    dialect = SparkPredicates()
-    tokens = dialect.tokenize(sql)
-    tree = dialect.parser().parse(tokens, sql)[0]
-    assert tree is not None
+    tokens = tokenize(sql)
+    tree = parse(sql, tokens)
     found: dict[str, None] = {}
     for node in tree.find_all(*_COMPARISONS, exp.Between, exp.In):
         names = {name.parts_of_name[-1].casefold() for name in node.find_all(ColumnName)} & of_millis.keys()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from sqlglot import TokenType, exp
+import sqlglot.expressions as exp
+from sqlglot.tokenizer_core import TokenType
 
 from parquet_core.errors import PredicateSyntaxError
 from prune_assets.sql.cursor import Cursor
@@ -24,7 +25,7 @@ from prune_assets.sql.type_names import read_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot import Token
+    from sqlglot.tokenizer_core import Token
 
 # Calls whose arguments are not plain expressions: units are written like columns.
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateTypeError

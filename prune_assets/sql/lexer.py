@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from sqlglot import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from parquet_core.errors import PredicateSyntaxError
 

@@ -9,7 +9,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
 from parquet_core.outcomes import Outcomes
@@ -17,8 +17,8 @@ from parquet_core.predicate import And, Constant, Op, Or, Unsupported, leaves
 from prune_assets.sql import clock
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of
-from prune_assets.sql.dialect import SparkPredicates
-from prune_assets.sql.lexer import refuse
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import refuse, tokenize
 from prune_assets.sql.over_rows import refuse_over_rows
 from prune_assets.sql.render import render
 from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
@@ -34,7 +34,7 @@ from prune_assets.sql.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlglot import Token
+    from sqlglot.tokenizer_core import Token
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
@@ -91,11 +91,9 @@ def lower(
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
     to write instead.
     """
-    dialect = SparkPredicates()
-    tokens = dialect.tokenize(sql)
+    tokens = tokenize(sql)
     _refuse_deep_brackets(tokens, sql)
-    tree = dialect.parser().parse(tokens, sql)[0]
-    assert tree is not None
+    tree = parse(sql, tokens)
     if "${" in sql:
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateTypeError, UnknownColumn
 from prune_assets.sql.binding import why_not

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.values import SparkValue
 

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op

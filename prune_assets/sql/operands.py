@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sqlglot import TokenType, exp
+from sqlglot.tokenizer_core import TokenType
 
 from prune_assets.sql.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
@@ -18,6 +18,8 @@ from prune_assets.sql.timestamps import is_day_with_zone, read_timestamp
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
+    import sqlglot.expressions as exp
+
     from prune_assets.sql.cursor import Cursor
 
 QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})

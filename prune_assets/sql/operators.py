@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.predicate import Op
 

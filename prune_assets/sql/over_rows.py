@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateTypeError
 from prune_assets.sql.nodes import Opaque
@@ -12,7 +12,7 @@ from prune_assets.sql.nodes import Opaque
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlglot import Token
+    from sqlglot.tokenizer_core import Token
 
 _AGGREGATES = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.nodes import CastTo, Opaque
 from prune_assets.sql.type_names import read_type

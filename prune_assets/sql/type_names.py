@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from prune_assets.sql.types import (
     BIGINT,

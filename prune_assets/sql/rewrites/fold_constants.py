@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.floats import named_float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.functions.calendar import date_of, day_of
 from prune_assets.sql.nodes import ColumnName, SparkLiteral

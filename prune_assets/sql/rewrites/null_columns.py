@@ -11,7 +11,7 @@ from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from sqlglot import exp
+    import sqlglot.expressions as exp
 
     from prune_assets.sql.scope import Scope
 

@@ -23,7 +23,7 @@ from prune_assets.sql.rewrites.join_conditions import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from sqlglot import exp
+    import sqlglot.expressions as exp
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Path, Predicate

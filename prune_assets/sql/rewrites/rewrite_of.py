@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-from sqlglot import exp
+import sqlglot.expressions as exp
 
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.nodes import ColumnName, SparkLiteral

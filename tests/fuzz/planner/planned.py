@@ -20,7 +20,8 @@ from prune_assets.planner.levels import evaluate
 from prune_assets.planner.plan import named_columns
 from prune_assets.planner.question import LevelState
 from prune_assets.sql.cursor import text_of
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import lower
 
 
@@ -47,9 +48,8 @@ class Planner:
 
     def weakened(self, sql):
         """Return what is TRUE wherever a predicate is, without its parts that are refused."""
-        dialect = SparkPredicates()
-        tokens = dialect.tokenize(sql)
-        return self._weakened(dialect.parser().parse(tokens, sql)[0], partial(text_of, sql=sql, tokens=tokens), "true")
+        tokens = tokenize(sql)
+        return self._weakened(parse(sql, tokens), partial(text_of, sql=sql, tokens=tokens), "true")
 
     def _weakened(self, node, text, instead):
         match node:

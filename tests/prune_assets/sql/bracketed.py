@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from prune_assets.sql.cursor import text_of
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.operators import BINARY
 
 SIGNS = {node: sign for sign, (_, node) in BINARY.items()}
@@ -13,9 +14,8 @@ PREFIXES = {exp.Not: "NOT", exp.Neg: "-", exp.BitwiseNot: "~"}
 
 
 def bracketed(sql: str) -> str:
-    dialect = SparkPredicates()
-    tokens = dialect.tokenize(sql)
-    return _text(dialect.parser().parse(tokens, sql)[0], lambda node: text_of(node, sql, tokens))
+    tokens = tokenize(sql)
+    return _text(parse(sql, tokens), lambda node: text_of(node, sql, tokens))
 
 
 def _text(node, source) -> str:

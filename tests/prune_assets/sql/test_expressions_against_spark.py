@@ -15,7 +15,8 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding import Asked, bind
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
 from prune_assets.sql.terms import Chain
@@ -67,7 +68,7 @@ def asked(*, ansi: bool = True) -> Asked:
 def term(sql, *, on=True):
     """Return the term of an expression, None where it is not looked into."""
     try:
-        return bind(SparkPredicates().parse(sql)[0], asked(ansi=on))
+        return bind(parse(sql, tokenize(sql)), asked(ansi=on))
     except Refusal:
         return None
 

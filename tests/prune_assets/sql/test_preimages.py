@@ -13,9 +13,10 @@ from parquet_core.predicate import Constant, Op
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding import Asked, bind
 from prune_assets.sql.chains import sort_values, wanted_by
-from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.rounding import half_up, ordinal_of_ratio, towards_zero
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.ranges import Ranges, complement, intersection, joined, span, union
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
@@ -56,7 +57,8 @@ def test_each_value_is_sorted_as_the_functions_say(column):
     tried = 0
     while tried < 60:
         try:
-            term = bind(SparkPredicates().parse(expression(draw, column, draw.randint(1, 3)))[0], ASKED)
+            text = expression(draw, column, draw.randint(1, 3))
+            term = bind(parse(text, tokenize(text)), ASKED)
         except Refusal:
             continue
         chain = term.single

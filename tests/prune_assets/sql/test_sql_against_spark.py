@@ -16,9 +16,10 @@ from random_predicates import LITERALS, random_predicate
 from spark_rows import ansi, asked, disagreements, in_spark, lowered_completely, random_rows
 
 from parquet_core.errors import PredicateSyntaxError
+from prune_assets.sql import grammar
 from prune_assets.sql.chains import UNCERTAIN
-from prune_assets.sql.dialect import SparkPredicates
 from prune_assets.sql.floats import float_of_text
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.timestamps import Moment
@@ -64,7 +65,7 @@ def parse(spark):
 
 def is_accepted(sql):
     try:
-        SparkPredicates().parse(sql)
+        grammar.parse(sql, tokenize(sql))
     except PredicateSyntaxError:
         return False
     return True
@@ -111,7 +112,7 @@ def test_another_reading_would_be_noticed(parse, sql, other):
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_literals_and_sums_have_spark_s_value(spark, on):
     literals = sorted({literal for values in LITERALS.values() for literal in values} | set(NASTY_LITERALS))
-    found = {literal: described(fold_constants(SparkPredicates().parse(literal)[0])) for literal in literals}
+    found = {literal: described(fold_constants(grammar.parse(literal, tokenize(literal)))) for literal in literals}
     # Which instants are meant is held to Spark by itself.
     found = {literal: value for literal, value in found.items() if not isinstance(value[1], Moment)}
     literals = list(found)

@@ -14,7 +14,8 @@ from table_columns import leaf
 
 from parquet_core.predicate import Unsupported
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import lower
 from prune_assets.sql.nodes import SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
@@ -140,7 +141,7 @@ def test_sums_of_timestamps_and_intervals_are_the_same(spark, zone):
         answers = micros_of(spark, texts)
     wrong, known = [], 0
     for text, answer in zip(texts, answers, strict=True):
-        folded = fold_constants(SparkPredicates().parse(text)[0])
+        folded = fold_constants(parse(text, tokenize(text)))
         assert isinstance(folded, SparkLiteral), text
         assert folded.spark_value.kind is Kind.TIMESTAMP
         assert isinstance(folded.spark_value.value, Moment), text
