@@ -6,11 +6,11 @@ Java failed, or a fault of this program.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import select
 import sys
-import traceback
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
@@ -78,6 +78,8 @@ class Commands(click.Group):
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
+    # Nor does the end of the program have anything to find in them.
+    atexit.register(gc.freeze)
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
     try:
@@ -92,6 +94,8 @@ def _end(error: Exception) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_EXIT_READER_GONE)
     if os.environ.get(DEBUG_VARIABLE):
+        import traceback
+
         click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     click.echo(f"error: {_line(error)}", err=True)
     sys.exit(_EXIT_WRONG_USE if isinstance(error, _WRONG_USE) else _EXIT_FAILURE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import click
@@ -116,6 +115,8 @@ def _console_text(report: SkipReport) -> str:
 
 def _write_whole(path: Path, text: str) -> None:
     """Put the file in place in one step: a reader sees the old page or the new one."""
+    from tempfile import NamedTemporaryFile
+
     with NamedTemporaryFile(
         "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False
     ) as file:

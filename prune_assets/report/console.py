@@ -49,7 +49,7 @@ _STATUS_STYLES = {"absent": "yellow", "not_applicable": "dim", "consulted": "gre
 
 def to_text(report: SkipReport, *, width: int = 100) -> str:
     """Render as plain text, `width` characters wide, without colour codes."""
-    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    console = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, emoji=False)
     with console.capture() as capture:
         print_report(report, console)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateSyntaxError
@@ -45,6 +44,7 @@ from prune_assets.sql.like import DEFAULT_ESCAPE
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.scope import Scope
+from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

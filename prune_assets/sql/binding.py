@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import sqlglot.expressions as exp
-
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
 from prune_assets.sql.arithmetic import Sign, arithmetic
@@ -20,6 +18,7 @@ from prune_assets.sql.nodes import CastTo, ColumnName, KnownValue, Opaque, Spark
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.size import check_size
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.terms import (
     MAX_BRANCHES,
     Branch,

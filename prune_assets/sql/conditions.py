@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Unsupported, leaves
@@ -20,6 +18,7 @@ from prune_assets.sql.rewrites.put_known_values import may_be_refined, with_know
 from prune_assets.sql.rewrites.rewrite_of import rewrite_of
 from prune_assets.sql.rewrites.settle_truth import truth_of
 from prune_assets.sql.size import check_size
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.string_operands import Names
 from prune_assets.sql.times import Clocks
 from prune_assets.sql.timestamps import UNCERTAIN_TIME

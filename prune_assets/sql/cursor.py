@@ -5,15 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from sqlglot.tokenizer_core import TokenType
-
 from prune_assets.sql.lexer import refuse
+from prune_assets.sql.sqlglot_nodes import TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import sqlglot.expressions as exp
-    from sqlglot.tokenizer_core import Token
+    from prune_assets.sql.sqlglot_nodes import Token, exp
 
 _CLOSING = {"(": ")", "[": "]"}
 

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

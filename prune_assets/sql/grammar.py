@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-import sqlglot.expressions as exp
-from sqlglot.tokenizer_core import TokenType
-
 from parquet_core.errors import PredicateSyntaxError
 from prune_assets.sql.cursor import Cursor
 from prune_assets.sql.nodes import CastTo, LikeList, Opaque
 from prune_assets.sql.operands import QUERY_STARTS, read_numeral, read_operand
 from prune_assets.sql.operators import BINARY, PATTERNS, Binding
+from prune_assets.sql.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.string_literals import read_string
 from prune_assets.sql.suffixes import read_suffixes
 from prune_assets.sql.type_names import read_type
@@ -25,7 +23,7 @@ from prune_assets.sql.type_names import read_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot.tokenizer_core import Token
+    from prune_assets.sql.sqlglot_nodes import Token
 
 # Calls whose arguments are not plain expressions: units are written like columns.
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.errors import PredicateTypeError
@@ -24,6 +23,7 @@ from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.rewrites.join_conditions import join_conditions
 from prune_assets.sql.rewrites.join_ranges import interval
 from prune_assets.sql.rewrites.settle_truth import truth_of
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.terms import Fixed, literal_of
 from prune_assets.sql.times import Clocks, compare_times, is_about_times, is_in_times

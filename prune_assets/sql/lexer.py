@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from sqlglot.tokenizer_core import Token, TokenType
-
 from parquet_core.errors import PredicateSyntaxError
+from prune_assets.sql.sqlglot_nodes import Token, TokenType
 
 EXCERPT = 30
 _SPACE = " \t\n\f\r\v\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000"

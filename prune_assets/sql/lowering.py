@@ -9,7 +9,6 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateSyntaxError, PruneError
 from parquet_core.outcomes import Outcomes
@@ -30,15 +29,15 @@ from prune_assets.sql.rewrites.narrow_choices import narrow_choices
 from prune_assets.sql.rewrites.null_columns import null_columns
 from prune_assets.sql.rewrites.put_known_values import put_known_values
 from prune_assets.sql.scope import Scope
+from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlglot.tokenizer_core import Token
-
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.sqlglot_nodes import Token
 
 # Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
 MAX_DEPTH = 10_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parquet_core.errors import PredicateTypeError, UnknownColumn
 from prune_assets.sql.binding import why_not
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.null_with import null_with
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable

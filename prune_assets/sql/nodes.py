@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlglot.expressions as exp
-
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.values import SparkValue
 
 

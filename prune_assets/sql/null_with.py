@@ -6,12 +6,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op
 from prune_assets.sql.comparisons import beyond_bigint
 from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:

@@ -8,19 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sqlglot.tokenizer_core import TokenType
-
 from prune_assets.sql.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
 from prune_assets.sql.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.number_literals import NumberOutOfRange, read_number
+from prune_assets.sql.sqlglot_nodes import TokenType
 from prune_assets.sql.string_literals import read_string, read_strings
 from prune_assets.sql.timestamps import is_day_with_zone, read_timestamp
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    import sqlglot.expressions as exp
-
     from prune_assets.sql.cursor import Cursor
+    from prune_assets.sql.sqlglot_nodes import exp
 
 QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
 # Spark would take these for column names where no operator can stand; they must be quoted here.

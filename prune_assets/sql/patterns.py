@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
@@ -29,6 +27,7 @@ from prune_assets.sql.prefixes import compare_start, every_value
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.regex_prefix import match_regex
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.string_calls import compare_call, plain_text
 from prune_assets.sql.string_operands import (
     KEEP_ONE_CASE,

@@ -10,7 +10,7 @@ from prune_assets.sql.values import Kind, SparkValue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot.tokenizer_core import Token
+    from prune_assets.sql.sqlglot_nodes import Token
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.rewrites.fold_constants import fold_constants
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.string_calls import Length, Place, Start
 from prune_assets.sql.values import Kind
 

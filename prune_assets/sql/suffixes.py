@@ -11,6 +11,7 @@ from prune_assets.sql.type_names import read_type
 
 if TYPE_CHECKING:
     from prune_assets.sql.cursor import Cursor
+    from prune_assets.sql.sqlglot_nodes import exp
 
 
 def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> exp.Expression:

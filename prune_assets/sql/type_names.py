@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot.tokenizer_core import TokenType
-
+from prune_assets.sql.sqlglot_nodes import TokenType
 from prune_assets.sql.types import (
     BIGINT,
     BINARY,

@@ -5,10 +5,28 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 LIMIT_SECONDS = 0.1
 HEAVY = ("pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy")
+
+# What a plan of a small local table has no use for; each takes a tenth of it or more.
+NOT_TO_EXPLAIN = {
+    "airflow", "asyncio", "dagster", "deltalog.checkpoints", "email", "fsspec", "importlib.metadata", "jinja2",
+    "obstore", "pandas", "prune_assets.report.html", "prune_assets.report.json_form", "pyarrow.dataset", "pyarrow.fs",
+    "pyarrow.parquet", "pyspark", "requests", "rich._emoji_codes", "sqlglot.dialects", "sqlglot.generator",
+    "sqlglot.optimizer", "sqlglot.parser", "urllib.request", "yaml",
+}  # fmt: skip
+
+EXPLAINED = """
+import sys
+before = set(sys.modules)
+from prune_assets.cli import main
+code = main(["explain", {table!r}, "--where", "id < 10 AND name = 'b'"], standalone_mode=False)
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
 
 TIMED = """
 import time
@@ -40,3 +58,37 @@ def test_takes_less_than_a_tenth_of_a_second():
         if best < LIMIT_SECONDS:
             return
     pytest.fail(f"the best of 8 imports took {LIMIT_SECONDS} s or longer")
+
+
+def test_explain_imports_what_it_needs(tmp_path):
+    pq.write_table(pa.table({"id": range(100), "name": ["a", "b"] * 50}), tmp_path / "part-0.parquet")
+    code = EXPLAINED.format(table=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    brought = set(done.stderr.split())
+    assert "Row-group statistics" in done.stdout
+    assert {"sqlglot.expressions", "prune_assets.planner.plan"} <= brought
+    assert brought & NOT_TO_EXPLAIN == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sqlglot; print(sqlglot.parse_one('a+1', dialect='spark').sql())",
+        "from sqlglot.dialects.spark import Spark; print(Spark().generate(Spark().parse('a+1')[0]))",
+        "from sqlglot.generator import Generator; import sqlglot; print(sqlglot.parse_one('a+1').sql())",
+        "from sqlglot import parse_one; import sqlglot.optimizer; print(parse_one('a+1').sql())",
+        "import sqlglot; assert sqlglot.exp.Add is sqlglot.expressions.Add; print(sqlglot.exp.column('a') + 1)",
+    ],
+)
+def test_who_asks_more_of_sqlglot_gets_it_whole(code):
+    assert python(f"import prune_assets.sql.grammar; {code}") == "a + 1\n"
+
+
+def test_sqlglot_that_was_there_before_stays_as_it_is():
+    code = "import sqlglot; before = sqlglot.exp; import prune_assets.sql.grammar as g; print(g.exp is before)"
+    assert python(code) == "True\n"
+
+
+def test_a_name_that_sqlglot_lacks_is_missed_as_ever():
+    code = "import prune_assets.sql; import sqlglot; print(hasattr(sqlglot, 'nothing'), hasattr(sqlglot, 'parse_one'))"
+    assert python(code) == "False True\n"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from prune_assets.sql.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.floats import named_float
 from prune_assets.sql.functions.negate import SURE_DIGITS
 from prune_assets.sql.nodes import SparkLiteral
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.timestamps import INTERVALS, move_time
 from prune_assets.sql.values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
 

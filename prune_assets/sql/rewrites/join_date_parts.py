@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from prune_assets.sql.functions.calendar import date_of, day_of
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    import sqlglot.expressions as exp
-
     from prune_assets.sql.scope import Scope
+    from prune_assets.sql.sqlglot_nodes import exp
 
 
 def null_columns(tree: exp.Expr, scope: Scope) -> exp.Expr:

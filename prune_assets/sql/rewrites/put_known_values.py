@@ -23,10 +23,9 @@ from prune_assets.sql.rewrites.join_conditions import bare
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import sqlglot.expressions as exp
-
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Path, Predicate
+    from prune_assets.sql.sqlglot_nodes import exp
 
     Known = Mapping[Path, pa.Scalar]
 

@@ -11,12 +11,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.operators import COMPARISONS, MIRRORED
 from prune_assets.sql.render import column_sql
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:

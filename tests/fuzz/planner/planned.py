@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow.compute as pc
-from sqlglot import exp
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
@@ -23,6 +22,7 @@ from prune_assets.sql.cursor import text_of
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import lower
+from prune_assets.sql.sqlglot_nodes import exp
 
 
 class Rows(NamedTuple):
