@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,9 @@ class Reasons:
         self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
+        # The same few for every row group.
+        self._sql_of_conjunct = cache(lambda number: _sql(self._conjuncts[number]))
+        self._sql_of_leaf = cache(lambda number: _sql(self._leaves[number]))
         self._denied: dict[str, NDArray[np.int64]] = {}
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
@@ -70,11 +74,11 @@ class Reasons:
         number = int(self._denied[state.level][position])
         if number == len(self._conjuncts):
             more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
-            return f"no row can satisfy all of: {'; '.join(map(_sql, self._conjuncts[:_MOST_LEAVES]))}{more}"
+            return f"no row can satisfy all of: {'; '.join(map(self._sql_of_conjunct, range(min(number, _MOST_LEAVES))))}{more}"
         conjunct = self._conjuncts[number]
         of_log = state.level in {"partition_values", "delta_statistics"}
         said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position, of_log=of_log)}"
-        return f"{_sql(conjunct)}: {said or 'true of no row'}"
+        return f"{self._sql_of_conjunct(number)}: {said or 'true of no row'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not rule a row group out; of many the first."""
@@ -83,7 +87,7 @@ class Reasons:
 
     def kept(self, position: int) -> str:
         """Say of each leaf that could not rule a row group out why it could not."""
-        said = [f"{_sql(self._leaves[i])}: {self._open_because(i, position)}" for i in self.kept_by(position)]
+        said = [f"{self._sql_of_leaf(i)}: {self._open_because(i, position)}" for i in self.kept_by(position)]
         if len(said) == _MOST_LEAVES:
             said.append("and more")
         return "; ".join(said) if said else "no metadata can answer the predicate"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
 MAX_DETAILED = 2_000
 
-_VERDICTS: dict[Verdict, VerdictName] = {Verdict.SKIP: "skip", Verdict.SCAN: "scan", Verdict.SELECTION: "selection"}
+_VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
 
 
 def summarize(plan: Plan) -> SkipReport:
@@ -158,21 +158,22 @@ def _file(plan: Plan, number: int, positions: Sequence[int], reasons: Reasons, l
 
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
-    if np.all(verdicts == Verdict.SKIP):
-        return "skip"
-    return "scan" if np.all(verdicts == Verdict.SCAN) else "selection"
+    # One of no row groups is skipped.
+    found = set(verdicts.tolist()) or {int(Verdict.SKIP)}
+    return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
 
 
 def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
+    verdict = _VERDICTS[evaluation.access.verdict[position]]
     level, reason = _attribute(plan, position, credited, reasons)
     asked = [state.level for state in evaluation.levels if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
         row_count=rows,
-        verdict=_VERDICTS[Verdict(evaluation.access.verdict[position])],
-        ranges=_pairs(evaluation.access.ranges, position),
-        matches=_pairs(evaluation.access.matches, position),
+        verdict=verdict,
+        ranges=() if verdict == "skip" else _pairs(evaluation.access.ranges, position),
+        matches=() if verdict == "skip" else _pairs(evaluation.access.matches, position),
         evidence=tuple(asked[: asked.index(level) + 1]) if level in asked else tuple(asked),
         reason=reason,
         level=level,
@@ -198,4 +199,5 @@ def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tu
 
 
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
-    return tuple((int(start), int(stop)) for start, stop in ranges.of(position))
+    first, last = np.searchsorted(ranges.row_group, (position, position + 1))
+    return tuple(zip(ranges.start[first:last].tolist(), ranges.stop[first:last].tolist(), strict=True))
