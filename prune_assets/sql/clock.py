@@ -17,11 +17,9 @@ from prune_assets.sql.zones import SECOND, UncertainTime
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import sqlglot.expressions as exp
-    from sqlglot.tokenizer_core import Token
-
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.scope import Scope
+    from prune_assets.sql.sqlglot_nodes import Token, exp
     from prune_assets.sql.zones import Zone
 
 CLOCK_NEEDED = (

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from parquet_core.errors import PredicateTypeError
 from prune_assets.sql.nodes import Opaque
+from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlglot.tokenizer_core import Token
+    from prune_assets.sql.sqlglot_nodes import Token
 
 _AGGREGATES = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate

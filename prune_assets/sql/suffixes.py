@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sqlglot.expressions as exp
-
 from prune_assets.sql.nodes import CastTo, Opaque
+from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.type_names import read_type
 
 if TYPE_CHECKING:
     from prune_assets.sql.cursor import Cursor
-    from prune_assets.sql.sqlglot_nodes import exp
 
 
 def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> exp.Expression:
