@@ -72,13 +72,12 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
     found: dict[Path, list[Path]] = {}
     for path in wanted - exact:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
-        if (
-            all(len(each) == 1 for each in there)
-            and (leaf := next(iter(there[-1]))) in leaves
-            and _is_plain(leaf, path)
-        ):
-            found.setdefault(leaf, []).append(path)
-    return {leaf: paths[0] for leaf, paths in found.items() if len(paths) == 1}
+        if not all(len(each) == 1 for each in there):
+            continue
+        (only,) = there[-1]
+        if only in leaves and _is_plain(only, path):
+            found.setdefault(only, []).append(path)
+    return {only: paths[0] for only, paths in found.items() if len(paths) == 1}
 
 
 def _is_plain(*paths: Path) -> bool:
