@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tarfile
 import tomllib
 from pathlib import Path
 
@@ -92,3 +94,25 @@ def test_the_workspace_and_the_project_name_the_same_module():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     module = project["tool"]["dagster"]["module_name"]
     assert f"module_name: {module}\n" in (ROOT / "workspace.yaml").read_text()
+
+
+PACKAGES = ("deltalog", "parquet_core", "prune_assets")
+# What is compiled, or comes of running.
+_MADE = {".c", ".pyc", ".so"}
+
+
+def test_the_archive_of_the_sources_holds_all_that_is_compiled_and_read(tmp_path):
+    for path in ("LICENSE", "README.md", "pyproject.toml", "setup.py"):
+        shutil.copy(ROOT / path, tmp_path)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.c", "*.so"))
+    # Without Cython, which would name its sources itself: an archive need not be made where it is.
+    program = "import sys; sys.modules['Cython'] = None; from setuptools import build_meta as b; b.build_sdist('out')"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    (archive,) = (tmp_path / "out").glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        held = {name.partition("/")[2] for name in files.getnames()}
+    sources = (path for package in PACKAGES for path in (ROOT / package).rglob("*"))
+    wanted = {str(path.relative_to(ROOT)) for path in sources if path.is_file() and path.suffix not in _MADE}
+    assert {"parquet_core/storage/system_calls.pyx", "setup.py"} <= held
+    assert wanted - held == set()
