@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import UnknownColumn
+from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.predicate import columns_of
 
 if TYPE_CHECKING:
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Raise WrongUse for columns that are no list of names."""
+    if isinstance(names, str):
+        raise WrongUse(f"columns={names!r}: give a list of names, columns=[{names!r}]")
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise WrongUse(f"columns={names!r}: give the names of columns as text, columns=['a', 'b']")
 
 
 def columns_to_read(

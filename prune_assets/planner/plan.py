@@ -14,7 +14,7 @@ from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.planner.columns import columns_to_read
+from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
 from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.compare import best_possible, engines_of
@@ -190,6 +190,7 @@ def plan(
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
+    check_names(columns)
     started = time.perf_counter()
     semantics = _semantics(session)
     disk = metadata_cache()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
+from prune_assets.planner.columns import check_names
 from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
@@ -43,6 +44,7 @@ def read(
     same table and predicate; the files it rests on are compared with what is there now. Raises what `plan`
     raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
     """
+    check_names(columns)
     if plan.delta is not None if plan is not None else has_log(table):
         raise WrongUse(
             f"{table}: a Delta table; its deleted rows, names and partition values only its own reader knows; "
