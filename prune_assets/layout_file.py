@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout.spec import LayoutSpec
+from parquet_core.layout.spec import CODECS, LayoutSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,7 @@ def layout_schema() -> dict[str, Any]:
         if option.get("type") == "integer":
             option["minimum"] = 1
     schema["properties"]["bloom"]["additionalProperties"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    schema["properties"]["compression"]["enum"] = list(CODECS)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

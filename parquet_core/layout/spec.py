@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from parquet_core.errors import LayoutError
+
+# The codecs of Spark's Parquet writer; it needs a library of its own for the last two.
+CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
 
 
 class Severity(StrEnum):
@@ -38,14 +42,15 @@ class LayoutSpec:
     `sort_by`: top-level columns, ascending, nulls first. `bloom`: column to false-positive
     probability. `row_group_rows` and `page_rows` are upper limits in rows, `row_group_bytes` and
     `page_bytes` in buffered bytes; whichever is reached first ends the row group or page.
-    `files`: how many files to aim for, None to choose by the size of the data.
+    `files`: how many files to aim for, None to choose by the size of the data. `compression`: a codec of Spark's
+    writer.
 
     A check proves order, bloom filters, column indexes and the limits in rows; the limits in bytes,
     `files` and `compression` guide the writer and are not proven.
     """
 
-    sort_by: tuple[str, ...] = ()
-    bloom: dict[str, float] = field(default_factory=dict)
+    sort_by: Sequence[str] = ()
+    bloom: Mapping[str, float] = field(default_factory=dict)
     page_rows: int = 20_000
     page_bytes: int = 1 << 20
     row_group_rows: int | None = None
@@ -54,19 +59,27 @@ class LayoutSpec:
     compression: str = "zstd"
 
     def __post_init__(self) -> None:
+        self._check_columns()
+        for name in ("page_rows", "page_bytes", "row_group_rows", "row_group_bytes", "files"):
+            value = getattr(self, name)
+            optional = name in {"row_group_rows", "files"}
+            if not (value is None and optional) and (not isinstance(value, int) or value < 1):
+                raise LayoutError(f"{name} = {value!r}: must be a whole number of at least 1")
+        if self.compression not in CODECS:
+            raise LayoutError(f"compression = {self.compression!r}: choose one of {', '.join(CODECS)}")
+
+    def _check_columns(self) -> None:
+        """Check the columns that are named, and keep them apart from what the caller may change."""
         sort_by: object = self.sort_by
-        if not isinstance(sort_by, list | tuple) or not all(isinstance(name, str) for name in sort_by):
+        named = isinstance(sort_by, Sequence) and not isinstance(sort_by, str | bytes)
+        if not named or not all(isinstance(name, str) for name in self.sort_by):
             raise LayoutError(f"sort_by = {sort_by!r}: give a list of column names, e.g. ['l_shipdate']")
         object.__setattr__(self, "sort_by", tuple(self.sort_by))
-        if not isinstance(self.bloom, dict):
+        if not isinstance(self.bloom, Mapping):
             raise LayoutError(f"bloom = {self.bloom!r}: give each column its false-positive probability, e.g. 0.01")
         for column, probability in self.bloom.items():
             if not isinstance(probability, float) or not 0 < probability < 1:
                 raise LayoutError(
                     f"bloom[{column!r}] = {probability!r}: a false-positive probability lies between 0 and 1, e.g. 0.01"
                 )
-        for name in ("page_rows", "page_bytes", "row_group_rows", "row_group_bytes", "files"):
-            value = getattr(self, name)
-            optional = name in {"row_group_rows", "files"}
-            if not (value is None and optional) and (not isinstance(value, int) or value < 1):
-                raise LayoutError(f"{name} = {value!r}: must be a whole number of at least 1")
+        object.__setattr__(self, "bloom", dict(self.bloom))

@@ -17,7 +17,7 @@ def lineitem_layout(scale: float) -> LayoutSpec:
     """Sort by shipping date; find an order by its key through bloom filters."""
     page_rows = max(_SMALLEST_PAGE, math.ceil(_PAGE_ROWS * scale))
     return LayoutSpec(
-        sort_by=("l_shipdate",),
+        sort_by=["l_shipdate"],
         bloom={"l_orderkey": 0.01},
         page_rows=page_rows,
         row_group_rows=page_rows * _ROW_GROUP_ROWS // _PAGE_ROWS,
@@ -27,9 +27,9 @@ def lineitem_layout(scale: float) -> LayoutSpec:
 
 def orders_layout(scale: float) -> LayoutSpec:
     """Sort by order date; a quarter of the rows of line items, so half the files."""
-    return replace(lineitem_layout(scale), sort_by=("o_orderdate",), bloom={"o_orderkey": 0.01}, files=4)
+    return replace(lineitem_layout(scale), sort_by=["o_orderdate"], bloom={"o_orderkey": 0.01}, files=4)
 
 
 def long_strings_layout() -> LayoutSpec:
     """Sort by a number; the strings of the table are what breaks it."""
-    return LayoutSpec(sort_by=("o_orderkey",), page_rows=200, row_group_rows=1_000, files=1)
+    return LayoutSpec(sort_by=["o_orderkey"], page_rows=200, row_group_rows=1_000, files=1)

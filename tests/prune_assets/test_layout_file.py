@@ -61,6 +61,7 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
         ("bloom: {a: 1e-2}", "bloom['a'] = '1e-2': expected float, got str; YAML takes this for text"),
         ("bloom: {no: 0.1}", "bloom[False] = False: expected str, got bool; YAML takes yes, no, on and off"),
         ("bloom: {a: 1}", "bloom['a'] = 1.0: a false-positive probability lies between 0 and 1"),
+        ("compression: foo", "compression = 'foo': choose one of zstd, snappy, gzip, "),
         ("page_rows: 1\npage_rows: 2", ":2:1: not valid YAML (key 'page_rows' stands twice)"),
         ("bloom: {a: 0.1, a: 0.2}", ":1:17: not valid YAML (key 'a' stands twice)"),
         ("sort_by: [a", ":1:12: not valid YAML (expected ',' or ']'"),
@@ -111,3 +112,8 @@ def test_schema_and_layout_agree_on_probabilities(layout_file):
     for edge in ("exclusiveMinimum", "exclusiveMaximum"):
         with pytest.raises(LayoutError):
             load_layout(layout_file(json.dumps({"bloom": {"a": probability[edge]}})))
+
+
+def test_schema_and_layout_agree_on_codecs(layout_file):
+    for codec in layout_schema()["properties"]["compression"]["enum"]:
+        assert load_layout(layout_file(f"compression: {codec}")).compression == codec

@@ -348,11 +348,21 @@ def test_overlap_depth_counts_the_intervals_at_an_average_begin():
         ({"page_rows": "5"}, "a whole number of at least 1"),
         ({"page_rows": None}, "a whole number of at least 1"),
         ({"files": 0}, "a whole number of at least 1"),
+        ({"compression": "foo"}, "compression = 'foo': choose one of zstd, snappy, gzip, "),
+        ({"compression": None}, "compression = None: choose one of"),
     ],
 )
 def test_a_layout_of_wrong_types_is_refused(arguments, message):
     with pytest.raises(LayoutError, match=message):
         LayoutSpec(**arguments)
+
+
+def test_a_layout_keeps_what_it_was_given():
+    columns, bloom = ["a"], {"a": 0.5}
+    layout = LayoutSpec(sort_by=columns, bloom=bloom)
+    columns.append("b")
+    bloom["b"] = 0.1
+    assert (layout.sort_by, layout.bloom) == (("a",), {"a": 0.5})
 
 
 def test_columns_that_a_table_cannot_be_sorted_by_are_named(table):

@@ -13,7 +13,7 @@ from pyspark.sql.types import (
 )
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout.spec import LayoutSpec
+from parquet_core.layout.spec import CODECS, LayoutSpec
 from prune_assets.spark.write_options import BoundLayout, bind_layout, write_options
 
 SCHEMA = StructType(
@@ -92,3 +92,9 @@ def test_without_a_row_limit_none_is_set():
     options = write_options(LayoutSpec(), BoundLayout((), {}), row_group_rows=None, distinct={})
     assert "parquet.block.row.count.limit" not in options
     assert options["parquet.page.size.row.check.min"] == "100"
+
+
+@pytest.mark.spark
+def test_the_codecs_of_a_layout_are_those_of_spark(spark):
+    known = spark._jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetCompressionCodec.values()
+    assert set(CODECS) == {codec.name().lower() for codec in known}
