@@ -11,6 +11,7 @@ import msgspec
 
 from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
+from parquet_core.storage.aws_profile import profile_asked, reads_profiles
 from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
@@ -38,6 +39,13 @@ class CacheDirectory(msgspec.Struct, frozen=True):
     writable: bool
 
 
+class AwsProfile(msgspec.Struct, frozen=True):
+    """The profile whose credentials S3 is asked with; `read`: whether there is a boto3 to read it."""
+
+    name: str
+    read: bool
+
+
 class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
     """How the start of a Spark went; `version` is None when it did not start."""
 
@@ -49,7 +57,8 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found.
 
     A library that is missing has the version None; `compiled`: the reading of metadata runs as machine
-    code, `compiled_storage`: so does that of many local files; `spark` is None unless one was started.
+    code, `compiled_storage`: so does that of many local files; `aws_profile`: what AWS_PROFILE names and keys in the
+    environment do not override, and whether it is read; `spark` is None unless one was started.
     """
 
     schema: str = SCHEMA
@@ -62,6 +71,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     compiled: bool
     compiled_storage: bool
     remote: bool
+    aws_profile: AwsProfile | None
     cache: CacheDirectory
     spark: SparkStart | None
     problems: tuple[Problem, ...]
@@ -89,6 +99,7 @@ def examine(*, start_spark: bool = False) -> Examination:
         compiled=is_compiled(),
         compiled_storage=is_compiled_storage(),
         remote=remote,
+        aws_profile=None if (profile := profile_asked()) is None else AwsProfile(profile, reads_profiles()),
         cache=cache,
         spark=spark,
         problems=(*java_problems, *_missing(libraries), *_unwritable(cache), *spark_problems),

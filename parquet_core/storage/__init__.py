@@ -5,8 +5,8 @@
 - any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
 
 Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...; of `~/.aws` obstore reads nothing). Both are imported
-when such a URI is first used.
+`GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). Of `~/.aws` obstore reads nothing: the profile of
+`AWS_PROFILE` is taken through boto3 where that is installed. Both are imported when such a URI is first used.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
 from parquet_core.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
@@ -117,7 +118,10 @@ def _answer(said: str, otherwise: str) -> str:
 
 def _credentials(uri: str) -> str:
     scheme = scheme_of(uri) or ""
-    return _CREDENTIALS.get(_KINDS.get(scheme, scheme), "check the credentials")
+    kind = _KINDS.get(scheme, scheme)
+    if kind == "s3" and (name := profile_asked()) is not None and not reads_profiles():
+        return f"{PROFILE}={name} is read through boto3 alone: install boto3, or {_CREDENTIALS[kind]}"
+    return _CREDENTIALS.get(kind, "check the credentials")
 
 
 def _bucket(uri: str) -> str:

@@ -15,6 +15,7 @@ import obstore
 from obstore.exceptions import GenericError, PreconditionError
 from obstore.store import from_url
 
+from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
 
@@ -34,6 +35,7 @@ RETRIES: RetryConfig = {
 
 # With where the emulator of Azure is, and where Azure hands out the identities of its machines.
 _PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "IDENTITY_")
+_AMAZON = ("s3://", "s3a://")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -97,7 +99,8 @@ def object_store(uri: str) -> Bucket:
 @lru_cache(maxsize=64)
 def _open(root: str, environment: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - it is the cache's key
     with explaining(root):
-        return Bucket(root, from_url(root, retry_config=RETRIES))
+        options = profile_options(root) if root.startswith(_AMAZON) else {}
+        return Bucket(root, from_url(root, retry_config=RETRIES, **options))
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:

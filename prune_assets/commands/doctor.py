@@ -67,6 +67,9 @@ def _lines(found: Examination) -> Iterator[tuple[str, str]]:
         yield name, "not installed" if version is None else version
     yield "metadata core", "compiled" if found.compiled else _NOT_COMPILED
     yield "local files", "compiled" if found.compiled_storage else _NOT_COMPILED
+    if found.aws_profile is not None:
+        how = "read through boto3" if found.aws_profile.read else "not read: install boto3, or set AWS_ACCESS_KEY_ID"
+        yield "AWS_PROFILE", f"{found.aws_profile.name}, {how}"
     if found.spark is not None:
         yield "Spark session", found.spark.error or f"started, version {found.spark.version}"
     yield "cache", f"{found.cache.path}{'' if found.cache.writable else ' (cannot be written)'}"

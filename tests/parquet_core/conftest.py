@@ -17,6 +17,7 @@ class Asked(NamedTuple):
     path: str
     range: str | None
     condition: str | None
+    authorization: str | None
 
 
 class Web:
@@ -46,7 +47,8 @@ class Handler(BaseHTTPRequestHandler):
         web = self.server.web
         self.rfile.read(int(self.headers["Content-Length"] or 0))
         path = unquote(self.path.partition("?")[0])
-        web.asked.append(Asked(self.command, self.path, self.headers["Range"], self.headers["If-Match"]))
+        told = (self.headers[name] for name in ("Range", "If-Match", "Authorization"))
+        web.asked.append(Asked(self.command, self.path, *told))
         canned = web.answers.get(path, web.answers.get("*"))
         data = web.files.get(path)
         if canned or data is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -422,6 +423,62 @@ def test_no_credentials(s3_that_answers, clean_environment):
     clean_environment.delenv("AWS_SECRET_ACCESS_KEY")
     s3_that_answers(404, "NotFound", "")
     with pytest.raises(StorageFailure, match=r"^s3://b/t: no credentials in the environment; set AWS_ACCESS_KEY_ID"):
+        list_data_files("s3://b/t")
+
+
+@pytest.fixture
+def profile(clean_environment, tmp_path):
+    """A function that names a profile; one stands in the files that the environment names, and no keys do."""
+
+    def name(profile):
+        for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            clean_environment.delenv(key, raising=False)
+        (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = theirs\naws_secret_access_key = secret\n")
+        (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
+        clean_environment.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+        clean_environment.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+        clean_environment.setenv("AWS_PROFILE", profile)
+
+    return name
+
+
+REGION = {"AWS_REGION": "us-west-1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked_with"),
+    [
+        ({}, ("theirs", "eu-west-3")),
+        (REGION, ("theirs", "us-west-1")),
+        (REGION | {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "x"}, ("mine", "us-west-1")),
+    ],
+)
+def test_a_profile_is_taken_where_the_environment_has_no_keys(web, clean_environment, profile, environment, asked_with):
+    profile("mine")
+    for name, value in {"AWS_ENDPOINT_URL": web.url, "AWS_ALLOW_HTTP": "true", **environment}.items():
+        clean_environment.setenv(name, value)
+    web.files = {"/b/t/a": DATA}
+    (file,) = list_data_files(["s3://b/t/a"])
+    assert file.size == len(DATA)
+    key, _, region, *_ = web.asked[-1].authorization.partition("Credential=")[2].split("/")
+    assert (key, region) == asked_with
+
+
+def test_a_profile_that_is_nowhere_is_named(profile):
+    profile("yours")
+    with pytest.raises(
+        StorageFailure, match=r"^s3://b/: AWS_PROFILE=yours gives no credentials .*; check ~/.aws/config"
+    ):
+        list_data_files("s3://b/t")
+
+
+def test_without_boto3_a_profile_is_named_as_not_read(s3_that_answers, clean_environment, profile):
+    profile("mine")
+    clean_environment.setitem(sys.modules, "boto3", None)
+    s3_that_answers(404, "NotFound", "")
+    with pytest.raises(
+        StorageFailure, match=r"^s3://b/t: no credentials.*; AWS_PROFILE=mine is read through boto3 alone"
+    ):
         list_data_files("s3://b/t")
 
 

@@ -73,6 +73,25 @@ def test_a_connect_server_makes_java_unneeded(no_java):
     assert "none needed: SPARK_REMOTE names a server" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("there", "said"), [(True, "mine, read through boto3"), (False, "mine, not read: install boto3, or set AWS_ACCESS")]
+)
+def test_a_profile_of_amazon_and_whether_it_is_read(machine, there, said):
+    machine.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    machine.delenv("AWS_SKIP_SIGNATURE", raising=False)
+    machine.setenv("AWS_PROFILE", "mine")
+    if not there:
+        machine.setitem(sys.modules, "boto3", None)
+    assert said in prune_doctor().stdout
+    assert json.loads(prune_doctor("--json").stdout)["aws_profile"] == {"name": "mine", "read": there}
+
+
+def test_keys_in_the_environment_come_before_a_profile(machine):
+    machine.setenv("AWS_PROFILE", "mine")
+    machine.setenv("AWS_ACCESS_KEY_ID", "any")
+    assert "AWS_PROFILE" not in prune_doctor().stdout
+
+
 def test_a_library_that_is_missing(machine):
     machine.setattr(doctor_module, "LIBRARIES", ("pyspark", "no-such-library-of-ours"))
     result = prune_doctor()

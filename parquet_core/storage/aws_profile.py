@@ -1,0 +1,46 @@
+"""The profile that AWS_PROFILE names, which boto3 reads where it is installed, and nothing else here does.
+
+As with Amazon's own tools, keys in the environment come first.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import StorageFailure
+
+if TYPE_CHECKING:
+    from typing import Any
+
+PROFILE = "AWS_PROFILE"
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE")
+
+
+def profile_asked() -> str | None:
+    """Return the profile that is to be taken; None where the environment names none, or has keys beside it."""
+    return None if any(os.environ.get(name) for name in _KEYS) else os.environ.get(PROFILE) or None
+
+
+def reads_profiles() -> bool:
+    """Tell whether a profile can be read on this machine."""
+    return find_spec("boto3") is not None
+
+
+def profile_options(root: str) -> dict[str, Any]:
+    """Return what obstore has to be told to take the profile; nothing where none is asked, or none can be read."""
+    name = profile_asked()
+    if name is None or not reads_profiles():
+        return {}
+    from botocore.exceptions import BotoCoreError
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    try:
+        provider = Boto3CredentialProvider()
+    except (BotoCoreError, ValueError) as error:
+        raise StorageFailure(
+            f"{root}: {PROFILE}={name} gives no credentials ({error}); check ~/.aws/config and ~/.aws/credentials"
+        ) from None
+    region = os.environ.get("AWS_REGION")
+    return {"credential_provider": provider} | ({} if region is None else {"region": region})
