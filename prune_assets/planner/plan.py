@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from pyspark.sql import Column, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -246,31 +245,31 @@ def lower_predicate(
     `now`: the microseconds since 1970-01-01 that clocks are to say, None for the present.
     """
 
-    def schema(spark: SparkSession) -> StructType:
-        from prune_assets.spark.table_schema import table_schema
+    def frame(spark: SparkSession) -> DataFrame:
+        from prune_assets.spark.table_schema import open_for_columns
 
-        return table_schema(spark, table, index)
+        return open_for_columns(spark, table, index)
 
-    return _lower(where, named_columns(index), schema, session=session, now=now)
+    return _lower(where, named_columns(index), frame, session=session, now=now)
 
 
 def _lower_on_delta(
     where: str | Column, delta: DeltaTable, *, session: SparkSession | SparkSemantics | None
 ) -> LoweredPredicate:
-    def schema(_: SparkSession) -> StructType:
+    def frame(spark: SparkSession) -> DataFrame:
         import json
 
         from pyspark.sql.types import StructType
 
-        return StructType.fromJson(json.loads(delta.snapshot.schema.text))
+        return spark.createDataFrame([], StructType.fromJson(json.loads(delta.snapshot.schema.text)))
 
-    return _lower(where, delta.snapshot.schema.leaves, schema, session=session)
+    return _lower(where, delta.snapshot.schema.leaves, frame, session=session)
 
 
 def _lower(
     where: str | Column,
     columns: Sequence[LeafColumn],
-    schema: Callable[[SparkSession], StructType],
+    frame: Callable[[SparkSession], DataFrame],
     *,
     session: SparkSession | SparkSemantics | None,
     now: int | None = None,
@@ -284,8 +283,7 @@ def _lower(
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
     from prune_assets.spark.column_predicate import lower_column
 
-    frame = session.createDataFrame([], schema(session))
-    return lower_column(where, columns, frame=frame, semantics=semantics, now=now)
+    return lower_column(where, columns, frame=frame(session), semantics=semantics, now=now)
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:

@@ -126,8 +126,8 @@ def _condition(filtered: DataFrame) -> Any:
     plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
     while plan.nodeName() != "Filter":
         plan = plan.children().head()  # what keeps `_metadata` from the result stands above
-    optimizer = filtered.sparkSession._jvm.org.apache.spark.sql.catalyst.optimizer  # noqa: SLF001
-    return optimizer.SimplifyCasts.apply(plan).condition()
+    jvm: Any = filtered.sparkSession._jvm  # noqa: SLF001
+    return jvm.org.apache.spark.sql.catalyst.optimizer.SimplifyCasts.apply(plan).condition()
 
 
 def _conjuncts(condition: Any) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
 from prune_assets.spark.file_names import one_of_names
 from prune_assets.spark.filter_text import filter_text
-from prune_assets.spark.table_schema import escaped, known_schema, open_for_schema, patterns_of
+from prune_assets.spark.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,8 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
             return whole
         schema = whole.schema
     if opening is Opening.NOTHING:
-        return spark.createDataFrame([], schema)
+        # Of the table all the same: the predicate may ask for `_metadata`.
+        return open_for_columns(spark, table, plan.index).limit(0)
     reader = spark.read.options(**options).schema(schema)
     if opening is Opening.PATHS:
         reader = reader if base is None else reader.option("basePath", base)

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 _OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '"udt"', "variant", "interval ")
 
 
-def table_schema(spark: SparkSession, table: Table, index: MetadataIndex) -> StructType:
-    """Return the schema that `spark.read.parquet(table)` would have."""
+def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
+    """Return a DataFrame with the columns of `spark.read.parquet(table)`, `_metadata` too, and any of its rows."""
     known = known_schema(index)
-    return open_for_schema(spark, table, index).schema if known is None else known
+    if known is None:
+        return open_for_schema(spark, table, index)
+    return spark.read.schema(known).parquet(escaped(os.path.abspath(index.files[0].path)))
 
 
 def open_for_schema(

@@ -304,11 +304,11 @@ class LeafConditions:
     def _no_condition(self, node: exp.Expr) -> Exception:
         """Return why a value stands where a condition is expected."""
         problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
+        cast = Refusal("Spark casts a string to a condition here", "write a comparison")
         if isinstance(node, ColumnName):
-            self._meanings.column(node)
-            return problem
+            return cast if pa.types.is_string(self._meanings.column(node).type) else problem
         if isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.STRING:
-            return Refusal("Spark casts a string to a condition here", "write a comparison")
+            return cast
         if isinstance(node, (SparkLiteral, exp.Tuple, *ARITHMETIC)):
             return problem
         return why_not(node)

@@ -103,8 +103,8 @@ def lower(
         now = clock.now() if now is None else now
         frozen = clock.frozen(sql, tokens, tree, clock.Clock.of(semantics, now), scope=scope, is_own=is_own)
         if frozen != sql:
-            lowered = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
-            return replace(lowered, sql=sql, frozen=frozen, now=now)
+            asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
+            return replace(asked, sql=sql, frozen=frozen, now=now)
     conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
     conditions.lower_tree = lambda node: _lower(node, conditions)
     if any(column.type == pa.null() for column in columns):

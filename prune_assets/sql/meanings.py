@@ -86,7 +86,7 @@ class Meanings:
             return
         for name in {call.name for call in node.find_all(exp.Anonymous)}:
             if not self._is_own(name):
-                raise Refusal(f"the session has a function of its own named {name}", "give the function another name")
+                raise Refusal(f"{name}() is none of Spark's own functions in this session")
 
     def nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""

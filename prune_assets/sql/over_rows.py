@@ -40,7 +40,7 @@ def refuse_over_rows(tree: exp.Expr, tokens: Sequence[Token], is_own: Callable[[
     if not any(token.text.lower() in OVER_ROWS for token in tokens):
         return
     for node in tree.find_all(exp.Anonymous, Opaque):
-        name = node.name if isinstance(node, exp.Anonymous) else node.args.get("call")
+        name = str(node.name if isinstance(node, exp.Anonymous) else node.args.get("call"))
         if name in OVER_ROWS and (is_own is None or is_own(name)):
             raise PredicateTypeError(
                 f"predicate: {name}() is {OVER_ROWS[name]}, which WHERE does not take; compute it before"

@@ -30,3 +30,13 @@ def kinds(fn):
         ((fn.col("x") > 905) | (fn.col("x") < 5), 200, "x > 905 or x < 5"),
         ((fn.col("x") > 5) & (fn.col("s") < "it's 0005"), 100, 'x > 5 and s < "it\'s 0005"'),
     ]
+
+
+def clock_kinds(fn):
+    """Columns that ask the clock, TRUE for no day of the table, which ends in 2002, and the same as text."""
+    return [
+        (fn.col("day") > fn.current_date() - 7, "day > current_date() - 7"),
+        (fn.col("day") >= fn.date_sub(fn.current_date(), 7), "day >= date_sub(current_date(), 7)"),
+        (fn.col("day") >= fn.now() - fn.expr("INTERVAL 1 DAY"), "day >= now() - INTERVAL 1 DAY"),
+        (fn.col("day") >= fn.trunc(fn.current_timestamp(), "year"), "day >= trunc(current_timestamp(), 'year')"),
+    ]

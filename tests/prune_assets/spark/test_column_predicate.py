@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from column_kinds import kinds
+from column_kinds import clock_kinds, kinds
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
@@ -67,6 +67,51 @@ def test_a_udf_and_a_random_number_keep_data_and_their_siblings_prune(spark, tab
         plan = pr.plan(table, where=unknown & (fn.col("x") < 100), session=spark)
         assert rows_kept(plan) == 100
         assert any(isinstance(leaf, Unsupported) for leaf in leaves(plan.lowered.predicate))
+
+
+def test_a_column_asks_the_clock_once_for_the_plan(spark, table):
+    from pyspark.sql import functions as fn
+
+    for column, text in clock_kinds(fn):
+        plan = pr.plan(table, where=column, session=spark)
+        assert rows_kept(plan) == 0 == rows_kept(pr.plan(table, where=text, session=spark)), text
+        assert "now()" not in plan.lowered.frozen
+        assert "current_" not in plan.lowered.frozen
+        assert pr.read(spark, table, where=column, plan=plan).count() == 0
+
+
+def test_what_spark_reads_is_the_day_of_the_plan(spark, table, monkeypatch):
+    from pyspark.sql import functions as fn
+
+    moment = dt.datetime(2000, 1, 20, 12, tzinfo=dt.UTC)
+    monkeypatch.setattr("prune_assets.sql.clock.now", lambda: int(moment.timestamp()) * 1_000_000)
+    column = (fn.col("day") > fn.date_sub(fn.current_date(), 3)) & (fn.col("day") <= fn.current_date())
+    for where in (column, "day > current_date() - 3 AND day <= current_date()"):
+        plan = pr.plan(table, where=where, session=spark)
+        assert rows_kept(plan) == 100
+        for found in (pr.read(spark, table, where=where), pr.read(spark, table, where=where, plan=plan)):
+            assert sorted(row.x for row in found.collect()) == [17, 18, 19]
+
+
+def test_beside_what_has_no_text_the_clock_is_spark_s_to_ask(spark, table):
+    from pyspark.sql import functions as fn
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        odd = fn.udf(lambda x: x % 2 == 1, "boolean")
+    where = odd("x") & (fn.col("day") < fn.current_date()) & (fn.col("x") < 100)
+    plan = pr.plan(table, where=where, session=spark)
+    assert plan.lowered.frozen is None
+    assert rows_kept(plan) == 100
+    assert pr.read(spark, table, where=where, plan=plan).count() == 50
+
+
+def test_what_spark_tells_of_files_is_kept_and_its_siblings_prune(spark, table):
+    from pyspark.sql import functions as fn
+
+    where = (fn.col("_metadata.row_index") >= 7) & (fn.col("x") < 10)
+    assert rows_kept(pr.plan(table, where=where, session=spark)) == 100
+    assert sorted(row.x for row in pr.read(spark, table, where=where).collect()) == [7, 8, 9]
 
 
 def test_a_udf_of_the_name_of_a_function_is_not_taken_for_it(spark, table):
