@@ -142,6 +142,7 @@ READ = [
     "_metadata.file_name = 'part-20.parquet'",
     "_metadata.file_path LIKE '%part-20%' AND id < 25",
     "_metadata.row_index = 3 AND n > 100",
+    "_metadata.row_index = 3 AND n < 0",
     "_metadata.file_size > 0 AND _metadata.file_modification_time > timestamp'2024-01-01' AND id > 55",
     "_metadata['file_name'] = 'part-00.parquet' OR id = 59",
     "plus_one(id) = 5 AND n < 100",
