@@ -14,6 +14,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
 from prune_assets.report.quantities import printable
+from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +72,9 @@ def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None
 
 def findings_text(table: str, findings: Sequence[Finding]) -> str:
     """Render findings, ordered by severity, as a table for each severity; in colour for a terminal."""
-    from rich.console import Console
+    from rich.console import Group
 
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    with console.capture() as capture:
-        for part in _parts(table, findings):
-            console.print(part, highlight=False)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return rendered(lambda console: console.print(Group(*_parts(table, findings)), highlight=False))
 
 
 def _parts(table: str, findings: Sequence[Finding]) -> list[RenderableType]:

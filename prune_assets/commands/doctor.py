@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from prune_assets.report.quantities import printable
+from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     from prune_assets.doctor import Examination
 
@@ -36,7 +39,6 @@ def doctor(*, as_json: bool, start_spark: bool) -> None:
 
 def examination_text(found: Examination) -> str:
     """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -45,15 +47,16 @@ def examination_text(found: Examination) -> str:
     grid.add_column(overflow="fold")
     for name, value in _lines(found):
         grid.add_row(Text(name), Text(printable(value)))
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    with console.capture() as capture:
+
+    def show(console: Console) -> None:
         console.print(grid)
         for problem in found.problems:
             console.print(Text(f"missing: {printable(problem.what)}", style="red"), soft_wrap=True)
             console.print(Text(f"  remedy: {printable(problem.remedy)}"), soft_wrap=True)
         if not found.problems:
             console.print(Text("nothing is missing", style="green"))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+    return rendered(show)
 
 
 def _lines(found: Examination) -> Iterator[tuple[str, str]]:

@@ -100,17 +100,10 @@ def _names(columns: str | None) -> list[str] | None:
 
 
 def _console_text(report: SkipReport) -> str:
-    """Render the whole report before a byte of it is printed; in colour for a terminal."""
-    if not sys.stdout.isatty():
-        return str(report)
-    from rich.console import Console
+    from prune_assets.report.console import WIDTH, print_report
+    from prune_assets.report.terminal import rendered
 
-    from prune_assets.report.console import print_report
-
-    console = Console()
-    with console.capture() as capture:
-        print_report(report, console)
-    return capture.get().rstrip("\n")
+    return rendered(lambda console: print_report(report, console), width_in_pipes=WIDTH)
 
 
 def _write_whole(path: Path, text: str) -> None:

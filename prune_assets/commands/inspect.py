@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from prune_assets.report.quantities import printable
+from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rich.console import Console
+    from collections.abc import Sequence
 
     from deltalog.schema import TableColumn
     from deltalog.snapshot import Snapshot
@@ -98,7 +96,7 @@ def _show_delta(snapshot: Snapshot, names: tuple[str, ...], *, orphans: bool, as
     else:
         from prune_assets.report.inspection.delta import print_delta
 
-        click.echo(_text(lambda console: print_delta(found, console)))
+        click.echo(rendered(lambda console: print_delta(found, console)))
 
 
 def _chosen(snapshot: Snapshot, names: tuple[str, ...]) -> list[TableColumn]:
@@ -140,7 +138,7 @@ def _show_table(
     else:
         from prune_assets.report.inspection.console import print_table
 
-        click.echo(_text(lambda console: print_table(found, console)))
+        click.echo(rendered(lambda console: print_table(found, console)))
 
 
 def _print_file_json(index: MetadataIndex, columns: Sequence[LeafColumn], *, pages: bool, bloom: str | None) -> None:
@@ -169,14 +167,4 @@ def _show_file(
     closely = columns[:SHOWN_BLOCKS] if chosen or pages or len(columns) <= SHOWN_BLOCKS else ()
     positions = np.arange(min(len(index), SHOWN_ROW_GROUPS))
     groups = [] if bloom is not None else list(read_row_groups(index, closely, positions, pages=pages))
-    click.echo(_text(lambda console: print_file(found, groups, console, pages=pages)))
-
-
-def _text(show: Callable[[Console], None]) -> str:
-    """Render the whole before a byte of it is printed; in colour for a terminal."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    with console.capture() as capture:
-        show(console)
-    return "\n".join(text.rstrip() for text in capture.get().splitlines())
+    click.echo(rendered(lambda console: print_file(found, groups, console, pages=pages)))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from parquet_core.access_plan import Verdict
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
@@ -24,6 +26,7 @@ from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.partition_level import files_left
 from prune_assets.planner.spark_scan import SparkScan, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
+from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lowering import LoweredPredicate, lower
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -61,7 +63,7 @@ class SplitPlan:
     access: AccessPlan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What to read of a table for a predicate.
 
@@ -81,6 +83,17 @@ class Plan:
     depth: Depth = "pages"
     delta: DeltaTable | None = None
     is_list: bool = False
+
+    def __repr__(self) -> str:
+        table, where = (clipped(text, 100) for text in (self.table, self.lowered.sql))
+        kept = int(np.count_nonzero(self.evaluation.access.verdict != Verdict.SKIP))
+        return (
+            f"Plan({table!r}, where={where!r}: reads {len(self.surviving_files):,} of {len(self.index.files):,} files, "
+            f"{kept:,} of {len(self.index):,} row groups)"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
     @cached_property
     def named_columns(self) -> Sequence[LeafColumn]:

@@ -73,8 +73,9 @@ class Reasons:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         number = int(self._denied[state.level][position])
         if number == len(self._conjuncts):
-            more = f"; and {number - _MOST_LEAVES:,} more" if number > _MOST_LEAVES else ""
-            return f"no row can satisfy all of: {'; '.join(map(self._sql_of_conjunct, range(min(number, _MOST_LEAVES))))}{more}"
+            said = [self._sql_of_conjunct(i) for i in range(min(number, _MOST_LEAVES))]
+            said += [f"and {number - _MOST_LEAVES:,} more"] if number > _MOST_LEAVES else []
+            return f"no row can satisfy all of: {'; '.join(said)}"
         conjunct = self._conjuncts[number]
         of_log = state.level in {"partition_values", "delta_statistics"}
         said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position, of_log=of_log)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
+from prune_assets import __version__
+from prune_assets.planner.advice import advise
 from prune_assets.planner.alternatives import conjuncts_alone, rewrites
 from prune_assets.planner.extents import extent_of
 from prune_assets.planner.leaf_attribution import leaf_attribution
@@ -46,6 +49,7 @@ def summarize(plan: Plan) -> SkipReport:
     """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
     complete = len(plan.index) <= MAX_DETAILED
+    told, planned_again = leaf_attribution(plan), rewrites(plan)
     return SkipReport(
         table=redacted(plan.table),
         predicate=plan.lowered.sql,
@@ -64,8 +68,8 @@ def summarize(plan: Plan) -> SkipReport:
         dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
-        leaves=leaf_attribution(plan),
-        rewrites=rewrites(plan),
+        leaves=told,
+        rewrites=planned_again,
         pages=page_details(plan),
         files_complete=complete,
         map=() if complete else table_map(plan),
@@ -73,6 +77,9 @@ def summarize(plan: Plan) -> SkipReport:
         warnings=plan.warnings,
         delta=_delta(plan),
         unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
+        advice=advise(plan, total, told=told, rewrites=planned_again),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
     )
 
 

@@ -21,11 +21,14 @@ from prune_assets.report.quantities import (
 )
 from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
 from prune_assets.report.wording import (
+    comparison,
     delta_text,
+    did_nothing,
     extents,
     headline,
     leaf_outcome,
     level_title,
+    made_text,
     outcome_text,
     rewrite_effect,
     rewrite_meaning,
@@ -37,8 +40,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from prune_assets.report.skip_report import Level, SkipReport
+    from prune_assets.report.skip_report import Engine, Level, Remedy, SkipReport
 
+WIDTH = 100
+_NARROW = 80
 _SHOWN = 10
 _BAR = 16
 _LONGEST_SQL = 600
@@ -47,7 +52,7 @@ _LONGEST_PATH = 80
 _STATUS_STYLES = {"absent": "yellow", "not_applicable": "dim", "consulted": "green"}
 
 
-def to_text(report: SkipReport, *, width: int = 100) -> str:
+def to_text(report: SkipReport, *, width: int = WIDTH) -> str:
     """Render as plain text, `width` characters wide, without colour codes."""
     console = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, emoji=False)
     with console.capture() as capture:
@@ -57,19 +62,21 @@ def to_text(report: SkipReport, *, width: int = 100) -> str:
 
 def print_report(report: SkipReport, console: Console) -> None:
     """Print to a console, in colour where it has any."""
-    for part in _parts(report):
+    for part in _parts(report, narrow=console.width < _NARROW):
         console.print(part, highlight=False, soft_wrap=False)
 
 
-def _parts(report: SkipReport) -> list[RenderableType]:
+def _parts(report: SkipReport, *, narrow: bool) -> list[RenderableType]:
     parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
-    parts += [block for level in report.levels for block in _level(level)]
+    parts += [*_compared(report), *_advice(report)]
+    parts += _section("What a reader would read", _engines(report, narrow=narrow))
+    parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
+    parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
     parts += _section("Not used for pruning", _unsupported(report))
     parts += _section("Planned again with what could be written instead", _rewrites(report))
     parts += _section("Leaf by leaf", _leaves(report))
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
-    parts += _section("What a reader would read", _engines(report))
     parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
     return parts + _kept(report)
@@ -87,22 +94,43 @@ def _header(report: SkipReport) -> Table:
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
         grid.add_row("Normalized", _sql(report.normalized))
+    if (made := made_text(report)) != "":
+        grid.add_row("Planned", _plain(made, _LONGEST_SQL))
     return grid
+
+
+def _compared(report: SkipReport) -> list[RenderableType]:
+    said = comparison(report)
+    return [_plain(said, _LONGEST_REASON)] if said else []
+
+
+def _advice(report: SkipReport) -> list[RenderableType]:
+    if report.advice is None:
+        return []
+    why = Text.assemble(("Why so little: ", "bold yellow"), _plain(report.advice.why, _LONGEST_REASON))
+    return [why, *(_indented(_remedy(remedy)) for remedy in report.advice.remedies)]
+
+
+def _remedy(remedy: Remedy) -> Text:
+    return Text.assemble(("would help: ", "bold"), _plain(remedy.said, _LONGEST_SQL))
 
 
 def _level(level: Level) -> list[RenderableType]:
     title = Text.assemble("\n", (level_title(level.level), "bold"), "  ")
     title.append(outcome_text(level), style=_STATUS_STYLES[level.status])
-    block: list[RenderableType] = [title]
-    if level.why:
-        block.append(_indented(_plain(level.why, _LONGEST_REASON)))
-    # Without evidence total and kept are the same: five lines that say nothing.
-    return [*block, _indented(_funnel(level))] if level.status == "consulted" else block
+    why = [_indented(_plain(level.why, _LONGEST_REASON))] if level.why else []
+    return [title, *why, _indented(_funnel(level))]
+
+
+def _idle(level: Level) -> Text:
+    said = Text.assemble((level_title(level.level), "bold"), ": ", overflow="fold")
+    said.append(outcome_text(level), style=_STATUS_STYLES[level.status])
+    return said.append(f"; {printable(clipped(level.why, _LONGEST_REASON))}" if level.why else "")
 
 
 def _funnel(level: Level) -> Table:
     grid = Table.grid(padding=(0, 1))
-    grid.add_column()
+    grid.add_column(no_wrap=True)
     for justify in ("right", "center", "right", "right"):
         grid.add_column(justify=justify, no_wrap=True)
     for unit, total, kept in extents(level.total, level.kept):
@@ -127,7 +155,7 @@ def _unsupported(report: SkipReport) -> list[RenderableType]:
 def _rewrites(report: SkipReport) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for rewrite in report.rewrites[:_SHOWN]:
-        said = f"{rewrite_effect(rewrite, report)}; {rewrite_meaning(rewrite)}"
+        said = f"{rewrite_effect(rewrite, report.total, report.kept)}; {rewrite_meaning(rewrite)}"
         parts += [
             _sql(rewrite.sql),
             Text.assemble("-> ", _sql(rewrite.rewritten)),
@@ -156,23 +184,29 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
     return [grid, *_rest(report.conjuncts)]
 
 
-def _engines(report: SkipReport) -> list[RenderableType]:
+def _engines(report: SkipReport, *, narrow: bool) -> list[RenderableType]:
     if not report.engines:
         return []
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow="fold")
-    grid.add_column(no_wrap=True)
-    for _ in range(3):
-        grid.add_column(justify="right", no_wrap=True)
+    for justify in ("left", "left", "right", "right", "right"):
+        grid.add_column(justify=justify, no_wrap=True)
+    lines: list[RenderableType] = []
     for engine in report.engines[:_SHOWN]:
-        kept, whole = engine.kept, report.total.bytes
-        bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
-        bar.append("." * (_BAR - len(bar)), "dim")
-        skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
-        size = f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}"
-        grid.add_row(_plain(engine.name, _LONGEST_SQL), bar, size, skipped, f"{kept.rows:,} rows")
+        cells = _engine(engine, report.total.bytes)
+        grid.add_row(*cells)
+        # Side by side they would leave no room for the name.
+        lines += [cells[0], _indented(Text("  ").join(cells[1:]))]
     notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
-    return [grid, *notes]
+    return [*(lines if narrow else [grid]), *notes]
+
+
+def _engine(engine: Engine, whole: int) -> list[Text]:
+    kept = engine.kept
+    bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
+    bar.append("." * (_BAR - len(bar)), "dim")
+    size = f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}"
+    skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
+    return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), Text(f"{kept.rows:,} rows")]
 
 
 def _warnings(report: SkipReport) -> list[RenderableType]:

@@ -83,7 +83,10 @@ def _page(report: SkipReport) -> Page:
     return Page(
         report=report,
         headline=wording.headline(report),
-        levels=tuple(_level_row(level, colours[level.level], report.total.bytes) for level in report.levels),
+        levels=tuple(
+            _level_row(level, colours[level.level], report.total.bytes)
+            for level in sorted(report.levels, key=wording.did_nothing)
+        ),
         colours=colours,
         whole=_whole(report, colours),
         strips=level_strips(report, colours),
@@ -158,6 +161,8 @@ def _environment() -> jinja2.Environment:
         effect=wording.rewrite_effect,
         meaning=wording.rewrite_meaning,
         delta=wording.delta_text,
+        compared=wording.comparison,
+        made=wording.made_text,
         unopened=wording.unopened_text,
         row_groups=wording.row_groups_text,
         denied=wording.denied_text,

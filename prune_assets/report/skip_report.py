@@ -235,6 +235,23 @@ class ReaderWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """What would let more be skipped; `kept_bytes`: about what would be read then, None where metadata do not tell."""
+
+    kind: Literal["write_predicate", "sort_by", "bloom_filter", "statistics", "row_groups"]
+    said: str
+    kept_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Why little is skipped, in a line, and what would help, the most promising first."""
+
+    why: str
+    remedies: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
@@ -247,6 +264,7 @@ class SkipReport:
     the costliest of those that are read, and `map` has them all, in runs. `delta`: for a Delta table.
     `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
     counts as one row, and with the share of its bytes that the columns read have of the files that were opened.
+    `advice`: where less than half is skipped. `made`: when, in UTC; `version`: by which prune-assets.
     """
 
     table: str
@@ -275,6 +293,9 @@ class SkipReport:
     map: tuple[MapCell, ...] = ()
     delta: DeltaVersion | None = None
     unopened_files: int = 0
+    advice: Advice | None = None
+    made: str = ""
+    version: str = ""
     schema: str = SCHEMA
 
     @property
@@ -298,6 +319,16 @@ class SkipReport:
         from prune_assets.report.html import to_html
 
         return to_html(self)
+
+    def __repr__(self) -> str:
+        from prune_assets.report.card import line
+
+        return line(self)
+
+    def _repr_html_(self) -> str:
+        from prune_assets.report.card import to_card
+
+        return to_card(self)
 
     def __str__(self) -> str:
         from prune_assets.report.console import to_text

@@ -19,6 +19,9 @@ LEVEL_TITLES = {
     "page_index": "Page index",
 }
 
+# How the names of the readers end that are compared, without the plan and with it.
+_ALONE, _WITH_PLAN = " alone", " with the hand-over"
+
 
 def level_title(level: str) -> str:
     """Return the heading of a level.
@@ -50,6 +53,41 @@ def headline(report: SkipReport) -> str:
     unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
     approximately = "about " if report.estimated or unopened else ""
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
+
+
+def did_nothing(level: Level) -> bool:
+    """Tell whether a level skipped nothing, asked or not: such levels are shown last."""
+    return level.skipped_rows == 0 and level.skipped_bytes == 0
+
+
+def made_text(report: SkipReport) -> str:
+    """Say when a report was made and by what; empty for one that does not tell."""
+    return (
+        f"{report.made.replace('T', ' ').replace('+00:00', ' UTC')}, prune-assets {report.version}"
+        if report.made
+        else ""
+    )
+
+
+def comparison(report: SkipReport) -> str:
+    """Say what Spark reads alone and with the plan; empty where one of the two is not known."""
+    alone, with_plan = (_kept_by(report, ending) for ending in (_ALONE, _WITH_PLAN))
+    if alone is None or with_plan is None:
+        return ""
+    said = f"Spark alone would read {_of_whole(alone, report.total)}"
+    if (with_plan.bytes, with_plan.rows) == (alone.bytes, alone.rows):
+        return f"{said}; with this plan the same"
+    return f"{said}; with this plan {bytes_text(with_plan.bytes)}, {with_plan.rows:,} rows"
+
+
+def _kept_by(report: SkipReport, ending: str) -> Extent | None:
+    return next((engine.kept for engine in report.engines if engine.name.endswith(ending)), None)
+
+
+def _of_whole(kept: Extent, whole: Extent) -> str:
+    if (kept.bytes, kept.rows) == (whole.bytes, whole.rows):
+        return f"all {bytes_text(whole.bytes)}, {whole.rows:,} rows"
+    return f"{bytes_text(kept.bytes)}, {kept.rows:,} rows"
 
 
 def delta_text(delta: DeltaVersion) -> str:
@@ -101,14 +139,14 @@ def leaf_outcome(leaf: Leaf) -> str:
     return f"{said}; {opened}{certain}"
 
 
-def rewrite_effect(rewrite: Rewrite, report: SkipReport) -> str:
+def rewrite_effect(rewrite: Rewrite, total: Extent, kept: Extent) -> str:
     """Say what a rewrite would skip of the table, beside what is skipped now."""
-    whole = report.total.bytes
-    if rewrite.kept.bytes >= report.kept.bytes:
+    whole = total.bytes
+    if rewrite.kept.bytes >= kept.bytes:
         return "skips no more than now" if rewrite.complete else "statistics alone skip no more than now"
     least = "" if rewrite.complete else "at least "
     then = f"skips {least}{share_text(whole - rewrite.kept.bytes, whole)} of the bytes"
-    return f"{then} instead of {share_text(report.skipped_bytes, whole)}, reads {bytes_text(rewrite.kept.bytes)}"
+    return f"{then} instead of {share_text(whole - kept.bytes, whole)}, reads {bytes_text(rewrite.kept.bytes)}"
 
 
 def rewrite_meaning(rewrite: Rewrite) -> str:

@@ -1,0 +1,199 @@
+"""Why little is skipped, and what would help: another wording, an order of the rows, a bloom filter, statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.evidence.bloom import probes
+from parquet_core.predicate import (
+    Compare,
+    CompareColumns,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    StartsWith,
+    Unsupported,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
+from parquet_core.trust.bound_values import flags_of
+from prune_assets.planner.post_order import post_order
+from prune_assets.planner.spread import spread_of
+from prune_assets.report.quantities import bytes_text, share_text
+from prune_assets.report.skip_report import Advice, Remedy
+from prune_assets.report.wording import rewrite_effect, row_groups_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.spread import Spread
+    from prune_assets.report.skip_report import Extent, Rewrite
+    from prune_assets.report.skip_report import Leaf as LeafReport
+
+# Advice is given where less than this is skipped, and only of what saves at least as much again.
+_ENOUGH_SKIPPED = 0.5
+_WORTH_IT = 0.7
+_MOST_REMEDIES = 3
+_MOST_COLUMNS = 20
+# Dictionaries that are looked at to tell whether a value is there.
+_SAMPLE = 50
+_ONE_ROW_GROUP = (
+    "write more row groups, and pages with a column index, in the order of the columns that predicates name: "
+    "LayoutSpec(sort_by=.., row_group_rows=.., page_rows=..)"
+)
+
+
+def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...], rewrites: tuple[Rewrite, ...]) -> Advice | None:
+    """Say what keeps most of the bytes from being skipped, None where enough of them are; reads nothing more."""
+    kept = plan.kept.extent(plan.index)
+    if not kept.bytes or total.bytes - kept.bytes >= _ENOUGH_SKIPPED * total.bytes:
+        return None
+    proven = int(plan.evaluation.access.matches.row_totals(len(plan.index)).sum())
+    if proven * 2 >= kept.rows:
+        share = share_text(proven, kept.rows)
+        return Advice(f"the predicate is true of {share} of the rows that are read: there is little to skip")
+    columns = [_Column(plan, column, parts) for column, parts in _by_column(plan)]
+    found = [*_of_wording(plan, total, kept, rewrites), *(remedy for one in columns for remedy in one.remedies())]
+    if len(plan.index) == 1 and any(one.is_known for one in columns):
+        found.append(Remedy("row_groups", _ONE_ROW_GROUP))
+    found.sort(key=lambda remedy: (remedy.kept_bytes is None, remedy.kept_bytes or 0))
+    return Advice(_why(plan, columns, told), tuple(found[:_MOST_REMEDIES]))
+
+
+def _by_column(plan: Plan) -> list[tuple[LeafColumn, tuple[Predicate, ...]]]:
+    """Return the columns of files of which conjuncts ask on their own, with these."""
+    by_path: dict[Path, list[Predicate]] = {}
+    for conjunct in conjuncts_of(plan.lowered.predicate):
+        paths = set(columns_of(conjunct))
+        if len(paths) == 1 and not any(isinstance(leaf, CompareColumns | Unsupported) for leaf in leaves(conjunct)):
+            by_path.setdefault(paths.pop(), []).append(conjunct)
+    columns = {column.path: column for column in plan.index.columns}
+    known = [(columns[path], tuple(parts)) for path, parts in by_path.items() if path in columns]
+    return known[:_MOST_COLUMNS]
+
+
+def _of_wording(plan: Plan, total: Extent, kept: Extent, rewrites: tuple[Rewrite, ...]) -> list[Remedy]:
+    """Return the rewrites that skip more, else what the refused parts themselves say would help."""
+    found = [
+        Remedy(
+            "write_predicate",
+            f"write {rewrite.rewritten} for {rewrite.sql}: {rewrite_effect(rewrite, total, kept)}",
+            rewrite.kept.bytes,
+        )
+        for rewrite in rewrites
+        if rewrite.kept.bytes <= _WORTH_IT * kept.bytes
+    ]
+    rewritten = {rewrite.sql for rewrite in rewrites}
+    parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
+    told = [part for part in parts if part.remedy and part.sql not in rewritten]
+    return found + [Remedy("write_predicate", f"{part.sql}: {part.remedy}") for part in told]
+
+
+def _why(plan: Plan, columns: list[_Column], told: tuple[LeafReport, ...]) -> str:
+    refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
+    if not columns and refused:
+        return f"no metadata can answer {refused[0].sql}: {refused[0].reason}"
+    if len(plan.index) == 1:
+        return "the table is a single row group: all of its values lie together"
+    silent = [one.name for one in columns if not one.is_known]
+    if silent and len(silent) == len(columns):
+        return f"most row groups carry no bounds of {', '.join(silent)}"
+    spread = [f"{_share(one.spread.of_row_group)} of the range of {one.name}" for one in columns if one.spread]
+    if spread:
+        return f"values lie all over the table: a row group spans on average {', '.join(spread)}"
+    read = int(np.count_nonzero(plan.kept.rows > 0))
+    widest = max(told, key=lambda leaf: leaf.open_bytes)
+    return f"{widest.sql} may be true in {row_groups_text(widest.open_row_groups)} of the {read:,} that are read"
+
+
+class _Column:
+    """A column of the predicate, and what would make it rule out more."""
+
+    def __init__(self, plan: Plan, column: LeafColumn, parts: tuple[Predicate, ...]) -> None:
+        self.plan, self.column, self.parts = plan, column, parts
+        self.name = column.name
+        bounds = plan.index.bounds(column)
+        self.read = np.flatnonzero(plan.kept.rows > 0)
+        self.known = flags_of(bounds.lower) & flags_of(bounds.upper)
+        self.spread: Spread | None = spread_of(bounds, parts)
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether half of what is read has bounds of it."""
+        return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
+
+    def remedies(self) -> list[Remedy]:
+        """Return what helps, the surest first."""
+        if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
+            return []
+        found = [self._statistics(), self._sort(), self._bloom()]
+        return [remedy for remedy in found if remedy is not None]
+
+    def _statistics(self) -> Remedy | None:
+        if self.is_known:
+            return None
+        silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
+        return Remedy(
+            "statistics", f"{silent} of what is read carry no bounds of {self.name}: write them with statistics"
+        )
+
+    def _sort(self) -> Remedy | None:
+        count = len(self.plan.index)
+        if count == 1 or not self.is_known:
+            return None
+        if self.spread is None:
+            said = f"sort by {self.name}: most row groups may hold what the predicate asks for; sorted, few would"
+            return Remedy("sort_by", said) if self._asks_for_little() else None
+        whole, now = int(self.plan.sizes.bytes.sum()), int(self.plan.kept.bytes.sum())
+        # What is asked for seldom begins where a row group does.
+        then = min(whole, round(whole * min(1.0, self.spread.asked + 1 / count)))
+        if then > _WORTH_IT * now:
+            return None
+        asked = _share(self.spread.asked)
+        said = (
+            f"sort by {self.name}: a row group spans {_share(self.spread.of_row_group)} of its range on average, the "
+            f"predicate asks for {asked}; sorted, about {bytes_text(then)} of {bytes_text(whole)} would be read"
+        )
+        return Remedy("sort_by", said, then)
+
+    def _asks_for_little(self) -> bool:
+        asked = [leaf for part in self.parts for leaf in leaves(part)]
+        negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
+        return not negated and all(_is_selective(leaf) for leaf in asked)
+
+    def _bloom(self) -> Remedy | None:
+        asked = [leaf for part in self.parts for leaf in leaves(part)]
+        if not all(map(_is_equality, asked)) or self._is_answered(self.read[:_SAMPLE]):
+            return None
+        said = (
+            f"a bloom filter on {self.name} (1 % false positives) would rule out about 99 of 100 row groups that lack "
+            f"the value"
+        )
+        return Remedy("bloom_filter", said)
+
+    def _is_answered(self, positions: NDArray[np.int64]) -> bool:
+        """Tell whether filters are there, or dictionaries tell that the value is."""
+        if (self.plan.index.column_chunks(self.column).bloom_filter[positions, 0] > 0).any():
+            return True
+        at_hand = self.plan.index.dictionaries_at_hand(self.column, positions)
+        return 2 * sum(not isinstance(one, str) and one is not None for one in at_hand) >= len(positions)
+
+
+def _is_equality(leaf: Leaf) -> bool:
+    return probes(leaf) is not None and not (isinstance(leaf, Compare) and leaf.op == Op.NE)
+
+
+def _is_selective(leaf: Leaf) -> bool:
+    return _is_equality(leaf) or isinstance(leaf, StartsWith | Interval)
+
+
+def _share(part: float) -> str:
+    return share_text(max(round(part * 1_000_000), 1), 1_000_000)
