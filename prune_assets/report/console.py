@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Engine, Level, Remedy, SkipReport
 
 WIDTH = 100
-_NARROW = 80
 _SHOWN = 10
 _BAR = 16
+_INDENT, _GAP = 2, 2
 _LONGEST_SQL = 600
 _LONGEST_REASON = 300
 _LONGEST_PATH = 80
@@ -62,14 +62,14 @@ def to_text(report: SkipReport, *, width: int = WIDTH) -> str:
 
 def print_report(report: SkipReport, console: Console) -> None:
     """Print to a console, in colour where it has any."""
-    for part in _parts(report, narrow=console.width < _NARROW):
+    for part in _parts(report, console.width):
         console.print(part, highlight=False, soft_wrap=False)
 
 
-def _parts(report: SkipReport, *, narrow: bool) -> list[RenderableType]:
+def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
     parts += [*_compared(report), *_advice(report)]
-    parts += _section("What a reader would read", _engines(report, narrow=narrow))
+    parts += _section("What a reader would read", _engines(report, width))
     parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
     parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
     parts += _section("Not used for pruning", _unsupported(report))
@@ -184,20 +184,19 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
     return [grid, *_rest(report.conjuncts)]
 
 
-def _engines(report: SkipReport, *, narrow: bool) -> list[RenderableType]:
-    if not report.engines:
-        return []
-    grid = Table.grid(padding=(0, 2))
-    for justify in ("left", "left", "right", "right", "right"):
-        grid.add_column(justify=justify, no_wrap=True)
-    lines: list[RenderableType] = []
-    for engine in report.engines[:_SHOWN]:
-        cells = _engine(engine, report.total.bytes)
-        grid.add_row(*cells)
-        # Side by side they would leave no room for the name.
-        lines += [cells[0], _indented(Text("  ").join(cells[1:]))]
+def _engines(report: SkipReport, width: int) -> list[RenderableType]:
+    rows = [_engine(engine, report.total.bytes) for engine in report.engines[:_SHOWN]]
     notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
-    return [*(lines if narrow else [grid]), *notes]
+    needed = sum(max(len(cell) for cell in column) + _GAP for column in zip(*rows, strict=True))
+    if _INDENT + needed - _GAP > width:
+        # Side by side they would leave no room for the names.
+        return [*(part for name, *cells in rows for part in (name, _indented(Text("  ").join(cells)))), *notes]
+    grid = Table.grid(padding=(0, _GAP))
+    for place in range(5):
+        grid.add_column(justify="left" if place < 2 else "right", no_wrap=True)
+    for row in rows:
+        grid.add_row(*row)
+    return [grid, *notes] if rows else []
 
 
 def _engine(engine: Engine, whole: int) -> list[Text]:
@@ -264,7 +263,7 @@ def _more(count: int) -> Text:
 
 
 def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2), expand=False)
+    return Padding(part, (0, 0, 0, _INDENT), expand=False)
 
 
 def _sql(sql: str) -> Text:

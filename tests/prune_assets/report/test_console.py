@@ -11,7 +11,18 @@ from rich.console import Console
 from prune_assets.report.console import print_report, to_text
 from prune_assets.report.quantities import bytes_text, count_text
 from prune_assets.report.row_groups import kept_row_groups
-from prune_assets.report.skip_report import Extent, FileReport, Level, ReaderWarning, RowGroupReport, UnsupportedPart
+from prune_assets.report.skip_report import (
+    Advice,
+    Engine,
+    Extent,
+    FileReport,
+    Level,
+    ReaderWarning,
+    Remedy,
+    RowGroupReport,
+    UnsupportedPart,
+)
+from prune_assets.report.wording import level_title
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -191,3 +202,49 @@ def test_a_terminal_gets_colour(report):
     out = StringIO()
     print_report(report, Console(file=out, force_terminal=True, color_system="standard", width=100))
     assert "\x1b[" in out.getvalue()
+
+
+ENGINES = (
+    Engine("Spark 4.3 alone", Extent(24, 96, 4_101, 81_089_412, 1 << 30), estimated=True),
+    Engine("Spark 4.3 with the hand-over", Extent(8, 29, None, 24_219_003, 545 << 20)),
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_narrow_terminal_keeps_the_names_of_rows(report, width):
+    text = to_text(replace(report, engines=ENGINES), width=width)
+    for engine in ENGINES:
+        (line,) = (line for line in text.splitlines() if line.strip().startswith(f"{engine.name}  ".rstrip()))
+        assert engine.name in line
+    assert "1.0 GiB" in text
+    assert len(re.findall(r"^  row groups +\d", text, re.MULTILINE)) == len(report.levels)
+
+
+def test_levels_that_skipped_nothing_come_after_the_others(report):
+    first, *others = report.levels
+    idle = replace(first, level="delta_statistics", kept=first.total, skipped_rows=0, skipped_bytes=0, why="no log")
+    text = to_text(replace(report, levels=(idle, *others)))
+    said = "Delta statistics: consulted, nothing skipped; no log"
+    assert all(text.index(level_title(level.level)) < text.index(said) for level in others)
+
+
+def test_advice_and_comparison_stand_before_the_levels(report):
+    advice = Advice("rows lie as they came", (Remedy("sort_by", "sort by order_date"),))
+    text = to_text(replace(report, advice=advice, engines=ENGINES, made="2026-05-01T10:00:00+00:00", version="9.9"))
+    order = [
+        "Planned     2026-05-01 10:00:00 UTC, prune-assets 9.9",
+        "Skipped 1.7 GiB of 1.8 GiB",
+        "Spark alone would read 1.0 GiB, 81,089,412 rows; with this plan 545.0 MiB, 24,219,003 rows",
+        "Why so little: rows lie as they came",
+        "would help: sort by order_date",
+        "What a reader would read",
+        "Row-group statistics  consulted",
+    ]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+def test_readers_that_read_the_same_are_said_to():
+    alone, with_plan = (Engine(engine.name, Extent(1, 1, 1, 10, 100)) for engine in ENGINES)
+    report = make_report(engines=(alone, with_plan))
+    assert "Spark alone would read 100 B, 10 rows; with this plan the same" in to_text(report)
+    assert "Spark alone would read" not in to_text(replace(report, engines=(alone,)))

@@ -13,6 +13,7 @@ from prune_assets.report.html import to_html
 from prune_assets.report.quantities import bytes_text
 from prune_assets.report.row_groups import kept_row_groups
 from prune_assets.report.skip_report import (
+    Advice,
     Conjunct,
     Denial,
     Engine,
@@ -20,6 +21,7 @@ from prune_assets.report.skip_report import (
     Leaf,
     Level,
     ReaderWarning,
+    Remedy,
     Rewrite,
     RowGroupReport,
     UnsupportedPart,
@@ -254,6 +256,26 @@ def test_absent_levels_are_told_from_levels_that_kept_all(report):
     assert "absent: no file carries it" in text
     assert "not applicable" in text
     assert "consulted, nothing skipped" in text
+
+
+def test_levels_that_skipped_nothing_are_the_last_rows(report):
+    first, *others = report.levels
+    idle = replace(first, kept=first.total, skipped_rows=0, skipped_bytes=0)
+    html = to_html(replace(report, levels=(idle, *others)))
+    rows = re.findall(r'<tr class="consulted">.*?<p class="outcome">(.*?)</p>', html, re.DOTALL)
+    assert [said == "consulted, nothing skipped" for said in rows] == [False] * len(others) + [True]
+
+
+def test_advice_and_comparison_stand_in_the_header(report):
+    engines = tuple(Engine(f"Spark 4.3{end}", report.total) for end in (" alone", " with the hand-over"))
+    advice = Advice("rows lie <as> they came", (Remedy("sort_by", "sort by day"),))
+    html = to_html(replace(report, engines=engines, advice=advice, made="2026-05-01T10:00:00+00:00", version="9.9"))
+    header = html[: html.index("</header>")]
+    assert "rows lie &lt;as&gt; they came" in header
+    assert "sort by day" in header
+    assert "; with this plan the same" in header
+    assert "2026-05-01 10:00:00 UTC, prune-assets 9.9" in header
+    assert 'id="advice"' not in to_html(report)
 
 
 def test_pictures_are_named_for_those_who_do_not_see_them(page):

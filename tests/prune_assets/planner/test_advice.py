@@ -1,0 +1,135 @@
+"""Where little is skipped, the report says why and what would help; the figures are held against tables laid out so."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from prune_assets.planner.plan import plan
+
+ROWS, FILES = 20_000, 4
+JANUARY = "day >= DATE '2021-01-01' AND day < DATE '2021-02-01'"
+
+
+def written(path, table, **options):
+    options = {"row_group_size": 1_000, "use_dictionary": False, **options}
+    path.mkdir()
+    for i in range(FILES):
+        part = table.slice(i * len(table) // FILES, len(table) // FILES)
+        pq.write_table(part, path / f"part-{i}.parquet", **options)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def data():
+    draw = random.Random(5)
+    days = [dt.date(2020, 1, 1) + dt.timedelta(draw.randrange(2_000)) for _ in range(ROWS)]
+    names = [f"name {draw.randrange(10**9):09}" for _ in range(ROWS)]
+    modes = [draw.choice(["AIR", "RAIL", "SHIP"]) for _ in range(ROWS)]
+    number = [draw.randrange(0, ROWS, 2) for _ in range(ROWS)]
+    return pa.table({"day": days, "name": names, "mode": modes, "id": number})
+
+
+@pytest.fixture(scope="module")
+def unsorted(tmp_path_factory, data):
+    return written(tmp_path_factory.mktemp("unsorted") / "t", data)
+
+
+def advice_of(table, where):
+    return plan(table, where=where).report.advice
+
+
+def remedies(advice):
+    return {remedy.kind: remedy for remedy in advice.remedies}
+
+
+def test_nothing_is_advised_where_enough_is_skipped(tmp_path, data):
+    assert advice_of(written(tmp_path / "t", data.sort_by("day")), JANUARY) is None
+
+
+def test_what_sorting_would_read_is_about_what_the_sorted_table_reads(tmp_path, data, unsorted):
+    advice = advice_of(unsorted, JANUARY)
+    assert "of the range of day" in advice.why
+    expected = remedies(advice)["sort_by"].kept_bytes
+    report = plan(written(tmp_path / "t", data.sort_by("day")), where=JANUARY).report
+    assert report.kept.bytes / 2 <= expected <= report.kept.bytes * 2
+    assert expected < report.total.bytes / 5
+
+
+def test_of_several_sort_keys_the_one_that_saves_most_comes_first(unsorted):
+    advice = advice_of(unsorted, "id < 10000 AND day < DATE '2020-02-01' AND id > 10")
+    assert [remedy.said.partition(":")[0] for remedy in advice.remedies] == ["sort by day", "sort by id"]
+
+
+def test_texts_are_advised_to_be_sorted_without_a_figure(unsorted):
+    found = remedies(advice_of(unsorted, "name = 'name 500000005'"))
+    assert found["sort_by"].kept_bytes is None
+
+
+@pytest.mark.parametrize("where", ["mode <> 'AIR'", "NOT (name = 'x')", "mode > 'B'"])
+def test_what_asks_for_much_is_not_advised_to_be_sorted(unsorted, where):
+    advice = advice_of(unsorted, where)
+    assert advice.why
+    assert remedies(advice) == {}
+
+
+def test_a_bloom_filter_is_advised_only_where_it_can_tell_something(tmp_path, data, unsorted):
+    where = "id = 777"
+    assert "bloom filter on id" in remedies(advice_of(unsorted, where))["bloom_filter"].said
+    filtered = written(tmp_path / "filtered", data, bloom_filter_options={"id": {"ndv": 1_000, "fpp": 0.01}})
+    assert advice_of(filtered, where) is None, "777 is odd, and in no row group"
+    told_by_dictionaries = written(tmp_path / "dictionaries", data, use_dictionary=["mode"])
+    assert "bloom_filter" not in remedies(advice_of(told_by_dictionaries, "mode = 'AIR'")), "the value is there"
+    assert "bloom_filter" not in remedies(advice_of(unsorted, "name LIKE 'name 5000001%'")), "filters know whole values"
+
+
+def test_missing_bounds_are_the_reason_where_there_are_none(tmp_path, data):
+    advice = advice_of(written(tmp_path / "t", data, write_statistics=False), JANUARY)
+    assert advice.why == "most row groups carry no bounds of day"
+    assert set(remedies(advice)) == {"statistics"}
+
+
+def test_a_true_predicate_has_nothing_to_skip(unsorted):
+    advice = advice_of(unsorted, "id >= 0")
+    assert advice.why == "the predicate is true of 100 % of the rows that are read: there is little to skip"
+    assert advice.remedies == ()
+
+
+def test_a_single_row_group_is_the_reason(tmp_path, data):
+    path = tmp_path / "one.parquet"
+    pq.write_table(data, path, use_dictionary=False)
+    advice = advice_of(str(path), "id < 100")
+    assert "single row group" in advice.why
+    assert set(remedies(advice)) == {"row_groups"}
+
+
+def test_a_refused_part_comes_with_its_remedy(unsorted):
+    advice = advice_of(unsorted, "lower(mode) = 'air'")
+    assert advice.why.startswith("no metadata can answer lower(mode) = 'air': ")
+    assert remedies(advice)["write_predicate"].said.startswith("lower(mode) = 'air': ")
+
+
+def test_a_rewrite_that_skips_more_comes_first_with_its_figure(tmp_path, data):
+    report = plan(written(tmp_path / "t", data.sort_by("day")), where="CAST(day AS STRING) = '2021-01-05'").report
+    first = report.advice.remedies[0]
+    assert (first.kind, first.kept_bytes) == ("write_predicate", report.rewrites[0].kept.bytes)
+    assert first.kept_bytes < report.kept.bytes / 2
+
+
+def test_all_nulls_and_no_rows_are_no_trouble(tmp_path):
+    table = pa.table({"a": pa.nulls(100, pa.int64()), "b": range(100)})
+    pq.write_table(table, tmp_path / "n.parquet", row_group_size=10)
+    assert advice_of(str(tmp_path), "a = 1 OR b >= 0").why
+    pq.write_table(table.slice(0, 0), tmp_path / "n.parquet")
+    assert advice_of(str(tmp_path), "a = 1") is None
+
+
+def test_advice_reads_nothing_more(unsorted):
+    made = plan(unsorted, where=JANUARY)
+    requests = made.index.traffic.requests
+    assert made.report.advice is not None
+    assert made.report.requests == requests
