@@ -36,7 +36,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", type=click.Path(readable=False))
 @click.option(
     "--layout",
     "layout_file",

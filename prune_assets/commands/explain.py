@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", type=click.Path(readable=False))
 @click.option("--where", required=True, metavar="SQL", help="The predicate, in Spark SQL.")
 @click.option(
     "--columns",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target", metavar="FILE|TABLE")
+@click.argument("target", metavar="FILE|TABLE", type=click.Path(readable=False))
 @click.option(
     "--column",
     "names",

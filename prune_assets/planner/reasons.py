@@ -73,9 +73,9 @@ class Reasons:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         number = int(self._denied[state.level][position])
         if number == len(self._conjuncts):
-            said = [self._sql_of_conjunct(i) for i in range(min(number, _MOST_LEAVES))]
-            said += [f"and {number - _MOST_LEAVES:,} more"] if number > _MOST_LEAVES else []
-            return f"no row can satisfy all of: {'; '.join(said)}"
+            all_of = [self._sql_of_conjunct(i) for i in range(min(number, _MOST_LEAVES))]
+            all_of += [f"and {number - _MOST_LEAVES:,} more"] if number > _MOST_LEAVES else []
+            return f"no row can satisfy all of: {'; '.join(all_of)}"
         conjunct = self._conjuncts[number]
         of_log = state.level in {"partition_values", "delta_statistics"}
         said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position, of_log=of_log)}"

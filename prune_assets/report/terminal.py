@@ -18,7 +18,7 @@ def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_
     """Render the whole before a byte of it is printed; a pipe is as wide as `COLUMNS` says, where it is set."""
     from rich.console import Console
 
-    in_pipe = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal()
+    in_pipe = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").lstrip("0").isdecimal()
     console = Console(width=width_in_pipes if in_pipe else None, emoji=False)
     with console.capture() as capture:
         show(console)

@@ -16,9 +16,8 @@ from prune_assets.report.skip_report import Extent, SkipReport
 from prune_assets.semantics import SparkSemantics
 
 ALL, SOME, NONE = Extent(2, 8, None, 800, 1_000), Extent(1, 2, None, 200, 250), Extent(0, 0, None, 0, 0)
-REPORT = SkipReport(
-    "t", "a = 1" + " OR a = 1" * 20, "a = 1", (), (), ALL, SOME, (), (), (), 3, 4_000, 0, 0, 0.1, estimated=False
-)
+LONG = "a = 1" + " OR a = 1" * 20
+REPORT = SkipReport("t", LONG, "a = 1", (), (), ALL, SOME, (), (), (), 3, 4_000, 0, 0, 0.1, estimated=False)
 LAST = {"version": None, "timestamp": None}
 
 
@@ -144,7 +143,7 @@ def test_a_failed_plan_prints_no_report(planner):
 
 
 @pytest.mark.usefixtures("planner")
-@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("200", 200), ("", 100), ("wide", 100)])
+@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("200", 200), ("", 100), ("0", 100), ("wide", 100)])
 def test_a_pipe_is_as_wide_as_columns_says(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     assert prune().stdout == f"{to_text(REPORT, width=width)}\n"
