@@ -8,16 +8,16 @@ itself and is larger than every other value; the two zeros are equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from parquet_core.outcomes import Outcomes
+    from parquet_core.outcomes import OutcomeArray, Outcomes
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -139,7 +139,8 @@ class Unsupported:
     """A part that no metadata is asked about: it keeps data.
 
     `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
-    FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL.
+    FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
+    that this part does, and nothing else.
     """
 
     sql: str
@@ -148,6 +149,32 @@ class Unsupported:
     rewrite: str = ""
     exact: bool = False
     null_with: tuple[Path, ...] = ()
+    is_whole: bool = False
+
+
+class ValueTest(Protocol):
+    """Tells what a part that depends on one column alone is for values of it."""
+
+    def __call__(self, values: pa.Array) -> OutcomeArray:
+        """Return the outcomes for each value, null included; all of them where they are not known, or it raises.
+
+        `values` have the type of the column's bounds.
+        """
+        ...
+
+    @property
+    def limits(self) -> str:
+        """Why some values were not asked about; empty while there were none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OnValues:
+    """A part that no bounds answer, and that is asked of the values of its only column where these are known."""
+
+    column: Path
+    part: Unsupported
+    test: ValueTest = field(compare=False)
 
 
 def _check_arity(children: tuple[Predicate, ...]) -> None:
@@ -191,7 +218,7 @@ class IsTruth:
 
 
 Pattern: TypeAlias = StartsWith | EndsWith | Contains | Like
-ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern
+ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern | OnValues
 Leaf: TypeAlias = ColumnLeaf | CompareColumns | Constant | Unsupported
 Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, scalar_of
 from parquet_core.evidence.single_values import outcomes_of_values
-from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.outcomes import Outcomes, may_match, unknown
 from parquet_core.predicate import (
     ColumnLeaf,
     Compare,
@@ -25,6 +25,7 @@ from parquet_core.predicate import (
     In,
     Interval,
     IsNaN,
+    OnValues,
     Op,
     Pattern,
     columns_of,
@@ -86,10 +87,13 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
     if isinstance(leaf, Constant):
         return constant_answers(leaf, len(values))
     assert isinstance(leaf, ColumnLeaf)
+    if isinstance(leaf, OnValues):
+        # It is asked of values that are there, of no others.
+        return unknown(len(values))
     if isinstance(leaf, Pattern):
         # Its texts may be none of those around the literals.
-        unknown, null = np.uint8(Outcomes.TRUE | Outcomes.FALSE), np.uint8(Outcomes.NULL)
-        return np.where(flags_from(pc.is_null(values)), null, unknown)
+        undecided, null = np.uint8(Outcomes.TRUE | Outcomes.FALSE), np.uint8(Outcomes.NULL)
+        return np.where(flags_from(pc.is_null(values)), null, undecided)
     return outcomes_of_values(leaf, values)
 
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers
+from parquet_core.evidence.known_values import outcomes_of_known_values
 from parquet_core.evidence.patterns import pattern_ruled_out
-from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op, Pattern
+from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, OnValues, Op, Pattern
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -60,11 +61,13 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence
 
     `presence` is that of the bounds, if it is known already.
     """
-    null, nan, number = presence_of(bounds) if presence is None else presence
+    null, nan, number = presence = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):
         return outcomes_of(true=null, false=nan | number, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, IsNaN):
         return outcomes_of(true=nan, false=number | null, null=np.zeros(len(bounds), np.bool_))
+    if isinstance(leaf, OnValues):
+        return outcomes_of_known_values(leaf, bounds, presence)
     if isinstance(leaf, Pattern):
         true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
         return outcomes_of(true=number & ~true_ruled_out, false=number & ~false_ruled_out, null=null)

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.evidence.known_values import outcome_of_null
 from parquet_core.evidence.single_values import outcomes_of_each_value
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import ColumnLeaf, IsNaN, IsNull
+from parquet_core.predicate import ColumnLeaf, IsNaN, IsNull, OnValues
 from parquet_core.trust.bounds import common_calendar_start
 
 if TYPE_CHECKING:
@@ -42,9 +43,12 @@ def outcomes_from_dictionaries(leaf: Leaf, dictionaries: Sequence[pa.Array | Non
 
 
 def outcomes_of_each_from_dictionaries(
-    leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None]
+    leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None], *, may_be_null: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint8]:
-    """Return the same for several leaves on the column that the dictionaries are of, a row each."""
+    """Return the same for several leaves on the column that the dictionaries are of, a row each.
+
+    `may_be_null`: which containers may hold null, by default all; only a part that need not be NULL there gains by it.
+    """
     answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
     if not present:
@@ -58,12 +62,21 @@ def outcomes_of_each_from_dictionaries(
     step = max(1, MAX_CELLS // len(entries))
     for part in (asked[i : i + step] for i in range(0, len(asked), step)):
         each = outcomes_of_each_value([leaf for _, leaf in part], entries)
-        # What a leaf is for null, of which there may be some: isnan() is FALSE.
-        of_null = [Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL for _, leaf in part]
-        of_values = np.bitwise_or.reduceat(each, first, axis=1) | np.array(of_null, np.uint8)[:, None]
+        of_values = np.bitwise_or.reduceat(each, first, axis=1)
+        for i, (_, leaf) in enumerate(part):
+            nulls = may_be_null[at] if may_be_null is not None and isinstance(leaf, OnValues) else ...
+            if nulls is ... or nulls.any():
+                of_values[i, nulls] |= _of_null(leaf, entries.type)
         of_values[:, old] = Outcomes.UNKNOWN
         answers[np.ix_(np.array([i for i, _ in part]), at)] = of_values
     return answers
+
+
+def _of_null(leaf: ColumnLeaf, kind: pa.DataType) -> np.uint8:
+    """Return what a leaf is for null, of which there may be some."""
+    if isinstance(leaf, OnValues):
+        return outcome_of_null(leaf, kind)
+    return np.uint8(Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL)
 
 
 def _depends_on_calendar(values: pa.Array) -> np.ndarray:

@@ -9,17 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.access_plan import Verdict
-from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.planner.levels import evaluate, file_levels, statistics_level
-from prune_assets.planner.post_order import post_order
 from prune_assets.planner.question import question_of
+from prune_assets.planner.replaced import replaced
 from prune_assets.report.skip_report import Conjunct, Rewrite
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parquet_core.predicate import Predicate
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import Extent
@@ -60,30 +57,9 @@ def rewrites(plan: Plan) -> tuple[Rewrite, ...]:
     return tuple(found)
 
 
-def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
-    """Return a predicate with some of its unsupported parts put otherwise."""
-    built: list[Predicate] = []
-    for node, operands in post_order(predicate):
-        children = tuple(built[i] for i in operands)
-        match node:
-            case And():
-                built.append(And(children))
-            case Or():
-                built.append(Or(children))
-            case Not():
-                built.append(Not(children[0]))
-            case IsTruth(_, truth):
-                built.append(IsTruth(children[0], truth))
-            case Unsupported():
-                built.append(parts.get(node, node))
-            case _:
-                built.append(node)
-    return built[-1]
-
-
 def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
     """Return what a predicate would keep, and whether every level was asked."""
-    index = plan.index
+    index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = evaluate(predicate, index, pages=plan.depth == "pages", delta=plan.delta).access
         # Of files that were not opened there is more to ask.

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parquet_core.evidence.bounds import presence_of
 from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
-from parquet_core.predicate import Compare, In, Op, Pattern
+from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
 from prune_assets.planner.open_leaves import asked_outcomes
 from prune_assets.planner.question import LevelState
 
@@ -63,6 +64,7 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
         wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
         if len(wanted) == 0:
             continue
+        may_be_null = presence_of(question.index.bounds(candidate.column)).null
         refusals = question.index.dictionary_refusals(candidate.column, wanted)
         refused_for = dict.fromkeys(refusals[refusals != ""].tolist())
         reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
@@ -72,7 +74,8 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
             at = np.ix_(np.array(numbers), positions)
-            refined[at] = intersect(refined[at], outcomes_of_each_from_dictionaries(asked, usable))
+            said = outcomes_of_each_from_dictionaries(asked, usable, may_be_null=may_be_null[positions])
+            refined[at] = intersect(refined[at], said)
     why = list(reasons)[:3]
     if refused:
         why.append("some dictionaries are larger than what they could save is worth")
@@ -99,7 +102,8 @@ def _candidates(question: Question) -> list[_Candidate]:
 
 def _looks_up(leaves: Sequence[Leaf]) -> bool:
     return any(
-        isinstance(leaf, In | Pattern) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE}) for leaf in leaves
+        isinstance(leaf, In | Pattern | OnValues) or (isinstance(leaf, Compare) and leaf.op in {Op.EQ, Op.NE})
+        for leaf in leaves
     )
 
 

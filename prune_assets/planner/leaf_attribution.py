@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.predicate import OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
 from prune_assets.planner.open_leaves import asked_outcomes, open_outcomes
 from prune_assets.report.skip_report import Denial, Leaf
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.outcomes import OutcomeArray, Outcomes
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.plan import Plan
 
 MAX_LEAVES = 200
@@ -35,10 +36,17 @@ def leaf_attribution(plan: Plan) -> tuple[Leaf, ...]:
             open_row_groups=int(opened[i, 0]),
             open_bytes=int(opened[i, 1]),
             proven_row_groups=int(opened[i, 2]),
-            why=leaf.reason if isinstance(leaf, Unsupported) else "",
+            why=_why(leaf, int(opened[i, 0])),
         )
         for i, leaf in enumerate(islice(leaves(predicate), MAX_LEAVES))
     )
+
+
+def _why(leaf: Predicate, open_row_groups: int) -> str:
+    """Say why a leaf is not looked into; of one that is asked of values only where it rules out too little."""
+    if isinstance(leaf, OnValues):
+        return leaf.part.reason if open_row_groups else ""
+    return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
 def _open(plan: Plan) -> NDArray[np.int64]:

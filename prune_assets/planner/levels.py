@@ -28,8 +28,8 @@ from parquet_core.access_plan import (
 )
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
-from parquet_core.outcomes import intersect, may_match, must_match
-from parquet_core.predicate import ColumnLeaf, Constant, Unsupported
+from parquet_core.outcomes import Outcomes, intersect, may_match, must_match
+from parquet_core.predicate import ColumnLeaf, Constant, OnValues, Unsupported
 from parquet_core.pruning import constant_answers
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
@@ -263,10 +263,17 @@ def _access(question: Question, before: LevelState, pages: PageAnswers | None) -
         may = flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count)
         must = flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count)
         ranges, matches = join(ranges, may), join(matches, must)
-    if any(isinstance(part, Unsupported) for part in question.parts):
-        # Beside what is not looked into no row is sure to be selected: for any of them Spark may raise there.
-        matches = whole_groups(np.zeros(0, np.int64), index.row_count)
+    matches = matches.only(~_may_raise(question, before))
     if index.deleted is not None:
         # Which rows of these files still count was not asked.
         matches = matches.only(~index.deleted[index.file])
     return make_access_plan(ranges, matches, index.row_count)
+
+
+def _may_raise(question: Question, before: LevelState) -> NDArray[np.bool_]:
+    """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
+    if any(isinstance(part, Unsupported) for part in question.parts):
+        return np.ones(len(question.index), np.bool_)
+    numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues)]
+    unasked: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
+    return unasked

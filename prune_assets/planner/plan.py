@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -24,8 +24,10 @@ from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.partition_level import files_left
+from prune_assets.planner.replaced import replaced
 from prune_assets.planner.spark_scan import SparkScan, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
+from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
@@ -34,7 +36,7 @@ from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import OnValues, Predicate, Unsupported
     from parquet_core.storage import DataFile
     from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.report.lazy_tuple import LazyTuple
@@ -68,7 +70,8 @@ class Plan:
     """What to read of a table for a predicate.
 
     `index` holds the metadata it rests on, `evaluation` the answers of every level; `files` and
-    `report` are made from them on first use. `seconds` and the traffic figures cover the planning.
+    `report` are made from them on first use. `seconds` and the traffic figures cover the planning. `tests`: the parts
+    that bounds do not answer and values do.
     """
 
     table: str
@@ -83,6 +86,7 @@ class Plan:
     depth: Depth = "pages"
     delta: DeltaTable | None = None
     is_list: bool = False
+    tests: Mapping[Unsupported, OnValues] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         table, where = (clipped(text, 100) for text in (self.table, self.lowered.sql))
@@ -216,18 +220,22 @@ def plan(
         )
         index = listed.read_for_schema()
         lowered = lower_predicate(where, table, index, session=session)
+        tests = _value_tests(lowered, named_columns(index), session)
+        predicate = replaced(lowered.predicate, tests)
         if index.opened is not None:
-            index = listed.read(files_left(lowered.predicate, index))
+            index = listed.read(files_left(predicate, index))
     else:
         lowered = _lower_on_delta(where, delta, session=session)
-        index = read_delta(delta, lowered.predicate, cache=disk, any_case=not semantics.case_sensitive)
-    evaluation = evaluate(lowered.predicate, index, pages=depth == "pages", delta=delta)
+        tests = _value_tests(lowered, delta.snapshot.schema.leaves, session)
+        predicate = replaced(lowered.predicate, tests)
+        index = read_delta(delta, predicate, cache=disk, any_case=not semantics.case_sensitive)
+    evaluation = evaluate(predicate, index, pages=depth == "pages", delta=delta)
     index.save()
     made = Plan(
         table=table if isinstance(table, str) else str(table),
         semantics=semantics,
         lowered=lowered,
-        columns=columns_to_read(index.columns, columns, lowered.predicate, partitions=index.partitions),
+        columns=columns_to_read(index.columns, columns, predicate, partitions=index.partitions),
         index=index,
         evaluation=evaluation,
         seconds=time.perf_counter() - started,
@@ -236,6 +244,7 @@ def plan(
         depth=depth,
         delta=delta,
         is_list=not isinstance(table, str | os.PathLike),
+        tests=tests,
     )
     if delta is not None:
         delta.snapshot.save()
@@ -297,6 +306,12 @@ def _lower(
     from prune_assets.spark.column_predicate import lower_column
 
     return lower_column(where, columns, frame=frame(session), semantics=semantics, now=now)
+
+
+def _value_tests(
+    lowered: LoweredPredicate, columns: Sequence[LeafColumn], session: SparkSession | SparkSemantics | None
+) -> dict[Unsupported, OnValues]:
+    return value_tests(lowered.predicate, columns, session=session, is_own=_asks_session(session))
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:

@@ -12,7 +12,16 @@ from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.dictionary import can_decide
 from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, CompareColumns, Constant, Unsupported, columns_of, conjuncts_of, leaves
+from parquet_core.predicate import (
+    ColumnLeaf,
+    CompareColumns,
+    Constant,
+    OnValues,
+    Unsupported,
+    columns_of,
+    conjuncts_of,
+    leaves,
+)
 from parquet_core.pruning import fold
 from prune_assets.planner.bound_words import show, why_open
 from prune_assets.planner.open_leaves import open_outcomes
@@ -107,20 +116,32 @@ class Reasons:
     def _open_because(self, number: int, position: int) -> str:
         (answers, opened), place = self._block(position), position % _BLOCK
         leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
-        if isinstance(leaf, Unsupported):
-            return leaf.reason
-        if isinstance(leaf, Constant):
-            return "the same for every row"
+        if isinstance(leaf, (Unsupported, Constant)):
+            return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
         proven = int(answers[number][place]) == wanted
         if isinstance(leaf, CompareColumns) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
         if column is None:
             return _SILENT
-        said = why_open(leaf, self._index.bounds(column), position, wanted, proven=proven)
         if proven:
+            said = why_open(leaf, self._index.bounds(column), position, wanted, proven=proven)
             return f"{said}: {_PROVEN.get(wanted, 'decided')} for every row"
+        if isinstance(leaf, OnValues):
+            return self._by_values(leaf, column, position)
+        said = why_open(leaf, self._index.bounds(column), position, wanted)
         return "; ".join([said, *self._notes(leaf, column, position)])
+
+    def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
+        """Say what the values of the column were asked, or why they were not known."""
+        (known,) = self._index.dictionaries_at_hand(column, np.array([position]))
+        if known is None or isinstance(known, str):
+            why = "was not read" if known is None else f"says nothing: {known}"
+            return f"{leaf.part.reason}, and what values there are is not known: the dictionary {why}"
+        asked = f"{len(known):,} values of the dictionary"
+        if leaf.test.limits:
+            return f"{leaf.part.reason}, and of the {asked} some were not asked: {leaf.test.limits}"
+        return f"of the {asked} some satisfy it, or fail"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
         """Say what filter, dictionary and page index had to say about a leaf."""

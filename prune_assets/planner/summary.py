@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
-from parquet_core.predicate import Unsupported, leaves
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
 from prune_assets import __version__
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.outcomes import OutcomeArray
     from prune_assets.planner.plan import Plan
 
 # Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
@@ -104,8 +106,31 @@ def _delta(plan: Plan) -> DeltaVersion | None:
 
 
 def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
-    found = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
-    return tuple(UnsupportedPart(leaf.sql, leaf.reason, leaf.remedy) for leaf in dict.fromkeys(found))
+    """Return what no metadata could be asked, and what values could not be asked in each row group that is read."""
+    found: dict[UnsupportedPart, None] = {}
+    for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
+        if isinstance(leaf, Unsupported):
+            found[UnsupportedPart(leaf.sql, leaf.reason, leaf.remedy)] = None
+        elif isinstance(leaf, OnValues) and (why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])):
+            found[UnsupportedPart(leaf.part.sql, why, leaf.part.remedy)] = None
+    return tuple(found)
+
+
+def _unasked(plan: Plan, leaf: OnValues, answers: OutcomeArray) -> str:
+    """Say why a part was not asked of all values in each row group that is read; empty where it was."""
+    read = plan.evaluation.access.verdict != Verdict.SKIP
+    open_ = np.flatnonzero(read & (answers == Outcomes.UNKNOWN))
+    column = next((column for column in plan.index.columns if column.path == leaf.column), None)
+    if column is not None and not leaf.test.limits:
+        held = plan.index.dictionaries_at_hand(column, open_)
+        open_ = open_[[values is None or isinstance(values, str) for values in held]]
+    if len(open_) == 0:
+        return ""
+    if leaf.test.limits:
+        return f"{leaf.part.reason}; of values that are known it is not asked: {leaf.test.limits}"
+    asked = len(plan.index) - len(open_)
+    known = f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known" if asked else ""
+    return f"{leaf.part.reason}{known}"
 
 
 def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:

@@ -70,14 +70,15 @@ class Conditions:
             lowered = equal_at_ends(self._leaves.lower(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
-            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=self._meanings.nulls_of(node))
+            nulls = self._meanings.nulls_of(node)
+            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
             return self._of_known_values(node) or unknown
         except Refusal as refusal:
             if (found := self._of_known_values(node)) is not None:
                 return found
             sql, exact = rewrite_of(node, self._text(node), self._meanings.column_of) or ("", False)
             known = self._meanings.nulls_of(node)
-            return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known)
+            return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known, is_whole=True)
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
             return (self._of_known_values(node) if is_refined else None) or lowered
@@ -153,7 +154,7 @@ class Conditions:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
         if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
-            return Unsupported(self._text(node), inner.reason, inner.remedy, rewrite, inner.exact)
+            return replace(inner, sql=self._text(node), rewrite=rewrite)
         if isinstance(inner, Unsupported):
             inner = replace(inner, sql=self._text(node.this, brackets=False))
         return truth_of(inner, _TRUTHS[node.expression.name])

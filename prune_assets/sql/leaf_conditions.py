@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -234,7 +235,8 @@ class LeafConditions:
         try:
             return self._compare(node.this, op, end)
         except Refusal as refusal:
-            return Unsupported(f"{self._text(node.this)} {op} {self._text(end)}", refusal.reason, refusal.remedy)
+            half = f"{self._text(node.this)} {op} {self._text(end)}"
+            return Unsupported(half, refusal.reason, refusal.remedy, is_whole=True)
 
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:
@@ -319,10 +321,10 @@ def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predi
     match inner:
         case Not(child):
             return child
-        case Unsupported(_, reason, remedy, rewrite, exact, known):
+        case Unsupported(_, _, _, rewrite):
             # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
             opposite = f"NOT ({rewrite})" if rewrite else ""
-            return Unsupported(text(node), reason, remedy, opposite, exact, known)
+            return replace(inner, sql=text(node), rewrite=opposite)
         case _:
             return Not(inner)
 

@@ -105,8 +105,7 @@ def lower(
         if frozen != sql:
             asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
             return replace(asked, sql=sql, frozen=frozen, now=now)
-    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
-    conditions.lower_tree = lambda node: _lower(node, conditions)
+    conditions = conditions_on(scope, sql, tokens, semantics, is_own)
     if any(column.type == pa.null() for column in columns):
         null_columns(tree, scope)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]
@@ -117,6 +116,15 @@ def lower(
     texts = [text_of(operand, sql, tokens) for operand in operands]
     rewrites = _rewrites(predicate, columns, semantics) if propose else ()
     return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
+
+
+def conditions_on(
+    scope: Scope, sql: str, tokens: Sequence[Token], semantics: SparkSemantics, is_own: Callable[[str], bool] | None
+) -> Conditions:
+    """Return what lowers the parts of a predicate with this source."""
+    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
+    conditions.lower_tree = lambda node: _lower(node, conditions)
+    return conditions
 
 
 def _rewrites(

@@ -121,8 +121,16 @@ def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, names: Names) -
         return NULL
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
-    unknown = Unsupported(names.text(node), "of a regular expression only the text at its beginning is asked for")
+    why = "of a regular expression only the text at its beginning is asked for"
+    unknown = Unsupported(_source(node, names), why, is_whole=True)
     return match_regex(start.column.path, text, unknown)
+
+
+def _source(node: exp.Expr, names: Names) -> str:
+    """Return SQL that says the same as a node: the source of `s NOT RLIKE 'a'` holds none of its operand alone."""
+    around = node.parent
+    within = isinstance(around, exp.Not) and around.meta.get("first") == node.meta.get("first")
+    return f"NOT ({names.text(node)})" if within else names.text(node)
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:

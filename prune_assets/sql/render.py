@@ -24,6 +24,7 @@ from parquet_core.predicate import (
     IsTruth,
     Like,
     Not,
+    OnValues,
     Op,
     Or,
     Pattern,
@@ -156,7 +157,7 @@ def _leaf(node: Predicate) -> str:
             text = f"isnan({_name(column)})"
         case StartsWith() | EndsWith() | Contains() | Like():
             text = _pattern(node)
-        case Unsupported(sql):
+        case Unsupported(sql) | OnValues(_, Unsupported(sql)):
             text = sql
         case _:
             raise AssertionError(node)

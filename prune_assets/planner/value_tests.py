@@ -1,0 +1,147 @@
+"""Which parts that bounds do not answer are asked of values, and by whom.
+
+A part that depends on one column alone is known wherever the values of that column are: in a directory name, in a
+dictionary, where both bounds are the same. Spark is asked where there is a session, and the own rules elsewhere.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import OnValues, Unsupported, leaves
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.named_column import only_column
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.settle_values import settle_values
+from prune_assets.sql.types import BINARY, TIMESTAMP_NTZ, type_of_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Predicate
+
+    Ask = Callable[[pa.Array], Sequence[Outcomes]]
+
+# Different values of a column: asking about more takes longer than it is likely to save.
+MAX_ASKED = 10_000
+MAX_SETTLED = 1_000
+# Parts that are asked; each costs a query.
+MAX_PARTS = 20
+
+
+class RememberedTest:
+    """Asks about each value once, and about no more than `most`."""
+
+    def __init__(self, column: LeafColumn, ask: Ask, most: int) -> None:
+        self.limits = ""
+        self.known: dict[object, Outcomes] = {}
+        self._column = column
+        self._ask = ask
+        self._most = most
+        self._asking = Lock()
+
+    def __call__(self, values: pa.Array) -> OutcomeArray:
+        """Return what the part is for each value of the type of the column's bounds."""
+        encoded = _as_bits(values).dictionary_encode(null_encoding="encode")
+        keys, codes = encoded.dictionary.to_pylist(), numbers_from(encoded.indices)
+        with self._asking:
+            self._learn(values, keys, codes)
+        answers: OutcomeArray = np.array([self.known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes]
+        return answers
+
+    def _learn(self, values: pa.Array, keys: list[object], codes: NDArray[Any]) -> None:
+        new = [i for i, key in enumerate(keys) if key not in self.known]
+        if not new or self.limits:
+            return
+        if len(self.known) + len(new) > self._most:
+            self.limits = f"{self._column.name} has more than {self._most:,} values to ask about"
+            return
+        _, first = np.unique(codes, return_index=True)
+        new_values, readable = _as_read(values.take(from_numpy(first[new])), self._column)
+        try:
+            said = iter(self._ask(new_values))
+        except Refusal as refusal:
+            self.limits = refusal.reason
+            return
+        self.known |= {keys[i]: next(said) if fits else Outcomes.UNKNOWN for i, fits in zip(new, readable, strict=True)}
+
+
+def value_tests(
+    predicate: Predicate,
+    columns: Sequence[LeafColumn],
+    *,
+    session: SparkSession | SparkSemantics | None,
+    is_own: Callable[[str], bool] | None = None,
+) -> dict[Unsupported, OnValues]:
+    """Return the parts of a predicate that are asked of values, each with what takes its place.
+
+    `is_own`: tells whether a function's name still is that of Spark's own.
+    """
+    found: dict[Unsupported, OnValues] = {}
+    for part in leaves(predicate):
+        if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
+            continue
+        column = only_column(part.sql, columns)
+        if column is not None and _has_plain_values(column, session):
+            found[part] = OnValues(column.path, part, _test(part.sql, column, session, is_own))
+    return found
+
+
+def _has_plain_values(column: LeafColumn, session: SparkSession | SparkSemantics | None) -> bool:
+    """Tell whether each value of a column is one that Spark can be given."""
+    if column.unsupported or column.max_repetition_level or column.type is None:
+        return False
+    kind = type_of_column(column.type)
+    if kind is None or (pa.types.is_timestamp(column.type) and column.type.unit == "ns"):
+        return False
+    semantics = session if isinstance(session, SparkSemantics) else SparkSemantics()
+    return kind not in {BINARY, TIMESTAMP_NTZ} or not semantics.binary_as_string
+
+
+def _test(
+    sql: str,
+    column: LeafColumn,
+    session: SparkSession | SparkSemantics | None,
+    is_own: Callable[[str], bool] | None,
+) -> RememberedTest:
+    if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
+        semantics = session if isinstance(session, SparkSemantics) else SparkSemantics()
+        return RememberedTest(column, partial(settle_values, sql, column, semantics, is_own), MAX_SETTLED)
+    from prune_assets.spark.ask_values import ask_values
+
+    return RememberedTest(column, partial(ask_values, session, column, sql), MAX_ASKED)
+
+
+def _as_bits(values: pa.Array) -> pa.Array:
+    """Return numbers in place of what has no Python value, or whose equality tells less than its bits."""
+    kind = values.type
+    if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
+        return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return values
+
+
+def _as_read(values: pa.Array, column: LeafColumn) -> tuple[pa.Array, list[bool]]:
+    """Return those of some values that Spark can be given, in the type that it reads, and which they are."""
+    if not pa.types.is_string(column.type):
+        return values, [True] * len(values)
+    readable = [_is_text(value) for value in values.to_pylist()]
+    return values.filter(from_numpy(np.array(readable))).cast(pa.string()), readable
+
+
+def _is_text(value: bytes | None) -> bool:
+    try:
+        return value is None or value.decode() is not None
+    except UnicodeDecodeError:
+        return False

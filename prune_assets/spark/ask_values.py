@@ -1,0 +1,145 @@
+"""What a part of a predicate is for values of its only column, as Spark says itself.
+
+The values become a local relation, over which Spark's optimizer evaluates the part without a job. What it would not
+evaluate there (a subquery, a UDF of Python), or not to the same again (the time, the user, chance, a variable of the
+session), is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from parquet_core.outcomes import Outcomes
+from prune_assets.spark.column_predicate import quiet
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types import type_of_column
+from prune_assets.sql.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+    from parquet_core.format.schema import LeafColumn
+
+# Queries for one set of values of which some raise.
+MAX_QUERIES = 9
+_MAX_NODES = 200
+_NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
+_SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
+_MOVING_DAY = re.compile(r"\s*(now|today|tomorrow|yesterday)", re.IGNORECASE)
+_OUTCOME = "outcome"
+
+
+def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) -> list[Outcomes]:
+    """Return what a part is for each value; any outcome where it raises. Raises Refusal.
+
+    `values`: as Arrow has those of the column, null among them.
+    """
+    found = [Outcomes.UNKNOWN] * len(values)
+    waiting, queries = [(0, len(values))], 0
+    while waiting and queries < MAX_QUERIES:
+        start, stop = waiting.pop(0)
+        queries += 1
+        said = _ask(session, column, sql, values[start:stop])
+        if said is not None:
+            found[start:stop] = said
+        elif stop - start > 1:
+            middle = (start + stop) // 2
+            waiting += [(start, middle), (middle, stop)]
+    return found
+
+
+def _ask(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) -> list[Outcomes] | None:
+    """Return what a part is for each value, None where it raises for one of them."""
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    try:
+        with quiet():
+            asked = _relation(session, column, values).selectExpr(f"({sql}) AS {_OUTCOME}")
+            execution: Any = asked._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
+            _check_lasting(session, execution.analyzed())
+            optimized = execution.optimizedPlan()
+    except (AnalysisException, ParseException) as error:
+        raise Refusal("Spark does not understand it by itself") from error
+    except PySparkException:
+        return None
+    if optimized.nodeName() != "LocalRelation":
+        raise Refusal("Spark does not evaluate it while planning")
+    return [_SAID[row] for row in optimized.data().mkString("|").split("|")]
+
+
+def _relation(session: SparkSession, column: LeafColumn, values: pa.Array) -> DataFrame:
+    from pyspark.sql.types import StructField, StructType
+
+    kind = _spark_type(column)
+    name = column.path[-1]
+    for outer in reversed(column.path[:-1]):
+        values, kind = pa.StructArray.from_arrays([values], [name]), StructType([StructField(name, kind)])
+        name = outer
+    schema = StructType([StructField(name, kind)])
+    return session.createDataFrame(pa.table([values], [name]), schema)
+
+
+def _spark_type(column: LeafColumn) -> DataType:
+    from pyspark.sql import types
+
+    assert column.type is not None
+    found = type_of_column(column.type)
+    assert found is not None
+    whole = {8: types.ByteType(), 16: types.ShortType(), 32: types.IntegerType(), 64: types.LongType()}
+    plain: dict[Kind, DataType] = {
+        Kind.BOOLEAN: types.BooleanType(),
+        Kind.DATE: types.DateType(),
+        Kind.TIMESTAMP: types.TimestampType(),
+        Kind.TIMESTAMP_NTZ: types.TimestampNTZType(),
+        Kind.STRING: types.StringType(),
+        Kind.BINARY: types.BinaryType(),
+    }
+    match found.kind:
+        case Kind.INTEGER:
+            return whole[found.bits]
+        case Kind.DECIMAL:
+            return types.DecimalType(found.digits, found.scale)
+        case Kind.DOUBLE:
+            return types.FloatType() if found.bits == 32 else types.DoubleType()
+        case kind:
+            return plain[kind]
+
+
+def _check_lasting(session: SparkSession, analyzed: Any) -> None:
+    """Raise Refusal for what is no condition, and for what may come to something else when Spark reads."""
+    if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
+        raise Refusal("it is no condition by itself")
+    part = analyzed.expressions().head()
+    patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
+    if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
+        raise Refusal("it may come to something else when Spark reads")
+    if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
+        raise Refusal("it names a day that moves on")
+
+
+def _nodes(root: Any) -> Iterator[Any]:
+    stack, count = [root], 0
+    while stack:
+        node = stack.pop()
+        count += 1
+        if count > _MAX_NODES:
+            raise Refusal("it is too long")
+        yield node
+        children = node.children()
+        stack += [children.apply(i) for i in range(children.size())]
+
+
+def _names_moving_day(node: Any) -> bool:
+    """Tell whether Spark would put the time of now in place of a text, which it does in casts of constants alone."""
+    if not node.nodeName().lower().endswith("cast"):
+        return False
+    text = node.child()
+    if not text.foldable() or text.dataType().typeName() != "string":
+        return False
+    return _MOVING_DAY.match(str(text.eval(None))) is not None

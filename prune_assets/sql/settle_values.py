@@ -1,0 +1,74 @@
+"""What a part of a predicate is for values of its only column, by the rules that lower predicates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import PruneError
+from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.outcomes import Outcomes, unknown
+from parquet_core.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning import constant_answers, fold
+from parquet_core.trust.bounds import bounds_type
+from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.lowering import conditions_on
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlglot import exp
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.conditions import Conditions
+
+
+def settle_values(
+    sql: str,
+    column: LeafColumn,
+    semantics: SparkSemantics,
+    is_own: Callable[[str], bool] | None,
+    values: pa.Array,
+) -> list[Outcomes]:
+    """Return what a part may be for each value, which always may be NULL: the rules do not say where it raises.
+
+    Raises Refusal where they say nothing of any value.
+    """
+    dialect = SparkPredicates()
+    tokens = dialect.tokenize(sql)
+    tree = dialect.parser().parse(tokens, sql)[0]
+    scope = Scope([column], case_sensitive=semantics.case_sensitive)
+    conditions = conditions_on(scope, sql, tokens, semantics, is_own)
+    assert tree is not None
+    found = [_settle(tree, column, conditions, value) for value in values]
+    if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
+        raise Refusal("only Spark can tell what it is for a value; pass a session")
+    return found
+
+
+def _settle(tree: exp.Expr, column: LeafColumn, conditions: Conditions, value: pa.Scalar) -> Outcomes:
+    if not value.is_valid or (pa.types.is_floating(value.type) and value.as_py() == 0):
+        # Of floats there are two zeros, of which a constant is one.
+        return Outcomes.UNKNOWN
+    try:
+        lowered = conditions.lower_with(tree, {column.path: value})
+    except PruneError:
+        return Outcomes.UNKNOWN
+    if lowered is None:
+        return Outcomes.UNKNOWN
+    (found,) = fold(lowered, [_answer(leaf, column, value) for leaf in leaves(lowered)])
+    return Outcomes(int(found)) | Outcomes.NULL
+
+
+def _answer(leaf: Leaf, column: LeafColumn, value: pa.Scalar) -> OutcomeArray:
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, 1)
+    if isinstance(leaf, ColumnLeaf) and leaf.column == column.path:
+        return outcomes_of_values(leaf, pa.repeat(value, 1).cast(bounds_type(column)))
+    return unknown(1)
