@@ -74,8 +74,8 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
             at = np.ix_(np.array(numbers), positions)
-            said = outcomes_of_each_from_dictionaries(asked, usable, may_be_null=may_be_null[positions])
-            refined[at] = intersect(refined[at], said)
+            denied = outcomes_of_each_from_dictionaries(asked, usable, may_be_null=may_be_null[positions])
+            refined[at] = intersect(refined[at], denied)
     why = list(reasons)[:3]
     if refused:
         why.append("some dictionaries are larger than what they could save is worth")

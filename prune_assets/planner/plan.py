@@ -220,13 +220,13 @@ def plan(
         )
         index = listed.read_for_schema()
         lowered = lower_predicate(where, table, index, session=session)
-        tests = _value_tests(lowered, named_columns(index), session)
+        tests = _value_tests(lowered, named_columns(index), session, semantics)
         predicate = replaced(lowered.predicate, tests)
         if index.opened is not None:
             index = listed.read(files_left(predicate, index))
     else:
         lowered = _lower_on_delta(where, delta, session=session)
-        tests = _value_tests(lowered, delta.snapshot.schema.leaves, session)
+        tests = _value_tests(lowered, delta.snapshot.schema.leaves, session, semantics)
         predicate = replaced(lowered.predicate, tests)
         index = read_delta(delta, predicate, cache=disk, any_case=not semantics.case_sensitive)
     evaluation = evaluate(predicate, index, pages=depth == "pages", delta=delta)
@@ -309,9 +309,13 @@ def _lower(
 
 
 def _value_tests(
-    lowered: LoweredPredicate, columns: Sequence[LeafColumn], session: SparkSession | SparkSemantics | None
+    lowered: LoweredPredicate,
+    columns: Sequence[LeafColumn],
+    session: SparkSession | SparkSemantics | None,
+    semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues]:
-    return value_tests(lowered.predicate, columns, session=session, is_own=_asks_session(session))
+    is_own = _asks_session(session)
+    return value_tests(lowered.predicate, columns, session=session, semantics=semantics, is_own=is_own)
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:

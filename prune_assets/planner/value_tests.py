@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnValues, Unsupported, leaves
 from prune_assets.semantics import SparkSemantics
@@ -23,7 +24,7 @@ from prune_assets.sql.settle_values import settle_values
 from prune_assets.sql.types import BINARY, TIMESTAMP_NTZ, type_of_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
@@ -46,11 +47,21 @@ class RememberedTest:
 
     def __init__(self, column: LeafColumn, ask: Ask, most: int) -> None:
         self.limits = ""
-        self.known: dict[object, Outcomes] = {}
+        self._known: dict[object, Outcomes] = {}
         self._column = column
         self._ask = ask
         self._most = most
         self._asking = Lock()
+        self._said: list[tuple[pa.Array, Sequence[Outcomes]]] = []
+
+    def holds(self, ask: Ask) -> bool:
+        """Tell whether another one who is asked leaves no outcome possible that was ruled out."""
+        try:
+            return all(
+                new & ~before == 0 for values, said in self._said for new, before in zip(ask(values), said, strict=True)
+            )
+        except Refusal:
+            return False
 
     def __call__(self, values: pa.Array) -> OutcomeArray:
         """Return what the part is for each value of the type of the column's bounds."""
@@ -58,24 +69,27 @@ class RememberedTest:
         keys, codes = encoded.dictionary.to_pylist(), numbers_from(encoded.indices)
         with self._asking:
             self._learn(values, keys, codes)
-        answers: OutcomeArray = np.array([self.known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes]
+        answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes]
         return answers
 
     def _learn(self, values: pa.Array, keys: list[object], codes: NDArray[Any]) -> None:
-        new = [i for i, key in enumerate(keys) if key not in self.known]
+        new = [i for i, key in enumerate(keys) if key not in self._known]
         if not new or self.limits:
             return
-        if len(self.known) + len(new) > self._most:
+        if len(self._known) + len(new) > self._most:
             self.limits = f"{self._column.name} has more than {self._most:,} values to ask about"
             return
         _, first = np.unique(codes, return_index=True)
         new_values, readable = _as_read(values.take(from_numpy(first[new])), self._column)
         try:
-            said = iter(self._ask(new_values))
+            found = self._ask(new_values)
         except Refusal as refusal:
             self.limits = refusal.reason
             return
-        self.known |= {keys[i]: next(said) if fits else Outcomes.UNKNOWN for i, fits in zip(new, readable, strict=True)}
+        self._said.append((new_values, found))
+        said = iter(found)
+        for i, fits in zip(new, readable, strict=True):
+            self._known[keys[i]] = next(said) if fits else Outcomes.UNKNOWN
 
 
 def value_tests(
@@ -83,45 +97,66 @@ def value_tests(
     columns: Sequence[LeafColumn],
     *,
     session: SparkSession | SparkSemantics | None,
+    semantics: SparkSemantics,
     is_own: Callable[[str], bool] | None = None,
 ) -> dict[Unsupported, OnValues]:
     """Return the parts of a predicate that are asked of values, each with what takes its place.
 
-    `is_own`: tells whether a function's name still is that of Spark's own.
+    `semantics`: those of the session. `is_own`: tells whether a function's name still is that of Spark's own.
     """
     found: dict[Unsupported, OnValues] = {}
     for part in leaves(predicate):
         if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
             continue
         column = only_column(part.sql, columns)
-        if column is not None and _has_plain_values(column, session):
-            found[part] = OnValues(column.path, part, _test(part.sql, column, session, is_own))
+        if column is not None and _has_plain_values(column, semantics):
+            most = MAX_ASKED if _is_asked(session) else MAX_SETTLED
+            test = RememberedTest(column, _ask(part.sql, column, session, is_own), most)
+            found[part] = OnValues(column.path, part, test)
     return found
 
 
-def _has_plain_values(column: LeafColumn, session: SparkSession | SparkSemantics | None) -> bool:
+def tests_hold(tests: Mapping[Unsupported, OnValues], session: SparkSession, columns: Sequence[LeafColumn]) -> bool:
+    """Tell whether a session says of the values that parts were asked of what a plan rests on."""
+    by_path = {column.path: column for column in columns}
+    return all(
+        not isinstance(it.test, RememberedTest) or it.test.holds(_ask(part.sql, by_path[it.column], session, None))
+        for part, it in tests.items()
+    )
+
+
+def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     """Tell whether each value of a column is one that Spark can be given."""
     if column.unsupported or column.max_repetition_level or column.type is None:
         return False
     kind = type_of_column(column.type)
-    if kind is None or (pa.types.is_timestamp(column.type) and column.type.unit == "ns"):
+    if kind is None or (
+        pa.types.is_timestamp(column.type) and column.physical is Physical.INT64 and column.type.unit == "ns"
+    ):
         return False
-    semantics = session if isinstance(session, SparkSemantics) else SparkSemantics()
-    return kind not in {BINARY, TIMESTAMP_NTZ} or not semantics.binary_as_string
+    return not (kind == BINARY and semantics.binary_as_string) and (
+        kind != TIMESTAMP_NTZ or semantics.infer_timestamp_ntz
+    )
 
 
-def _test(
+def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
+    """Tell whether there is a session that can be asked: Spark Connect shows no plans."""
+    return hasattr(session, "_jsparkSession")
+
+
+def _ask(
     sql: str,
     column: LeafColumn,
     session: SparkSession | SparkSemantics | None,
     is_own: Callable[[str], bool] | None,
-) -> RememberedTest:
-    if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
-        semantics = session if isinstance(session, SparkSemantics) else SparkSemantics()
-        return RememberedTest(column, partial(settle_values, sql, column, semantics, is_own), MAX_SETTLED)
+) -> Ask:
+    if session is None or isinstance(session, SparkSemantics):
+        return partial(settle_values, sql, column, session or SparkSemantics(), is_own)
+    if not _is_asked(session):
+        return partial(settle_values, sql, column, SparkSemantics.of(session), is_own)
     from prune_assets.spark.ask_values import ask_values
 
-    return RememberedTest(column, partial(ask_values, session, column, sql), MAX_ASKED)
+    return partial(ask_values, session, column, sql)
 
 
 def _as_bits(values: pa.Array) -> pa.Array:

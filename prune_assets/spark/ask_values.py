@@ -8,13 +8,17 @@ session), is not asked.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import TokenType
 
 from parquet_core.outcomes import Outcomes
 from prune_assets.spark.column_predicate import quiet
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.string_literals import read_string
 from prune_assets.sql.types import type_of_column
 from prune_assets.sql.values import Kind
 
@@ -32,7 +36,9 @@ _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
 _MOVING_DAY = re.compile(r"\s*(now|today|tomorrow|yesterday)", re.IGNORECASE)
+_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 _OUTCOME = "outcome"
+_MOVES_ON = "it names a day that moves on"
 
 
 def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) -> list[Outcomes]:
@@ -40,6 +46,8 @@ def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.A
 
     `values`: as Arrow has those of the column, null among them.
     """
+    if _has_moving_literal(sql):
+        raise Refusal(_MOVES_ON)
     found = [Outcomes.UNKNOWN] * len(values)
     waiting, queries = [(0, len(values))], 0
     while waiting and queries < MAX_QUERIES:
@@ -120,7 +128,7 @@ def _check_lasting(session: SparkSession, analyzed: Any) -> None:
     if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
         raise Refusal("it may come to something else when Spark reads")
     if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
-        raise Refusal("it names a day that moves on")
+        raise Refusal(_MOVES_ON)
 
 
 def _nodes(root: Any) -> Iterator[Any]:
@@ -133,6 +141,15 @@ def _nodes(root: Any) -> Iterator[Any]:
         yield node
         children = node.children()
         stack += [children.apply(i) for i in range(children.size())]
+
+
+def _has_moving_literal(sql: str) -> bool:
+    return any(
+        word.text.upper() in _TYPED
+        and text.token_type == TokenType.STRING
+        and _MOVING_DAY.match(read_string(text.text))
+        for word, text in pairwise(tokenize(sql))
+    )
 
 
 def _names_moving_day(node: Any) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import PredicateSyntaxError, WrongUse
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner.replaced import replaced
 from prune_assets.spark.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
 from prune_assets.sql import clock
 from prune_assets.sql.lowering import LoweredPredicate, lower, lowered_conjunction, refused
@@ -49,7 +51,10 @@ def lower_column(
     parts = []
     for text, means in found:
         part = _lowered(text, columns, semantics, now)
-        parts.append(part if not _is_asked(part) or _holds(means) else refused(text, _REASON, _REMEDY))
+        if _holds(means):
+            parts.append(part)
+        else:
+            parts.append(refused(text, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in found):
         parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
@@ -101,6 +106,13 @@ def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics
 
 def _is_asked(part: LoweredPredicate) -> bool:
     return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
+
+
+def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
+    """Return a part of which nothing is asked, so that neither is it asked of values."""
+    texts = {leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)}
+    conjuncts = tuple((text, replaced(tree, texts)) for text, tree in part.conjuncts)
+    return replace(part, predicate=replaced(part.predicate, texts), conjuncts=conjuncts)
 
 
 def _reads_back(condition: Any, text: str, frame: DataFrame) -> bool:

@@ -13,6 +13,7 @@ from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.planner.spark_scan import Opening
+from prune_assets.planner.value_tests import tests_hold
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.data_size import column_of
 from prune_assets.spark.file_names import one_of_names
@@ -94,7 +95,7 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
         asked, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
     if plan.lowered.sql != asked:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
-    if not same:
+    if not same or not tests_hold(plan.tests, spark, plan.named_columns):
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     now, planned = set(list_data_files(table)), set(plan.index.files)
     if now != planned:
