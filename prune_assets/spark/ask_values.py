@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlglot import TokenType
 
 from parquet_core.outcomes import Outcomes
 from prune_assets.spark.column_predicate import quiet
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.sqlglot_nodes import TokenType
 from prune_assets.sql.string_literals import read_string
 from prune_assets.sql.types import type_of_column
 from prune_assets.sql.values import Kind

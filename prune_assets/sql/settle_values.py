@@ -12,7 +12,8 @@ from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
 from parquet_core.trust.bounds import bounds_type
-from prune_assets.sql.dialect import SparkPredicates
+from prune_assets.sql.grammar import parse
+from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import conditions_on
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
@@ -20,13 +21,12 @@ from prune_assets.sql.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlglot import exp
-
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.conditions import Conditions
+    from prune_assets.sql.sqlglot_nodes import exp
 
 
 def settle_values(
@@ -40,12 +40,10 @@ def settle_values(
 
     Raises Refusal where they say nothing of any value.
     """
-    dialect = SparkPredicates()
-    tokens = dialect.tokenize(sql)
-    tree = dialect.parser().parse(tokens, sql)[0]
+    tokens = tokenize(sql)
+    tree = parse(sql, tokens)
     scope = Scope([column], case_sensitive=semantics.case_sensitive)
     conditions = conditions_on(scope, sql, tokens, semantics, is_own)
-    assert tree is not None
     found = [_settle(tree, column, conditions, value) for value in values]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
         raise Refusal("only Spark can tell what it is for a value; pass a session")

@@ -147,5 +147,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path):
 def test_the_shell_is_told_how_a_word_goes_on(words, found):
     asked = {"_PRUNE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     code = "from prune_assets.cli import main; main(prog_name='prune')"
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**os.environ, **asked}, capture_output=True, text=True
+    )
     assert {line.partition(",")[2] for line in done.stdout.split()} == found
