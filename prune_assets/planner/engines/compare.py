@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.access_plan import make_access_plan, whole_groups
+from parquet_core.predicate import Unsupported, columns_of, leaves
 from prune_assets.planner.engines.spark_profile import spark_profile
 from prune_assets.planner.extents import kept_by
+from prune_assets.planner.partition_level import files_left
+from prune_assets.planner.replaced import replaced
 from prune_assets.report.skip_report import Engine
 from prune_assets.spark_filters import all_of
 from prune_assets.sql.as_spark_filters import filters_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from prune_assets.planner.engines.spark_profile import Profile
     from prune_assets.planner.plan import Plan
 
@@ -23,14 +28,28 @@ ALONE, HANDED_OVER, BEST = "Spark 4.3 alone", "Spark 4.3 with the hand-over", "b
 def engines_of(plan: Plan) -> tuple[Engine, ...]:
     """Predict what each reader reads; reads the page indexes that Spark would and the plan did not."""
     tree, index, pages = plan.spark_filters, plan.index, plan.depth == "pages"
-    alone = spark_profile(tree, index, plan.columns, pages=pages)
+    listed = _left_by_directories(plan)
+    alone = spark_profile(tree, index, plan.columns, files=listed, pages=pages)
     handed = all_of([tree, *map(filters_of, plan.derived_filters)])
-    with_plan = spark_profile(handed, index, plan.columns, files=plan.spark_scan.files, pages=pages)
+    with_plan = spark_profile(handed, index, plan.columns, files=listed & plan.spark_scan.files, pages=pages)
     return (
         _engine(ALONE, alone, plan),
         _engine(HANDED_OVER, with_plan, plan),
         best_possible(plan),
     )
+
+
+def _left_by_directories(plan: Plan) -> NDArray[np.bool_]:
+    """Tell which files Spark lists: of conjuncts on directory names alone it evaluates any function there."""
+    index = plan.index
+    left = np.ones(len(index.files), np.bool_)
+    of_directories = {column.path for column in index.partitions}
+    for _, conjunct in plan.lowered.conjuncts:
+        asked = replaced(conjunct, plan.tests)
+        named = columns_of(asked)
+        if named and of_directories.issuperset(named) and not any(isinstance(x, Unsupported) for x in leaves(asked)):
+            left &= files_left(asked, index)
+    return left
 
 
 def best_possible(plan: Plan) -> Engine:
