@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, overload
 
 import pyarrow as pa
 
-from parquet_core.dataset.names_in_files import spelled_otherwise
+from parquet_core.dataset.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
 from parquet_core.storage import DataFile
 from parquet_core.trust.bounds import bounds_type
 from parquet_core.trust.statistics import Provenance
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
 
-# No column of a table: what a file holds beside those.
-_NOT_OF_THE_TABLE = "\x00not of the table"
 _WITHIN = "a part of a repeated value is not pruned on"
 # Rows of a file of which nothing tells them: what may hold none would be passed over.
 AT_LEAST = 1
@@ -105,7 +103,10 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]
-        known |= {leaf: known[path] for leaf, path in spelled_otherwise(wanted, kind).items()}
+        found = spelled_otherwise(wanted, kind).items()
+        hidden = {leaf for leaf, path in found if path not in known}
+        known = {path: column for path, column in known.items() if path not in hidden}
+        known |= {leaf: known[path] for leaf, path in found if path in known}
     return replace(kind, columns=tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns))
 
 
@@ -113,13 +114,13 @@ def _named(leaf: LeafColumn, known: dict[Path, TableColumn], *, by_id: bool) -> 
     column = known.get(leaf.path)
     if column is not None and column.leaf.type is not None and leaf.max_repetition_level == 0:
         same = not by_id or (leaf.field_id is not None and leaf.field_id == column.field_id)
-        return replace(leaf, path=column.leaf.path if same else (_NOT_OF_THE_TABLE, *leaf.path))
+        return replace(leaf, path=column.leaf.path if same else (NOT_OF_THE_TABLE, *leaf.path))
     for length in range(len(leaf.path), 0, -1):
         column = known.get(leaf.path[:length])
         if column is not None and column.leaf.type is None:
             below = (*column.leaf.path, *leaf.path[length:])
             return replace(leaf, path=below, unsupported=column.leaf.unsupported or _WITHIN)
-    return replace(leaf, path=(_NOT_OF_THE_TABLE, *leaf.path))
+    return replace(leaf, path=(NOT_OF_THE_TABLE, *leaf.path))
 
 
 def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:

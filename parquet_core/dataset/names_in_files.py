@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from parquet_core.trust.statistics import Provenance
 
+# No column of a table: what a file holds beside those.
+NOT_OF_THE_TABLE = "\x00not of the table"
+
 
 @dataclass(frozen=True, slots=True)
 class NamesInFiles:
@@ -59,25 +62,41 @@ def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Proven
 
 
 def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
-    """Return the leaves of a file that are a wanted path but for case, by their own path, where one alone is."""
+    """Return what leaves of a file are called in the table, where that is not their own path.
+
+    A leaf beside another one that differs in case alone is none of the table's, even if it is spelled as there.
+    """
     wanted = set(wanted)
-    exact = wanted & {leaf.path for leaf in kind.columns}
-    if len(exact) == len(wanted):
+    if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):
         return {}
-    spellings: dict[Path, set[Path]] = {}
+    spellings = _spellings(kind)
+    found: dict[Path, list[Path]] = {}
+    for path in wanted:
+        there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
+        # A leaf at each depth, and not several names for it.
+        if [len(each) for each in there] == [1] * len(path):
+            (only,) = there[-1]
+            if only == path or _is_plain(only, path):
+                found.setdefault(only, []).append(path)
+        for leaf in there[-1] if min(map(len, there)) else ():
+            found.setdefault(leaf, [])
+    named = {leaf: paths[0] if len(paths) == 1 else (NOT_OF_THE_TABLE, *leaf) for leaf, paths in found.items()}
+    return {leaf: path for leaf, path in named.items() if leaf != path}
+
+
+def _may_clash(kind: Provenance) -> bool:
+    """Tell whether any two names of a file differ in case alone, wherever they stand."""
+    names = {name for leaf in kind.columns for name in leaf.path}
+    return len(set(folded(tuple(names)))) < len(names)
+
+
+def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
+    """Return the beginnings of all paths by what is the same in any case."""
+    found: dict[Path, set[Path]] = {}
     for leaf in kind.columns:
         for depth in range(1, len(leaf.path) + 1):
-            spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
-    leaves = {leaf.path for leaf in kind.columns} - exact
-    found: dict[Path, list[Path]] = {}
-    for path in wanted - exact:
-        there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
-        if not all(len(each) == 1 for each in there):
-            continue
-        (only,) = there[-1]
-        if only in leaves and _is_plain(only, path):
-            found.setdefault(only, []).append(path)
-    return {only: paths[0] for only, paths in found.items() if len(paths) == 1}
+            found.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
+    return found
 
 
 def _is_plain(*paths: Path) -> bool:

@@ -184,6 +184,21 @@ def test_of_two_spellings_nothing_is_known(tmp_path, sensitive, kind):
         assert not any(path == str(second) for path, _ in named_rows(made.index, made.evaluation.access.matches))
 
 
+@pytest.mark.parametrize("kind", ["delta", "plain"])
+def test_spark_refuses_a_file_with_another_spelling_beside_the_tables_own(tmp_path, kind):
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": [28], "ID": [28]}), tmp_path / "1.parquet")
+    if kind == "delta":
+        Log(tmp_path).create([("id", "long")], *(add(f"{i}.parquet", size=1) for i in (0, 1)))
+    for where in ("id = 1", "id = 28"):
+        made = plan(tmp_path, where=where)
+        assert str(tmp_path / "1.parquet") in {file.path for file in made.surviving_files}
+        matches = {path[-9:] for path, _ in named_rows(made.index, made.evaluation.access.matches)}
+        assert matches == ({"0.parquet"} if where == "id = 1" else set())
+    made = plan(tmp_path, where="id = 1", session=SparkSemantics(case_sensitive=True))
+    assert [file.path[-9:] for file in made.surviving_files] == ["0.parquet"]
+
+
 @pytest.mark.spark
 def test_spark_reads_the_one_that_is_spelled_alike_where_case_counts(spark, tmp_path):
     files = with_twice(tmp_path)
