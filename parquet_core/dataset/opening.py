@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,9 +16,9 @@ from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
-from parquet_core.format.partitions import Partitions, named_by_patterns, read_partitions, without_overridden
+from parquet_core.format.partitions import Partitions, read_partitions, without_overridden
 from parquet_core.ragged import distinct, elements_of, firsts
-from parquet_core.storage import Traffic, is_remote, list_table, local_path, summary_file
+from parquet_core.storage import Traffic, list_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.storage import DataFile, Listing
+    from parquet_core.storage import DataFile
     from parquet_core.trust.statistics import Provenance
 
     Flags = NDArray[np.bool_]
@@ -71,8 +70,8 @@ def list_dataset(
     return ListedDataset(
         name=str(table),
         files=files,
-        partitions=_partitions(table, listing, infer_types=infer_partition_types),
-        summary=summary_file(table),
+        partitions=read_partitions(listing, infer_types=infer_partition_types),
+        summary=listing.schema_file,
         traffic=Traffic(),
         stored=stored,
         known=None if stored is None else stored.row_groups(),
@@ -236,21 +235,6 @@ def _check_rows(groups: RowGroups, table: object) -> None:
 def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else list(table)
     return "\n".join(path if "://" in path else os.path.abspath(path) for path in paths)
-
-
-def _partitions(table: str | os.PathLike[str] | Sequence[str], listing: Listing, *, infer_types: bool) -> Partitions:
-    """Read the values that directories below the table give; files that are named one by one have none."""
-    if not isinstance(table, str | os.PathLike):
-        return Partitions()
-    paths = [file.path for file in listing.files]
-    path = os.fspath(table)
-    itself = path if is_remote(path) else local_path(path)
-    if paths == [itself]:
-        return Partitions()
-    base = itself.rstrip("/")
-    if not all(map(str.startswith, paths, repeat(f"{base}/"))):
-        return named_by_patterns(paths)
-    return read_partitions(paths, base, empty=[file.path for file in listing.empty], infer_types=infer_types)
 
 
 class _Layout(NamedTuple):

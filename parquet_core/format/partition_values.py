@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of
+from parquet_core.storage import ESCAPE, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _MAX_DIGITS = 38
 
-_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 # A whole number behind which a point stands alone is a decimal to Spark, and so is one with an exponent.
 _FRACTION = re.compile(r"[+-]?[0-9]*\.[0-9]+")
@@ -58,15 +58,6 @@ class Inferred(NamedTuple):
 
     type: pa.DataType
     values: pa.Array
-
-
-def unescape(text: str) -> str:
-    """Replace `%` and two hexadecimal digits by the character of that number, not by a byte of UTF-8.
-
-    >>> unescape("a%2Fb%C3%zz")
-    'a/bÃ%zz'
-    """
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def form_of(text: str) -> Form:
@@ -131,9 +122,7 @@ def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
 
 def _doubt(texts: Sequence[str]) -> str:
     """Say why not even the characters of the values are certain, empty when they are."""
-    if any(not text for text in texts):
-        return "a directory name gives it no value"
-    if any("%" in _ESCAPE.sub("", text) or not _encodes(text) for text in texts):
+    if any("%" in ESCAPE.sub("", text) or not _encodes(text) for text in texts):
         return "a directory name is not escaped as Spark does"
     return ""
 

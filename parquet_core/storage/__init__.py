@@ -14,17 +14,20 @@ from __future__ import annotations
 from parquet_core.storage.directory import find_file, list_directory, read_whole
 from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
 from parquet_core.storage.gather import Ranges, gather
-from parquet_core.storage.listing import Listing, list_data_files, list_table, summary_file
+from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up
+from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
 from parquet_core.storage.schemes import is_remote, local_path
 from parquet_core.storage.writing import put, put_if_absent
 
 __all__ = [
+    "ESCAPE",
     "DataFile",
     "Listing",
     "Ranges",
     "Traffic",
+    "files_below",
     "find_file",
     "gather",
     "hole_of",
@@ -34,6 +37,7 @@ __all__ = [
     "list_directory",
     "list_table",
     "local_path",
+    "look_up",
     "name_of",
     "open_file",
     "put",
@@ -43,5 +47,5 @@ __all__ = [
     "read_range",
     "read_ranges",
     "read_whole",
-    "summary_file",
+    "unescape",
 ]

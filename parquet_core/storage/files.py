@@ -51,3 +51,14 @@ def is_hidden(name: str) -> bool:
     """
     first = name[:1]
     return (first == "_" and "=" not in name) or first == "." or name.endswith("._COPYING_")
+
+
+def is_unlisted(name: str) -> bool:
+    """Tell whether Spark passes over a file or directory of this name, and does not even look for a summary in it.
+
+    Source: `HadoopFSUtils.shouldFilterOutPathName`.
+
+    >>> [is_unlisted(name) for name in ("_SUCCESS", "_metadata", "part-0.parquet")]
+    [True, False, False]
+    """
+    return is_hidden(name) and not name.startswith(("_metadata", "_common_metadata"))

@@ -52,7 +52,9 @@ def pattern_of(part: str) -> re.Pattern[str]:
         else:
             made.append(re.escape(escaped or brace or literal))
     if depth:
-        raise UnsupportedFeature(f"{part}: a brace that is not closed before the next slash is not understood")
+        raise UnsupportedFeature(
+            f"{part}: a brace that is not closed before the next slash is not understood; give a list instead"
+        )
     try:
         return re.compile("".join(made))
     except re.error as error:

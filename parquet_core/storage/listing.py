@@ -3,68 +3,171 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import TableNotFound
+from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import local
-from parquet_core.storage.files import is_hidden, name_of
+from parquet_core.storage.files import is_hidden, is_unlisted, name_of
 from parquet_core.storage.globs import has_magic, matches
+from parquet_core.storage.partition_discovery import Listing, choose
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import WEB, remote_of
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from parquet_core.storage.files import DataFile
-    from parquet_core.storage.remote import Remote
 
-SUMMARIES = ("_common_metadata", "_metadata")
+    # A path with the file there, or with None where there may be a directory.
+    Match: TypeAlias = tuple[str, DataFile | None]
 
-
-class Listing(NamedTuple):
-    """The data files of a table, sorted by path, and the files in its directories that hold not a byte."""
-
-    files: list[DataFile]
-    empty: list[DataFile]
+# In which Spark keeps the list of the files that a streaming query wrote.
+_SINK = "_spark_metadata"
 
 
 def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataFile]:
-    """List the data files of a table as Spark does, sorted by path.
+    """List the files of a table that Spark reads, sorted by path.
 
-    `table` is a directory, a file, a glob, a URI of one of them, or a list of files. In a directory, names
-    that begin with `_` or `.` are not data, unless they are partition directories (`_x=1`), and neither are
-    empty files. Paths of what is not local stay full URIs. Raises TableNotFound when nothing is there.
+    `table` is a directory, a file, a glob, a URI of one of them, or a list of these. Which of the files below a
+    directory Spark reads, `parquet_core.storage.partition_discovery` tells. Paths of what is not local stay full URIs.
+    Raises TableNotFound when nothing is there, and WrongUse for directories that Spark refuses to read as one table.
     """
     return list_table(table).files
 
 
 def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
-    """List a table as `list_data_files` does, with the empty files that Spark takes partition columns from."""
-    if not isinstance(table, str | os.PathLike):
-        return Listing(_by_path(_named([os.fspath(file) for file in table])), [])
-    path = os.fspath(table)
-    if not path:
+    """List a table as `list_data_files` does, with what its directories say of partition columns and schema."""
+    alone = isinstance(table, str | os.PathLike)
+    paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else [os.fspath(path) for path in table]
+    if not all(paths):
         raise TableNotFound("the path of the table is empty; name a directory or a file")
-    itself = path if is_remote(path) else local_path(path)
-    found = _remote_files(path) if is_remote(path) else _local_files(itself)
+    found = _alone(paths[0]) if alone else _each(paths)
+    listing = choose(found.files, found.roots, found.directories)
+    if listing.files:
+        return listing
     # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
-    files = [file for file in found if file.size] or [file for file in found if file.path == itself]
-    if not files:
-        raise TableNotFound(f"{path}: no data file in it; name a directory that holds Parquet files")
-    return Listing(_by_path(files), [file for file in found if not file.size])
+    named = [file for file in found.files if not is_hidden(name_of(file))]
+    if not named:
+        raise _nothing(", ".join(paths), found.files, listing)
+    return Listing(_by_path(named))
+
+
+def look_up(paths: Sequence[str]) -> list[DataFile]:
+    """Look files up that a log names, whatever their names; TableNotFound for the first that is not there."""
+    if any(map(is_remote, paths)):
+        return list(in_flight(_one, paths))
+    return [local.stat(local_path(path)) for path in paths]
+
+
+def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
+    """List what is not hidden or empty at or below a local path, whether Spark reads it or not, sorted by path."""
+    path = local_path(os.fspath(directory))
+    named = local.find(path)
+    found = [named] if named is not None else chain.from_iterable(local.walk(path.rstrip("/")).values())
+    return _by_path([file for file in found if file.size and not is_hidden(name_of(file))])
+
+
+def _nothing(table: str, hidden: Sequence[DataFile], listing: Listing) -> TableNotFound:
+    if listing.passed_over is not None:
+        return TableNotFound(
+            f"{table}: no data file in it but in folders that are not column=value, which Spark passes over; "
+            f"name the folder, such as {listing.passed_over}"
+        )
+    if hidden:
+        return TableNotFound(
+            f"{table}: no data file in it but hidden ones, as {name_of(hidden[0])} is to Spark; rename it"
+        )
+    return TableNotFound(f"{table}: no data file in it; name a directory that holds Parquet files")
 
 
 def _by_path(files: list[DataFile]) -> list[DataFile]:
-    # The order in which Spark looks for the file that gives the schema.
     return sorted(files, key=attrgetter("path"))
 
 
-def _named(paths: Sequence[str]) -> list[DataFile]:
-    if not any(is_remote(path) for path in paths):
-        return [local.stat(local_path(path)) for path in paths]
-    return list(in_flight(_one, paths))
+class _Found(NamedTuple):
+    """The files that were named, the directories that were, and what lies in each directory at or below those."""
+
+    files: list[DataFile]
+    roots: list[str]
+    directories: dict[str, list[DataFile]]
+
+
+def _alone(path: str) -> _Found:
+    found = _below(_matches(path))
+    if not has_magic(path) and found.roots:
+        _refuse_sink(found.roots[0], found)
+    return found
+
+
+def _each(paths: Sequence[str]) -> _Found:
+    found = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
+    if all(file is not None for of_one in found for _, file in of_one) and all(found):
+        return _below(chain.from_iterable(found))
+    # Directories may lie in each other: each has one name.
+    named = [[_absolute(match) for match in of_one] for of_one in found]
+    listed = _below(chain.from_iterable(named))
+    for path, of_one in zip(paths, named, strict=True):
+        _check_there(path, of_one, listed)
+    return listed
+
+
+def _check_there(path: str, found: Sequence[Match], listed: _Found) -> None:
+    roots = [match for match, file in found if file is None]
+    if not found or (is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots)):
+        raise TableNotFound(f"{path}: nothing is there; check the path")
+    logged = next((root for root in roots if not is_remote(root) and os.path.isdir(f"{root}/_delta_log")), None)
+    if logged is not None:
+        raise WrongUse(f"{logged}: a Delta table in a list, where its log would not count; name it alone")
+
+
+def _absolute(match: Match) -> Match:
+    path, file = match
+    if is_remote(path):
+        return path.rstrip("/"), file
+    whole = os.path.abspath(path)
+    return whole, None if file is None else file._replace(path=whole)
+
+
+def _matches(path: str) -> list[Match]:
+    return _remote_matches(path) if is_remote(path) else _local_matches(local_path(path))
+
+
+def _local_matches(named: str) -> list[Match]:
+    path = named.rstrip("/") or "/"
+    itself: list[Match] = [(path, local.find(path))]
+    if not has_magic(path):
+        return itself
+    there = os.path.exists(path)
+    try:
+        found = [match for match in matches(local, path) if match[1] is not None or os.path.isdir(match[0])]
+    except UnsupportedFeature:
+        if there:
+            return itself
+        raise
+    if there and any(match != path for match, _ in found):
+        raise WrongUse(
+            f"{path}: is there, but Spark takes it for a pattern of others; put a backslash before [, {{, * or ?"
+        )
+    return itself if there else found
+
+
+def _remote_matches(uri: str) -> list[Match]:
+    store = remote_of(uri)
+    if scheme_of(uri) in WEB:
+        # A URL may hold any of the characters of patterns.
+        if uri.endswith("/") or "*" in uri:
+            store.walk(uri)
+        return [(uri, _one(uri))]
+    if has_magic(uri) and (found := list(matches(store, uri))):
+        return found
+    named = None if uri.endswith("/") else store.find(uri)
+    # An empty object of the name of a directory marks it.
+    marks = named is not None and not named.size and bool(_walk(uri))
+    return [(uri, None if marks else named)]
 
 
 def _one(path: str) -> DataFile:
@@ -76,63 +179,62 @@ def _one(path: str) -> DataFile:
     return found
 
 
-def _local_files(path: str) -> list[DataFile]:
-    if os.path.exists(path) or not has_magic(path):
-        return local.list_files(path)
-    return _globbed(matches(local, path), lambda match: local.list_files(match) if os.path.isdir(match) else [])
+def _below(found: Iterable[Match]) -> _Found:
+    """List the directories among what was named."""
+    listed = _Found([], [], {})
+    for path, file in found:
+        if _SINK in path and _SINK in path.split("/"):
+            continue
+        if file is None:
+            listed.roots.append(path.rstrip("/"))
+            listed.directories.update(_walk(path))
+        else:
+            listed.files.append(file)
+    return listed
 
 
-def _remote_files(uri: str) -> list[DataFile]:
-    store = remote_of(uri)
-    if scheme_of(uri) in WEB:
-        # A URL may hold any of the characters of patterns.
-        return store.walk(uri) if uri.endswith("/") or "*" in uri else [_one(uri)]
-    if has_magic(uri) and (files := _globbed(matches(store, uri), lambda path: _visible(store.walk(path), path))):
-        return files
-    return _expand(store, uri)
+def _walk(path: str) -> dict[str, list[DataFile]]:
+    """List a directory and those below it; nothing where a store has nothing there."""
+    root = path.rstrip("/")
+    return _by_directory(remote_of(path).walk(path), root) if is_remote(path) else local.walk(root)
 
 
-def _globbed(found: Iterable[tuple[str, DataFile | None]], below: Callable[[str], list[DataFile]]) -> list[DataFile]:
-    files = [file for path, match in found for file in ([match] if match is not None else below(path))]
-    # Spark passes over a hidden or empty file (_SUCCESS) that a pattern matches, but looks into a hidden directory.
-    return [file for file in files if file.size and not is_hidden(name_of(file))]
-
-
-def _expand(store: Remote, uri: str) -> list[DataFile]:
-    named = None if uri.endswith("/") else store.find(uri)
-    if named is not None and named.size:
-        return [named]
-    # An empty object of the name of a directory marks it.
-    files = _visible(store.walk(uri), uri)
-    return files if any(file.size for file in files) or named is None else [named]
-
-
-def _visible(files: Iterable[DataFile], directory: str) -> list[DataFile]:
-    """Leave out what Spark passes over: hidden names at any depth below the directory."""
+def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFile]]:
+    """Sort what a store lists into its directories, without what `local.walk` leaves out and marks of directories."""
+    found: dict[str, list[DataFile]] = {}
     skipped: dict[str, bool] = {}
-    kept = []
+    empty: list[tuple[str, DataFile]] = []
     for file in files:
-        place, _, name = file.path[len(directory.rstrip("/")) + 1 :].rpartition("/")
+        place, _, name = file.path.rpartition("/")
         if place not in skipped:
-            skipped[place] = any(map(is_hidden, place.split("/")))
-        if not skipped[place] and not is_hidden(name):
-            kept.append(file)
-    return kept
+            skipped[place] = any(map(is_unlisted, place[len(root) + 1 :].split("/")))
+            # The root is there, and where there is a sink is told below.
+            found.setdefault(root, [])
+            if not skipped[place] or place == f"{root}/{_SINK}":
+                found.setdefault(place, [])
+        if skipped[place] or is_unlisted(name):
+            continue
+        if file.size:
+            found[place].append(file)
+        else:
+            empty.append((place, file))
+    above = {ancestor for place in found for ancestor in _up_to(place, root)} if empty else set()
+    for place, file in empty:
+        if file.path not in above and not file.path.endswith("/") and "=" not in name_of(file):
+            found[place].append(file)
+    return found
 
 
-def summary_file(table: str | os.PathLike[str] | Iterable[str]) -> DataFile | None:
-    """Return the file without data that Spark takes a directory's schema from, if there is one."""
-    if not isinstance(table, str | os.PathLike):
-        return None
-    path = os.fspath(table)
-    if not is_remote(path):
-        return local.summary(local_path(path))
-    if scheme_of(path) in WEB or has_magic(path):
-        return None
-    store, directory = remote_of(path), path.rstrip("/")
-    # In their order: who may read one file alone gets an error for the names below it.
-    found = in_flight(store.find, [directory, *(f"{directory}/{name}" for name in SUMMARIES)])
-    itself = next(found)
-    if itself is not None and itself.size:
-        return None
-    return next((file for file in found if file is not None), None)
+def _up_to(place: str, root: str) -> Iterator[str]:
+    while len(place) > len(root):
+        yield place
+        place = place.rpartition("/")[0]
+
+
+def _refuse_sink(root: str, found: _Found) -> None:
+    sink = f"{root}/{_SINK}"
+    if sink in found.directories if is_remote(root) else os.path.exists(sink):
+        raise UnsupportedFeature(
+            f"{root}: written by a streaming query, of which Spark reads the files that {_SINK} lists; "
+            f"name them with a pattern, such as {root}/*.parquet, to take all files that are there"
+        )

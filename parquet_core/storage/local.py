@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from itertools import repeat
+from stat import S_ISDIR
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
-from parquet_core.storage.files import DataFile, is_hidden
+from parquet_core.storage.files import DataFile, is_unlisted
 from parquet_core.storage.schemes import is_remote
 
 try:
@@ -37,23 +38,27 @@ _MOST_BYTES = 1 << 61
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
-def list_files(path: str) -> list[DataFile]:
-    """List the files that a path of a file or directory stands for, empty ones included, in no order.
+def walk(root: str) -> dict[str, list[DataFile]]:
+    """List a directory and those below it, in no order: by the path of each the files in it, empty ones included.
 
-    TableNotFound for neither.
+    `root`: without a slash at its end. Hidden names are left out, but not those that begin as summaries do.
     """
-    if not os.path.isdir(path):
-        return [stat(path)]
-    files: list[DataFile] = []
-    directories = [path]
+    found: dict[str, list[DataFile]] = {}
+    directories = [root]
     while directories:
-        _list(directories.pop(), files, directories)
-    return files
+        directory = directories.pop()
+        found[directory] = []
+        _list(directory, found[directory], directories)
+    return found
 
 
 def find(path: str) -> DataFile | None:
     """Look a file up; None when there is none of exactly this name."""
-    return stat(path) if os.path.isfile(path) else None
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return None if S_ISDIR(status.st_mode) else _file(path, status)
 
 
 def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
@@ -68,18 +73,16 @@ def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[Data
         raise _failure(prefix, error) from None
 
 
-def summary(directory: str) -> DataFile | None:
-    """Return the file in a directory that holds its schema alone."""
-    paths = (os.path.join(directory, name) for name in ("_common_metadata", "_metadata"))
-    return next((stat(path) for path in paths if os.path.isfile(path)), None)
-
-
 def stat(path: str) -> DataFile:
     """Look a file up; TableNotFound when it is not there."""
     try:
         status = os.stat(path)
     except OSError as error:
         raise _failure(path, error) from None
+    return _file(path, status)
+
+
+def _file(path: str, status: os.stat_result) -> DataFile:
     return DataFile(path, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns)
 
 
@@ -97,20 +100,19 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
     opened = -1
     try:
         # Through its descriptor the directory is not looked up again for every file in it.
-        opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        prefix = directory if directory.endswith("/") else f"{directory}/"
+        opened = os.open(directory or "/", os.O_RDONLY | os.O_DIRECTORY)
+        prefix = f"{directory}/"
         if system_calls is not None and _list_at_once(system_calls, opened, prefix, files, directories):
             return
         for entry in list(os.scandir(opened)):
             name = entry.name
-            if is_hidden(name):
+            if is_unlisted(name):
                 continue
             path = prefix + name
             if entry.is_dir():
                 directories.append(path)
                 continue
-            status = entry.stat()
-            files.append(DataFile(path, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns))
+            files.append(_file(path, entry.stat()))
     except OSError as error:
         # What is gone since it was listed is missing; the directory itself has been seen to be there.
         raise _failure(path, error) from None
@@ -122,7 +124,8 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
 def _list_at_once(calls: ModuleType, opened: int, prefix: str, files: list[DataFile], directories: list[str]) -> bool:
     """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
     names, known = calls.entries(opened)
-    visible = [i for i, name in enumerate(names) if not is_hidden(name)]
+    # Nearly all names begin and end with other letters than those that hide one.
+    visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
     found = [prefix + names[i] for i in visible if known[i]]
     rest = [names[i] for i in visible if not known[i]]
     sizes, modified, changed = calls.states(opened, rest, threads())

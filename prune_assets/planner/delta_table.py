@@ -14,7 +14,7 @@ import pyarrow as pa
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
-from parquet_core.storage import is_remote, list_data_files, local_path
+from parquet_core.storage import is_remote, local_path, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,5 +212,5 @@ def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
 
     chosen = np.flatnonzero(opened).tolist()
     named = [path(i) for i in chosen]
-    found = {file.path: file for file in list_data_files(named)}
+    found = {file.path: file for file in look_up(named)}
     return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, WrongUse
-from parquet_core.format.partitions import UNEVEN
 from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.delta_table import has_log
@@ -138,13 +137,10 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
 
 
 def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
-    """Tell whether Spark takes the same types from directory names as the plan, and files from every directory."""
+    """Tell whether Spark takes the same types from directory names as the plan."""
     types = {name.casefold(): kind for name, kind in whole.dtypes}
     return all(
-        types.get(column.path[0].casefold()) == spark_type(column.type)
-        if not column.unsupported
-        else column.unsupported != UNEVEN
-        for column in partitions
+        column.unsupported or types.get(column.path[0].casefold()) == spark_type(column.type) for column in partitions
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parquet_core.errors import LayoutError, TableNotFound, UnsupportedFeature, WrongUse
-from parquet_core.storage import list_data_files
+from parquet_core.storage import files_below
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.data_size import column_of, distinct_per_row_group, file_count, measure, row_group_rows
 from prune_assets.spark.staging import commit, prove, staging_directory
@@ -97,13 +97,13 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     if not directory.exists():
         return ()  # its name is no pattern either
     try:
-        old = tuple(file.path for file in list_data_files(directory))
+        old = tuple(file.path for file in files_below(directory))
     except TableNotFound:
         return ()
     if directory.is_file():
         raise WrongUse(f"{directory}: is a file; a table is a directory, name another path")
     refuse_table_formats({Path(file).parent for file in old})
-    if mode == "error":
+    if old and mode == "error":
         raise WrongUse(f"{directory}: holds {len(old)} files already; pass mode='append' or mode='overwrite'")
     return old
 

@@ -20,11 +20,11 @@ from parquet_core.storage import (
     DataFile,
     Traffic,
     list_data_files,
+    list_table,
     objects,
     put_if_absent,
     read_many,
     read_range,
-    summary_file,
 )
 from parquet_core.storage import web as web_module
 from parquet_core.storage.globs import pattern_of
@@ -162,14 +162,14 @@ def test_a_range_backwards_is_refused():
 
 def test_the_summary_of_a_directory(root, put):
     put(f"{root}/t/a.parquet", b"1")
-    assert summary_file(f"{root}/t") is None
-    assert summary_file(f"{root}/t/a.parquet") is None
+    assert list_table(f"{root}/t").schema_file is None
+    assert list_table(f"{root}/t/a.parquet").schema_file is None
     put(f"{root}/t/_metadata", b"22")
-    assert summary_file(f"{root}/t/").path == f"{root}/t/_metadata"
+    assert list_table(f"{root}/t/").schema_file.path == f"{root}/t/_metadata"
     put(f"{root}/t/_common_metadata", b"333")
-    assert (summary_file(f"{root}/t").path, summary_file(f"{root}/t").size) == (f"{root}/t/_common_metadata", 3)
-    assert summary_file(f"{root}/t/*.parquet") is None
-    assert summary_file([f"{root}/t/a.parquet"]) is None
+    assert (list_table(f"{root}/t").schema_file.path, list_table(f"{root}/t").schema_file.size) == (f"{root}/t/_common_metadata", 3)
+    assert list_table(f"{root}/t/*.parquet").schema_file is None
+    assert list_table([f"{root}/t/a.parquet"]).schema_file is None
 
 
 def test_nothing_there(root, put):
@@ -318,7 +318,7 @@ def test_http_has_no_directories(web):
     for table in ("/t/", "/t", "/t/*.parquet"):
         with pytest.raises(UnsupportedFeature, match="HTTP has no listing of a directory; give the URLs of its files"):
             list_data_files(web.url + table)
-    assert summary_file(f"{web.url}/t") is None
+    assert list_table(f"{web.url}/t").schema_file is None
 
 
 def test_without_conditions_the_answer_is_compared(web):
