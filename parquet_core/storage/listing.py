@@ -117,8 +117,10 @@ def _each(paths: Sequence[str]) -> _Found:
 
 def _check_there(path: str, found: Sequence[Match], listed: _Found) -> None:
     roots = [match for match, file in found if file is None]
-    if not found or (is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots)):
-        raise TableNotFound(f"{path}: nothing is there; check the path")
+    if not found:
+        raise TableNotFound(f"{path}: nothing has such a name; check the pattern")
+    if is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots):
+        raise TableNotFound(f"{path}: no such object; check the path")
     logged = next((root for root in roots if not is_remote(root) and os.path.isdir(f"{root}/_delta_log")), None)
     if logged is not None:
         raise WrongUse(f"{logged}: a Delta table in a list, where its log would not count; name it alone")
@@ -205,6 +207,8 @@ def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFi
     skipped: dict[str, bool] = {}
     empty: list[tuple[str, DataFile]] = []
     for file in files:
+        if len(file.path) <= len(root):
+            continue  # the mark of the root itself
         place, _, name = file.path.rpartition("/")
         if place not in skipped:
             skipped[place] = any(map(is_unlisted, place[len(root) + 1 :].split("/")))

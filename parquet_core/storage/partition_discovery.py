@@ -159,7 +159,7 @@ def _place(directory: str, bases: Collection[str]) -> _Place | None:
         above, _, name = here.rpartition("/")
         if name.lower() == "_temporary":
             return None
-        if here in bases:
+        if here in bases or not here:
             break
         if "=" in name:
             _check_part(here, name)

@@ -309,7 +309,7 @@ def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cach
     """As some web servers have it: one of the same size may be another file."""
     path = table / "1.parquet"
     file = DataFile(str(path), path.stat().st_size, 0)._replace(**told)
-    monkeypatch.setattr(opening, "list_table", lambda _: Listing([file], []))
+    monkeypatch.setattr(opening, "list_table", lambda _: Listing([file]))
     read_dataset(path, cache=cache)
     assert read_dataset(path, cache=cache).traffic.requests == requests
 

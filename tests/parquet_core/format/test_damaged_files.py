@@ -70,12 +70,12 @@ def test_a_missing_or_empty_table_is_named(tmp_path):
 
 
 def test_what_spark_passes_over_is_no_data(tmp_path):
-    for name in ("_SUCCESS", ".part.crc", "_temporary/x.parquet", "a.parquet", "day=1/b.parquet", "_d=1/c.parquet"):
+    for name in ("_SUCCESS", ".part.crc", "_temporary/x.parquet", "a.parquet", "day=1/b.parquet", "day=2/_d.parquet"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
     found = [file.path.removeprefix(f"{tmp_path}/") for file in list_data_files(tmp_path)]
-    assert found == ["_d=1/c.parquet", "a.parquet", "day=1/b.parquet"]
+    assert found == ["day=1/b.parquet"]
 
 
 SPEC = struct({1: INTEGER, 2: list_of(BINARY), 3: struct({1: INTEGER})})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import DataFile, Traffic, list_data_files, local_path, read_each, read_many, read_ranges
 from parquet_core.storage.blocks import blocks_of, cut
 from parquet_core.storage.local import HOLE
@@ -54,10 +54,12 @@ TREE = {
 
 def test_hidden_and_empty_files_are_no_data(tmp_path):
     make(tmp_path, **TREE)
-    assert names(tmp_path, tmp_path) == ["_day=1/d.parquet", "a.parquet", "b.parquet"]
-    assert [file.size for file in list_data_files(tmp_path)] == [3, 2, 1]
+    assert names(tmp_path, tmp_path) == ["_day=1/d.parquet"], "of a table with partitions Spark reads these alone"
+    (tmp_path / "_day=1/d.parquet").unlink()
+    assert names(tmp_path, tmp_path) == ["a.parquet", "b.parquet"]
+    assert [file.size for file in list_data_files(tmp_path)] == [2, 1]
     status = (tmp_path / "a.parquet").stat()
-    assert list_data_files(tmp_path)[1] == DataFile(
+    assert list_data_files(tmp_path)[0] == DataFile(
         f"{tmp_path}/a.parquet", 2, status.st_mtime_ns, None, status.st_ctime_ns
     )
 
@@ -80,15 +82,21 @@ def test_patterns_are_relative_as_paths_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert [file.path for file in list_data_files("[ab].parquet")] == ["a.parquet", "b.parquet"]
     assert [file.path for file in list_data_files("./_day=1/?.parquet")] == ["./_day=1/d.parquet"]
-    (tmp_path / "[ab].parquet").write_bytes(b"1")
-    assert [file.path for file in list_data_files("[ab].parquet")] == ["[ab].parquet"], "a file of that very name"
+    (tmp_path / "[c].parquet").write_bytes(b"1")
+    assert [file.path for file in list_data_files("[c].parquet")] == ["[c].parquet"], "a file of that very name"
+    (tmp_path / "c.parquet").write_bytes(b"1")
+    with pytest.raises(WrongUse, match=r"^\[c\]\.parquet: is there, but Spark takes it for a pattern of others"):
+        list_data_files("[c].parquet")
+    assert [file.path for file in list_data_files(r"\[c].parquet")] == ["[c].parquet"]
 
 
 def test_links_are_followed_and_a_loop_of_them_is_an_error(tmp_path):
     make(tmp_path / "elsewhere", **{"a.parquet": b"1"})
     make(tmp_path / "t", **{"b.parquet": b"1"})
     (tmp_path / "t/link").symlink_to(tmp_path / "elsewhere")
-    assert names(tmp_path / "t", tmp_path / "t") == ["b.parquet", "link/a.parquet"]
+    (tmp_path / "t/c.parquet").symlink_to(tmp_path / "elsewhere/a.parquet")
+    assert names(tmp_path / "t", tmp_path / "t") == ["b.parquet", "c.parquet"]
+    assert names(tmp_path / "t/link", tmp_path / "t") == ["link/a.parquet"]
     (tmp_path / "t/loop").symlink_to("loop")
     with pytest.raises(StorageFailure, match="/t/loop: "):
         list_data_files(tmp_path / "t")
@@ -192,7 +200,7 @@ def test_local_tables_bring_in_no_library_of_other_stores(tmp_path):
     make(tmp_path, **{"0.parquet": DATA[:500]})
     script = (
         "import sys; from parquet_core.storage import *; "
-        f"f = list_data_files({str(tmp_path)!r}); summary_file({str(tmp_path)!r}); "
+        f"f = list_data_files({str(tmp_path)!r}); "
         "read_range(f[0], 0, 5, purpose='footer', traffic=Traffic()); "
         "print(*sorted({'obstore', 'fsspec', 'asyncio', 'ssl'} & set(sys.modules)))"
     )

@@ -39,8 +39,8 @@ TREE = {
     "empty.parquet": b"",
     "_tmp/c.parquet": b"5",
     "_day=1/.hidden/d.parquet": b"6",
-    "_day=1/d.parquet": b"777",
-    "day=2024-01-01 00%3A00%3A00/at=a%2Fb+c/é [1].parquet": b"8888",
+    "_day=1/at=1/d.parquet": b"777",
+    "_day=2024-01-01 00%3A00%3A00/at=a%2Fb+c/é [1].parquet": b"8888",
     "x._COPYING_": b"9",
 }
 
@@ -125,7 +125,7 @@ def test_places_may_be_mixed(s3, memory, put, tmp_path):
 
 @pytest.mark.parametrize(
     "pattern",
-    ["*", "*.parquet", "?.parquet", "[ab].parquet", "[!a].parquet", "_d*", "_d*/*", "*/d.parquet", "*/at=*/*"],
+    ["*.parquet", "?.parquet", "[ab].parquet", "[!a].parquet", "_d*1", "_d*/*", "*/*/d.parquet", "*/at=*/*"],
 )
 def test_globs_find_what_they_find_locally(tree, root, upload, pattern):
     uri = upload(tree, f"{root}/t")
@@ -167,7 +167,8 @@ def test_the_summary_of_a_directory(root, put):
     put(f"{root}/t/_metadata", b"22")
     assert list_table(f"{root}/t/").schema_file.path == f"{root}/t/_metadata"
     put(f"{root}/t/_common_metadata", b"333")
-    assert (list_table(f"{root}/t").schema_file.path, list_table(f"{root}/t").schema_file.size) == (f"{root}/t/_common_metadata", 3)
+    found = list_table(f"{root}/t").schema_file
+    assert (found.path, found.size) == (f"{root}/t/_common_metadata", 3)
     assert list_table(f"{root}/t/*.parquet").schema_file is None
     assert list_table([f"{root}/t/a.parquet"]).schema_file is None
 
@@ -318,7 +319,6 @@ def test_http_has_no_directories(web):
     for table in ("/t/", "/t", "/t/*.parquet"):
         with pytest.raises(UnsupportedFeature, match="HTTP has no listing of a directory; give the URLs of its files"):
             list_data_files(web.url + table)
-    assert list_table(f"{web.url}/t").schema_file is None
 
 
 def test_without_conditions_the_answer_is_compared(web):
