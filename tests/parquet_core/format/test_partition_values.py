@@ -11,7 +11,9 @@ import pytest
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.format.partition_values import NULL, infer
-from parquet_core.format.partitions import UNEVEN, read_partitions
+from parquet_core.format.partitions import read_partitions
+from parquet_core.storage import DataFile
+from parquet_core.storage.partition_discovery import choose
 from prune_assets.spark.reader import spark_type
 
 ODD = [
@@ -104,8 +106,7 @@ def test_an_empty_file_has_a_say_in_the_type(spark, tmp_path):
     (tmp_path / "p=abc").mkdir()
     (tmp_path / "p=abc/empty.parquet").touch()
     assert dict(spark.read.parquet(str(tmp_path)).dtypes)["p"] == "string"
-    (column,) = read_dataset(tmp_path).partitions
-    assert "empty files" in column.unsupported
+    assert assert_as_spark(spark, tmp_path)
 
 
 @pytest.mark.spark
@@ -118,31 +119,39 @@ def test_files_that_are_named_have_no_partition_columns(spark, tmp_path):
         assert read_dataset(table).partitions == ()
 
 
+def partitions_of(paths, base):
+    directories = {base: []}
+    for path in paths:
+        directories.setdefault(path.rpartition("/")[0], []).append(DataFile(path, 1, 0))
+    return read_partitions(choose([], [base], directories))
+
+
 @pytest.mark.parametrize(
     ("paths", "reason"),
     [
-        (["t/p=1/a", "t/q=1/a"], UNEVEN),
-        (["t/p=1/a", "t/a"], UNEVEN),
-        (["t/p=1/x/a", "t/p=2/a"], UNEVEN),
-        (["t/p=1/q=1/a", "t/q=1/p=1/a"], UNEVEN),
         (["t/p=1/P=1/a"], "the names of the directories are not told apart"),
-        (["t/p=/a"], "a directory name gives it no value"),
+        (["t/p=1/a", "t/P=1/a"], "the names of the directories are not told apart"),
         (["t/p=a%2/a"], "a directory name is not escaped as Spark does"),
         (["t/p=caf\udce9/a"], "a directory name is not escaped as Spark does"),
         (["t/p=5e-1/a"], "its values may be fractions or times"),
     ],
 )
 def test_what_is_not_certain_is_there_without_values(paths, reason):
-    found = read_partitions(paths, "t")
+    found = partitions_of(paths, "t")
     assert found.columns
     assert not found.values
     assert {column.unsupported for column in found.columns} == {reason}
 
 
 def test_only_directories_below_the_table_count():
-    assert read_partitions(["lake/env=prod/t/a"], "lake/env=prod/t").columns == ()
-    found = read_partitions(["lake/env=prod/t/p=1/a"], "lake/env=prod/t/")
+    assert partitions_of(["lake/env=prod/t/a"], "lake/env=prod/t").columns == ()
+    found = partitions_of(["lake/env=prod/t/p=1/a"], "lake/env=prod/t")
     assert [column.path for column in found.columns] == [("p",)]
+
+
+def test_each_file_has_the_values_of_its_directory():
+    found = partitions_of(["t/p=2/q=x/a", "t/p=1/q=y/a", "t/p=1/q=y/b", "t/p=1/q=x/z/a"], "t")
+    assert [found.values[name,].to_pylist() for name in "pq"] == [[1, 1, 1, 2], ["x", "y", "y", "x"]]
 
 
 def test_a_query_of_a_url_is_no_directory(web):
