@@ -52,7 +52,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
     named = [file for file in found.files if not is_hidden(name_of(file))]
     if not named:
-        raise _nothing(", ".join(paths), found.files, listing)
+        raise _nothing(paths[0] if paths else "an empty list of files", found.files, listing)
     return Listing(_by_path(named))
 
 

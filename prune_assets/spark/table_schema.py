@@ -84,8 +84,7 @@ def escaped(path: str) -> str:
 
 
 def patterns_of(table: Table) -> list[str]:
-    """Return what names a table to Spark: a directory or file by its absolute path, or a pattern as it is."""
-    if isinstance(table, str | os.PathLike):
-        path = os.path.abspath(local_path(os.fspath(table)))
-        return [escaped(path) if os.path.exists(path) else path]
-    return [escaped(os.path.abspath(local_path(os.fspath(file)))) for file in table]
+    """Return what names a table to Spark: directories and files by their absolute paths, patterns as they are."""
+    named = [table] if isinstance(table, str | os.PathLike) else table
+    paths = [os.path.abspath(local_path(os.fspath(path))) for path in named]
+    return [escaped(path) if os.path.exists(path) else path for path in paths]
