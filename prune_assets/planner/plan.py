@@ -25,7 +25,7 @@ from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.levels import Evaluation, evaluate
 from prune_assets.planner.partition_level import files_left
 from prune_assets.planner.replaced import replaced
-from prune_assets.planner.spark_scan import SparkScan, spark_scan
+from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
@@ -85,7 +85,7 @@ class Plan:
     fetched: dict[str, int]
     depth: Depth = "pages"
     delta: DeltaTable | None = None
-    is_list: bool = False
+    named: NamedBy = "directory"
     tests: Mapping[Unsupported, OnValues] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -129,7 +129,7 @@ class Plan:
     @cached_property
     def spark_scan(self) -> SparkScan:
         """Which files Spark is made to open, and how."""
-        return spark_scan(self.index, self.evaluation.access, is_list=self.is_list)
+        return spark_scan(self.index, self.evaluation.access, named=self.named)
 
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
@@ -243,7 +243,7 @@ def plan(
         fetched=dict(index.traffic.bytes),
         depth=depth,
         delta=delta,
-        is_list=not isinstance(table, str | os.PathLike),
+        named=named_by(table),
         tests=tests,
     )
     if delta is not None:

@@ -8,16 +8,20 @@ nearly all files survive, the table itself is the cheapest. The constants are th
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from parquet_core.access_plan import Verdict
-from parquet_core.storage import is_remote
+from parquet_core.storage import is_remote, local_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from parquet_core.access_plan import AccessPlan
@@ -30,6 +34,10 @@ MAX_REMOTE_PATHS = 4
 # What Spark takes to open a file and find nothing to read in it, and to try one name on one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
+
+
+# A directory on this machine, a file or pattern or what lies elsewhere, or several of them.
+NamedBy: TypeAlias = Literal["directory", "path", "list"]
 
 
 class Opening(Enum):
@@ -54,17 +62,26 @@ class SparkScan:
         return self.opening is not Opening.TABLE
 
 
-def spark_scan(index: MetadataIndex, access: AccessPlan, *, is_list: bool) -> SparkScan:
-    """Choose the cheapest way to open the surviving files; `is_list`: the table was given as a list of files."""
+def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
+    """Tell how a table was named."""
+    if not isinstance(table, str | os.PathLike):
+        return "list"
+    path = os.fspath(table)
+    return "directory" if not is_remote(path) and Path(local_path(path)).is_dir() else "path"
+
+
+def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:
+    """Choose the cheapest way to open the surviving files of a table that was `named` so."""
     survivors = np.zeros(len(index.files), np.bool_)
     survivors[index.file[access.verdict != Verdict.SKIP]] = True
     count = int(np.count_nonzero(survivors))
     if count == 0:
         return SparkScan(Opening.NOTHING, survivors)
-    if count == len(survivors):
-        return SparkScan(Opening.TABLE, survivors)
+    if count == len(survivors) or (index.partitions and named != "directory"):
+        # Of several directories each has partition columns of its own: only Spark sorts them out.
+        return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))
     few = MAX_REMOTE_PATHS if is_remote(index.files[0].path) else MAX_PATHS
-    if is_list or count <= few:
+    if named == "list" or count <= few:
         return SparkScan(Opening.PATHS, survivors)
     by_name = _of_the_same_names(index, survivors)
     left_out = len(survivors) - int(np.count_nonzero(by_name))
