@@ -29,6 +29,10 @@ dev: $(READY)  ## open Dagster's UI on the demo's tables and history
 test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@.ci/test $(ARGS)
 
+.PHONY: deep
+deep: $(READY)  ## run the tests that take minutes: the whole workload of ordinary predicates (ARGS="-k taxi" for some)
+	@$(PY) -m pytest -m deep $(ARGS)
+
 .PHONY: fuzz
 fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
 	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)

@@ -53,7 +53,7 @@ def _was_run(scan: Any) -> bool:
 
 def _metrics_of(scan: Any) -> ScanMetrics:
     values = {name: metric.value() for name, metric in _entries(scan.metrics())}
-    metadata = dict(_entries(scan.metadata())) if hasattr(scan, "metadata") else {}
+    metadata = _metadata_of(scan)
     return ScanMetrics(
         source=str(scan.nodeName()).strip(),
         rows=int(values.get("numOutputRows", 0)),
@@ -61,6 +61,17 @@ def _metrics_of(scan: Any) -> ScanMetrics:
         bytes=values.get("filesSize"),
         pushed_filters=str(metadata.get("PushedFilters", "")),
     )
+
+
+def _metadata_of(scan: Any) -> dict[str, Any]:
+    """Return what a scan of files says of itself; rows that are given as they are say nothing."""
+    from py4j.protocol import Py4JError
+
+    # Of a Java object Python takes every name for a method until it is called.
+    try:
+        return dict(_entries(scan.metadata()))
+    except Py4JError:
+        return {}
 
 
 def _entries(scala_map: Any) -> Iterator[tuple[str, Any]]:

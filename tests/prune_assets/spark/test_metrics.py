@@ -45,6 +45,17 @@ def test_a_scan_of_no_files_is_a_scan(spark, table, tmp_path):
     assert [(scan.files, scan.rows) for scan in scan_metrics(nothing)] == [(0, 0)]
 
 
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_rows_that_are_given_make_a_scan_without_filters(spark, adaptive):
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        given = spark.createDataFrame([], "id bigint").agg(fn.count("id"))
+        assert [row[0] for row in given.collect()] == [0]
+        assert [(scan.rows, scan.files, scan.pushed_filters) for scan in scan_metrics(given)] in ([(0, None, "")], [])
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+
+
 def test_a_dataframe_that_was_not_collected_is_refused(table):
     table.count()  # another plan than the one of `table`
     with pytest.raises(WrongUse, match="nothing was executed on this DataFrame"):

@@ -1,0 +1,162 @@
+"""One case, run through `read`, `plan` and `prune explain`, and what of it is not as it should be."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from click.testing import CliRunner
+from pyspark.errors import AnalysisException
+
+import prune_assets as pr
+from prune_assets.cli import main
+from prune_assets.planner.engines.compare import ALONE, HANDED_OVER
+from tests.fuzz.planner.truth import settings
+
+from .cases import SETTINGS
+
+# What a prediction may be off by, and rows that do not count.
+TOLERANCE, FEW = 0.05, 1
+
+
+class Answer(NamedTuple):
+    rows: int
+    checksum: object
+
+
+class Reading(NamedTuple):
+    answer: Answer
+    scanned: int
+
+
+class Finding(NamedTuple):
+    """`check`: which promise is broken."""
+
+    check: str
+    detail: str
+
+
+@dataclass
+class Judgement:
+    """What came of a case; `refused` by Spark, it has no answer to compare with."""
+
+    case: object
+    findings: list[Finding] = field(default_factory=list)
+    refused: str = ""
+    report: object = None
+    answer: Answer | None = None
+
+    def add(self, check, detail):
+        self.findings.append(Finding(check, str(detail)[:400]))
+
+
+def judged(ground, case):
+    """Run a case; whatever is raised is a finding, unless Spark raises as well."""
+    with settings(ground.spark, SETTINGS[case.setting]):
+        found = _judged(ground, case)
+        if found.findings and _asks_clock(case.predicate):
+            # Between the two readings it may have struck.
+            found = _judged(ground, case)
+    return found
+
+
+def _asks_clock(predicate):
+    return re.search(r"now\(\)|current_|curdate|localtime|unix_timestamp\(\)", predicate) is not None
+
+
+def _judged(ground, case):
+    spark, path, fingerprint = ground.spark, ground.path(case.table), ground.fingerprint(case.table)
+    found = Judgement(case)
+    plain = _or_error(lambda: _reading(ground.frame(case.table).where(case.where()), fingerprint))
+    made = _or_error(lambda: pr.plan(path, where=case.where(), session=spark))
+    ours = _or_error(lambda: _reading(pr.read(spark, path, where=case.where(), plan=given_to(made)), fingerprint))
+    if isinstance(plain, Exception):
+        found.refused = _first_line(plain)
+        if isinstance(plain, AnalysisException) and not isinstance(ours, Exception):
+            found.add("what Spark refuses is refused", found.refused)
+        return found
+    found.answer = plain.answer
+    if isinstance(ours, Exception):
+        found.add("read answers where Spark does", _first_line(ours))
+    elif ours.answer != plain.answer:
+        found.add("same rows as Spark", f"{plain.answer.rows} rows of Spark, {ours.answer.rows} of read")
+    if isinstance(made, Exception):
+        found.add("plan answers where Spark does", _first_line(made))
+        return found
+    report = _or_error(lambda: made.report)
+    if isinstance(report, Exception):
+        found.add("a plan has a report", _first_line(report))
+        return found
+    found.report = report
+    _check_reasons(found, report)
+    _check_predictions(found, report, {ALONE: plain, HANDED_OVER: ours})
+    if case.explained:
+        _check_command(found, spark, path, case, report)
+    return found
+
+
+def given_to(made):
+    """Return the plan that `read` is given; without one it makes its own, and fails as that did."""
+    return None if isinstance(made, Exception) else made
+
+
+def _or_error(call):
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is judged
+        return error
+
+
+def _first_line(error):
+    text = str(error).strip() or repr(error)
+    return f"{type(error).__name__}: {text.splitlines()[0]}"
+
+
+def _reading(df, fingerprint):
+    """Return the count and the sum of hashes of all columns, with what came out of the scans."""
+    answer = df.selectExpr(*fingerprint)
+    (row,) = answer.collect()
+    # Without the many calls of scan_metrics: this is asked a thousand times.
+    leaves = answer._jdf.queryExecution().executedPlan().collectLeaves()
+    scans = [leaves.apply(i) for i in range(leaves.size())]
+    counts = [scan.metrics().apply("numOutputRows").value() for scan in scans if "Scan" in scan.nodeName()]
+    return Reading(Answer(*row), sum(counts))
+
+
+def _check_reasons(found, report):
+    for part in report.unsupported:
+        if not part.reason:
+            found.add("what is refused has a reason", part)
+    for level in report.levels:
+        if level.status != "consulted" and not level.why:
+            found.add("a level that was not asked says why", level.level)
+
+
+def _check_predictions(found, report, readings):
+    for engine in report.engines:
+        reading = readings.get(engine.name)
+        if isinstance(reading, Reading) and not engine.estimated and not _near(engine.kept.rows, reading.scanned):
+            detail = f"{engine.kept.rows} predicted, {reading.scanned} scanned"
+            found.add(f"predicted rows of {engine.name}", detail)
+
+
+def _near(predicted, actual):
+    return abs(predicted - actual) <= max(FEW, TOLERANCE * actual)
+
+
+def _check_command(found, spark, path, case, report):
+    """Hold `prune explain` to the plan: it knows of the session only what it is told."""
+    conf = spark.conf
+    arguments = ["explain", path, "--json", "--where", case.predicate, "--time-zone"]
+    arguments.append(conf.get("spark.sql.session.timeZone"))
+    arguments += ["--case-sensitive"] if conf.get("spark.sql.caseSensitive") == "true" else []
+    arguments += ["--no-ansi"] if conf.get("spark.sql.ansi.enabled") == "false" else []
+    result = CliRunner().invoke(main, arguments)
+    if result.exit_code != 0:
+        found.add("explain answers where Spark does", f"exit {result.exit_code}: {result.stderr or result.exception}")
+        return
+    kept = json.loads(result.stdout)["kept"]
+    if kept["rows"] != report.kept.rows:
+        found.add("explain keeps what plan does", f"{kept['rows']} rows, not {report.kept.rows}")

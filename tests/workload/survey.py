@@ -1,0 +1,41 @@
+"""Run cases and print what is not as it should be, by cause: `python -m tests.workload.survey [part of an id] ...`.
+
+With a number first, one case of so many is run.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.fuzz.planner.session import own_session
+from tests.fuzz.planner.truth import settings
+
+from .cases import all_cases
+from .judging import judged
+from .tables import QUICK, Ground
+
+
+def main(*parts):
+    every = int(parts[0]) if parts and parts[0].isdigit() else 1
+    names = parts[1:] if every > 1 else parts
+    cases = [case for case in all_cases() if all(part in case.id for part in names)][::every]
+    cases.sort(key=lambda case: (case.table, case.setting))
+    found = []
+    with own_session() as spark, settings(spark, QUICK), tempfile.TemporaryDirectory() as directory:
+        ground = Ground(Path(directory), spark)
+        start = time.monotonic()
+        for number, case in enumerate(cases):
+            found.append(judged(ground, case))
+            for one in found[-1].findings:
+                print(case.id, "|", one.check, "|", one.detail, flush=True)
+            if found[-1].refused:
+                print(case.id, "| REFUSED |", found[-1].refused, flush=True)
+            if number % 50 == 49:
+                print(f"# {number + 1} of {len(cases)}, {time.monotonic() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,124 @@
+"""Ordinary predicates, end to end: `read`, `plan` and `prune explain` held against what Spark answers and scans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+
+import prune_assets as pr
+from prune_assets.planner.engines.compare import ALONE, HANDED_OVER
+from tests.fuzz.planner.truth import settings
+from tests.workload import judging
+from tests.workload.cases import Case, all_cases, sample
+from tests.workload.fixture_lines import fixture_lines
+from tests.workload.judging import judged
+from tests.workload.scanned_bytes import bytes_scanned
+from tests.workload.tables import QUICK, TABLES, Ground
+
+# Of every family, writer and kind of partitions one, those that are made fast.
+SAMPLED = (
+    "changes_drift",
+    "customer_arrow",
+    "date_dim_spark",
+    "events_arrow",
+    "events_by_day",
+    "flights_by_month",
+    "hits_polars",
+    "lineitem_arrow",
+    "lineitem_by_mode",
+    "lineitem_sorted",
+    "logs_hourly",
+    "orders_fastparquet",
+    "part_arrow",
+    "raw_hits_arrow",
+    "readings_by_device",
+    "readings_int96",
+    "recent_by_day",
+    "store_sales_by_day",
+    "taxi_duckdb",
+)
+OF_A_TABLE = 9
+
+
+@pytest.fixture(scope="module")
+def ground(spark, tmp_path_factory):
+    with settings(spark, QUICK):
+        yield Ground(tmp_path_factory.mktemp("workload"), spark)
+
+
+def findings(ground, cases):
+    """Return what is not as it should be, a line each."""
+    found = [judged(ground, case) for case in cases]
+    refused = [f"{one.case.id}: Spark: {one.refused}" for one in found if one.refused and one.case.setting == "plain"]
+    return refused + [f"{one.case.id}: {check}: {detail}" for one in found for check, detail in one.findings]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("table", SAMPLED)
+def test_some_ordinary_predicates_are_answered_as_by_spark(ground, table):
+    assert findings(ground, sample(OF_A_TABLE, table=table)) == []
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("table", TABLES)
+def test_every_ordinary_predicate_is_answered_as_by_spark(ground, table):
+    assert findings(ground, [case for case in all_cases() if case.table == table]) == []
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+def test_predicted_bytes_are_those_that_tasks_read(ground):
+    assert bytes_scanned(ground) == []
+
+
+def test_the_workload_is_as_large_as_it_is_said_to_be():
+    lines = fixture_lines()
+    used = {name for line in lines for name in line.tables}
+    assert len({line.predicate for line in lines}) >= 500
+    assert used == set(TABLES)
+    assert len(used) >= 25
+    assert len({case.id for case in all_cases()}) == len(all_cases())
+
+
+@pytest.mark.spark
+def test_lost_rows_wrong_predictions_and_errors_are_found(ground):
+    case = Case("customer_arrow", "c_custkey < 150 AND c_phone IS NOT NULL", "plain", explained=True)
+    right = judged(ground, case)
+    assert (right.findings, right.refused) == ([], "")
+    assert right.answer.rows > 100
+
+    def losing(*arguments, **options):
+        return pr_read(*arguments, **options).where("c_custkey <> 7")
+
+    def failing(*arguments, **options):
+        raise IndexError("of all things")
+
+    def boasting(*arguments, **options):
+        report = pr_plan(*arguments, **options).report
+        engines = tuple(replace(one, kept=replace(one.kept, rows=one.kept.rows // 2)) for one in report.engines)
+        return Boasting(replace(report, engines=engines))
+
+    pr_read, pr_plan = pr.read, pr.plan
+    for name, instead, expected in (
+        ("read", losing, {"same rows as Spark"}),
+        ("read", failing, {"read answers where Spark does"}),
+        ("plan", boasting, {f"predicted rows of {ALONE}", f"predicted rows of {HANDED_OVER}"}),
+    ):
+        with patch.object(judging.pr, name, instead), patch.object(judging, "given_to", lambda made: None):
+            assert {finding.check for finding in judged(ground, case).findings} == expected
+
+
+class Boasting:
+    def __init__(self, report):
+        self.report = report
+
+
+@pytest.mark.spark
+def test_what_spark_refuses_has_no_answer_to_compare_with(ground):
+    refused = judged(ground, Case("customer_arrow", "C_CUSTKEY < 150", "case sensitive"))
+    assert "UNRESOLVED_COLUMN" in refused.refused
+    assert refused.findings == []
