@@ -1,7 +1,8 @@
 """Try to break the product at random: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
 
 `metadata` damages the bytes of metadata, `log` the files of Delta logs; `planner` holds plans against Spark's own
-answers and against what other readers skip. Exits with 1 for any finding.
+answers and against what other readers skip, `ordinary` all that people call against Spark, on what they ask.
+Exits with 1 for any finding.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rich.table import Table
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        sound = [context.invoke(command) for command in (metadata, log, planner)]
+        sound = [context.invoke(command) for command in (metadata, log, planner, ordinary)]
         sys.exit(0 if all(sound) else 1)
 
 
@@ -110,6 +111,34 @@ def planner(
         )
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.tally.cases > 0)
+
+
+@main.command()
+@click.option("--count", default=2_000, show_default=True, help="Queries, over all tables.")
+@click.option("--seconds", default=1800.0, show_default=True, help="Stop after so long, whatever the count.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other queries.")
+@click.option("--first", default=0, show_default=True, help="Number of the first table drawn, to run one again.")
+@click.pass_context
+def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, first: int) -> bool:
+    """Hold read, plan and explain against Spark on random queries of the shapes that people write."""
+    from planner.session import own_session
+
+    from tests.workload.generator import run as run_ordinary
+    from tests.workload.summary import show, told
+    from tests.workload.tables import own_ground
+
+    progress = Console(stderr=True)
+    with own_session() as session, own_ground(session) as ground:
+        result = run_ordinary(
+            ground,
+            seed=seed,
+            count=count,
+            seconds=seconds,
+            first=first,
+            progress=lambda result, number: progress.print(told(result, number), markup=False, highlight=False),
+        )
+    show(result, seed, Console())
+    return _exit_unless(context, not result.findings and result.cases > 0)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,13 @@ With a number first, one case of so many is run.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 from tests.fuzz.planner.session import own_session
-from tests.fuzz.planner.truth import settings
 
 from .cases import all_cases
 from .judging import judged
-from .tables import QUICK, Ground
+from .tables import own_ground
 
 
 def main(*parts):
@@ -24,8 +21,7 @@ def main(*parts):
     cases = [case for case in all_cases() if all(part in case.id for part in names)][::every]
     cases.sort(key=lambda case: (case.table, case.setting))
     found = []
-    with own_session() as spark, settings(spark, QUICK), tempfile.TemporaryDirectory() as directory:
-        ground = Ground(Path(directory), spark)
+    with own_session() as spark, own_ground(spark) as ground:
         start = time.monotonic()
         for number, case in enumerate(cases):
             found.append(judged(ground, case))

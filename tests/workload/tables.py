@@ -5,8 +5,13 @@ Each is made when it is first asked for.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.fuzz.planner.truth import settings
 
 from . import measured_rows, tpc_rows, web_rows, writers
 
@@ -123,6 +128,13 @@ QUICK = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.files.maxPartitionNum": "1",
 }
+
+
+@contextlib.contextmanager
+def own_ground(spark):
+    """Make tables in a directory that is removed afterwards."""
+    with settings(spark, QUICK), tempfile.TemporaryDirectory(prefix="workload-") as directory:
+        yield Ground(Path(directory), spark)
 
 
 class Ground:

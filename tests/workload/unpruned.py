@@ -7,9 +7,7 @@ a plan here. Whether each plan keeps every match is looked at too.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections import defaultdict
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +20,7 @@ from tests.fuzz.planner.session import own_session
 from tests.fuzz.planner.truth import TRUE, Truth
 
 from .fixture_lines import fixture_lines
-from .tables import TABLES, Ground
+from .tables import TABLES, own_ground
 
 FEW = 0.5
 _WIDE = "all was asked: bounds, dictionaries and filters allow a match everywhere"
@@ -80,8 +78,8 @@ def all_kept(ground, names):
 
 
 def main(*names):
-    with own_session() as spark, tempfile.TemporaryDirectory() as directory:
-        found = list(all_kept(Ground(Path(directory), spark), names or TABLES))
+    with own_session() as spark, own_ground(spark) as ground:
+        found = list(all_kept(ground, names or TABLES))
     known = [one for one in found if one.total]
     dull = [one for one in known if one.is_dull]
     predicates = {one.sql for one in known}
