@@ -122,10 +122,9 @@ def planner(
 def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, first: int) -> bool:
     """Hold read, plan and explain against Spark on random queries of the shapes that people write."""
     from planner.session import own_session
-
-    from tests.workload.generator import run as run_ordinary
-    from tests.workload.summary import show, told
-    from tests.workload.tables import own_ground
+    from workload.generator import run as run_ordinary
+    from workload.summary import show, told
+    from workload.tables import own_ground
 
     progress = Console(stderr=True)
     with own_session() as session, own_ground(session) as ground:

@@ -1,4 +1,4 @@
-"""Run cases and print what is not as it should be, by cause: `python -m tests.workload.survey [part of an id] ...`.
+"""Run cases and print what is not as it should be, by cause: `python -m workload.survey [part of an id] ...`.
 
 With a number first, one case of so many is run.
 """

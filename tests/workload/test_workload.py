@@ -10,12 +10,12 @@ import pytest
 import prune_assets as pr
 from prune_assets.planner.engines.compare import ALONE, HANDED_OVER
 from tests.fuzz.planner.truth import settings
-from tests.workload import judging
-from tests.workload.cases import Case, all_cases, sample
-from tests.workload.fixture_lines import fixture_lines
-from tests.workload.judging import judged
-from tests.workload.scanned_bytes import bytes_scanned
-from tests.workload.tables import QUICK, TABLES, Ground
+from workload import judging
+from workload.cases import Case, all_cases, sample
+from workload.fixture_lines import fixture_lines
+from workload.judging import judged
+from workload.scanned_bytes import bytes_scanned
+from workload.tables import QUICK, TABLES, Ground
 
 # Of every family, writer and kind of partitions one, those that are made fast.
 SAMPLED = (

@@ -1,6 +1,6 @@
 """Which ordinary predicates skip little where few row groups hold a match, and why.
 
-`python -m tests.workload.unpruned [table ...]` prints them by reason, the most frequent first; nothing is read through
+`python -m workload.unpruned [table ...]` prints them by reason, the most frequent first; nothing is read through
 a plan here. Whether each plan keeps every match is looked at too.
 """
 
