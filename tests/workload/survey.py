@@ -5,6 +5,7 @@ With a number first, one case of so many is run.
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 
@@ -19,16 +20,16 @@ def main(*parts):
     every = int(parts[0]) if parts and parts[0].isdigit() else 1
     names = parts[1:] if every > 1 else parts
     cases = [case for case in all_cases() if all(part in case.id for part in names)][::every]
-    cases.sort(key=lambda case: (case.table, case.setting))
-    found = []
+    # In any order: what is found first is then of all tables.
+    random.Random(1).shuffle(cases)
     with own_session() as spark, own_ground(spark) as ground:
         start = time.monotonic()
         for number, case in enumerate(cases):
-            found.append(judged(ground, case))
-            for one in found[-1].findings:
+            found = judged(ground, case)
+            for one in found.findings:
                 print(case.id, "|", one.check, "|", one.detail, flush=True)
-            if found[-1].refused:
-                print(case.id, "| REFUSED |", found[-1].refused, flush=True)
+            if found.refused:
+                print(case.id, "| REFUSED |", found.refused, flush=True)
             if number % 50 == 49:
                 print(f"# {number + 1} of {len(cases)}, {time.monotonic() - start:.0f} s", flush=True)
 

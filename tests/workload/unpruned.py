@@ -74,7 +74,13 @@ def all_kept(ground, names):
         for name in line.tables:
             by_table[name].append(line.predicate)
     for name in names:
-        yield from kept_of(ground, name, by_table[name])
+        found = kept_of(ground, name, by_table[name])
+        print(f"# {name}: {len(found)} predicates, {sum(one.is_dull for one in found)} skip nothing", flush=True)
+        for one in found:
+            if one.is_dull or one.lost or not one.total:
+                what = f"{one.matching}/{one.kept}/{one.total} {one.reasons} {one.lost or ''}"
+                print(f"{one.table}: {one.sql}: {what}", flush=True)
+        yield from found
 
 
 def main(*names):
@@ -100,12 +106,6 @@ def main(*names):
             f"`{one.sql}` ({one.table}, {one.matching} of {one.total})" for one in ones[:: max(1, len(ones) // 3)][:3]
         )
         print(f"| {reason} | {len(ones)} | {len({one.sql for one in ones})} | {examples} |")
-    print()
-    for one in found:
-        if not one.total:
-            print(f"{one.table}: {one.sql}: {one.reasons[0]}")
-        elif one.is_dull or one.lost:
-            print(f"{one.table}: {one.sql}: {one.matching}/{one.kept}/{one.total} {one.reasons} {one.lost or ''}")
 
 
 if __name__ == "__main__":
