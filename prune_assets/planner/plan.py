@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -36,6 +35,7 @@ from prune_assets.sql.zones import check_zone_name
 
 if TYPE_CHECKING:
     import datetime as dt
+    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
