@@ -14,6 +14,7 @@ from parquet_core.dataset.opening import list_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
+from parquet_core.redacted import redacted
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
@@ -89,7 +90,7 @@ class Plan:
     tests: Mapping[Unsupported, OnValues] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        table, where = (clipped(text, 100) for text in (self.table, self.lowered.sql))
+        table, where = (clipped(text, 100) for text in (redacted(self.table), self.lowered.sql))
         kept = int(np.count_nonzero(self.evaluation.access.verdict != Verdict.SKIP))
         return (
             f"Plan({table!r}, where={where!r}: reads {len(self.surviving_files):,} of {len(self.index.files):,} files, "

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import numbers_from
+from parquet_core.arrow_arrays import numbers_from, scalar_of
 from parquet_core.predicate import And, Compare, In, Interval, Op, Or
 
 if TYPE_CHECKING:
@@ -106,4 +106,5 @@ def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
         values = values.cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return None
-    return numbers_from(pc.fill_null(pc.cast(values, pa.float64(), safe=False), np.nan))
+    doubles = pc.cast(values, pa.float64(), safe=False)
+    return numbers_from(pc.fill_null(doubles, scalar_of(np.nan, pa.float64())))
