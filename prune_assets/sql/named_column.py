@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import TokenType
-
 from prune_assets.sql.lexer import tokenize
+from prune_assets.sql.sqlglot_nodes import TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlglot import Token
-
     from parquet_core.format.schema import LeafColumn
+    from prune_assets.sql.sqlglot_nodes import Token
 
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
