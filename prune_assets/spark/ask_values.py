@@ -7,18 +7,14 @@ session), is not asked.
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from prune_assets.spark.column_predicate import quiet
-from prune_assets.sql.lexer import tokenize
+from prune_assets.sql.moving_days import has_moving_literal, names_moving_day
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.sqlglot_nodes import TokenType
-from prune_assets.sql.string_literals import read_string
 from prune_assets.sql.types import type_of_column
 from prune_assets.sql.values import Kind
 
@@ -35,8 +31,6 @@ MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
-_MOVING_DAY = re.compile(r"\s*(now|today|tomorrow|yesterday)", re.IGNORECASE)
-_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 _OUTCOME = "outcome"
 _MOVES_ON = "it names a day that moves on"
 
@@ -46,7 +40,7 @@ def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.A
 
     `values`: as Arrow has those of the column, null among them.
     """
-    if _has_moving_literal(sql):
+    if has_moving_literal(sql):
         raise Refusal(_MOVES_ON)
     found = [Outcomes.UNKNOWN] * len(values)
     waiting, queries = [(0, len(values))], 0
@@ -143,15 +137,6 @@ def _nodes(root: Any) -> Iterator[Any]:
         stack += [children.apply(i) for i in range(children.size())]
 
 
-def _has_moving_literal(sql: str) -> bool:
-    return any(
-        word.text.upper() in _TYPED
-        and text.token_type == TokenType.STRING
-        and _MOVING_DAY.match(read_string(text.text))
-        for word, text in pairwise(tokenize(sql))
-    )
-
-
 def _names_moving_day(node: Any) -> bool:
     """Tell whether Spark would put the time of now in place of a text, which it does in casts of constants alone."""
     if not node.nodeName().lower().endswith("cast"):
@@ -159,4 +144,4 @@ def _names_moving_day(node: Any) -> bool:
     text = node.child()
     if not text.foldable() or text.dataType().typeName() != "string":
         return False
-    return _MOVING_DAY.match(str(text.eval(None))) is not None
+    return names_moving_day(str(text.eval(None)))
