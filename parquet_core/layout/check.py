@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
-from parquet_core.format.partitions import UNEVEN
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
 from parquet_core.layout.order import check_order
@@ -67,11 +66,8 @@ def check_index(
 
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
-    """Find a column of the sort key that directories give; LayoutError where some of them do not."""
-    column = next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
-    if column is not None and column.unsupported == UNEVEN:
-        raise LayoutError(f"sort_by: {name} is a partition column, but {UNEVEN}; leave it out of the layout")
-    return column
+    """Find a column of the sort key that directories give."""
+    return next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
 
 
 def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.format.partition_values import unescape
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.storage.partition_discovery import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
