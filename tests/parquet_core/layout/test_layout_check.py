@@ -323,13 +323,6 @@ def test_the_rest_of_a_key_is_still_judged(table):
     assert "order.rows" in errors(check(table, layout=LayoutSpec(sort_by=["p", "day"])))
 
 
-def test_a_column_of_some_directories_alone_is_no_key(table):
-    partitioned(table, p_1=range(10))
-    write(table / "0.parquet", range(10))
-    with pytest.raises(LayoutError, match="p is a partition column, but the directories do not all name the same"):
-        check(table, layout=LayoutSpec(sort_by=["p", "day"]))
-
-
 def test_overlap_depth_counts_the_intervals_at_an_average_begin():
     import numpy as np
 
