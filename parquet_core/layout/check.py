@@ -66,7 +66,7 @@ def check_index(
 
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
-    """Find a column of the sort key that directories give."""
+    """Find a column of the sort key that directories, all of them, give."""
     return next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     """Return the number of each file's partition, as the `name=value` directories above it tell."""
-    names = {column.path[0] for column in index.partitions}
+    names = {column.path[0].casefold() for column in index.partitions}
     if not names:
         return np.zeros(len(index.files), np.int64)
     numbers: dict[tuple[str, ...], int] = {}
@@ -30,7 +30,7 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
 
 def _values(path: str, names: set[str]) -> tuple[str, ...]:
     directories = path.split("/")[:-1]
-    return tuple(part for part in directories if "=" in part and unescape(part.partition("=")[0]) in names)
+    return tuple(part for part in directories if "=" in part and unescape(part.partition("=")[0]).casefold() in names)
 
 
 def partition_findings(columns: Iterable[LeafColumn]) -> list[Finding]:
