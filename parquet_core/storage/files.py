@@ -41,6 +41,16 @@ def name_of(file: DataFile) -> str:
     return redacted(file.path).rpartition("/")[2]
 
 
+def listed_name(file: DataFile) -> str:
+    """Return the last part of the path as it is, by which Spark tells data; of a web address without its query.
+
+    >>> [listed_name(DataFile(path, 1, 0)) for path in ("t/a?b", "https://host/a.parquet?key=b/_c")]
+    ['a?b', 'a.parquet']
+    """
+    path = file.path.partition("?")[0] if file.path.startswith(("http://", "https://")) else file.path
+    return path.rpartition("/")[2]
+
+
 def is_hidden(name: str) -> bool:
     """Tell whether Spark passes over a file or directory of this name.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import local
-from parquet_core.storage.files import is_hidden, is_unlisted, name_of
+from parquet_core.storage.files import is_hidden, is_unlisted, listed_name, name_of
 from parquet_core.storage.globs import has_magic, matches
 from parquet_core.storage.partition_discovery import Listing, choose
 from parquet_core.storage.ranges import in_flight
@@ -50,7 +50,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     if listing.files:
         return listing
     # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
-    named = [file for file in found.files if not is_hidden(name_of(file))]
+    named = [file for file in found.files if not is_hidden(listed_name(file))]
     if not named:
         raise _nothing(paths[0] if paths else "an empty list of files", found.files, listing)
     return Listing(_by_path(named))
@@ -68,7 +68,7 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
     path = local_path(os.fspath(directory))
     named = local.find(path)
     found = [named] if named is not None else chain.from_iterable(local.walk(path.rstrip("/")).values())
-    return _by_path([file for file in found if file.size and not is_hidden(name_of(file))])
+    return _by_path([file for file in found if file.size and not is_hidden(listed_name(file))])
 
 
 def _nothing(table: str, hidden: Sequence[DataFile], listing: Listing) -> TableNotFound:
@@ -224,7 +224,7 @@ def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFi
             empty.append((place, file))
     above = {ancestor for place in found for ancestor in _up_to(place, root)} if empty else set()
     for place, file in empty:
-        if file.path not in above and not file.path.endswith("/") and "=" not in name_of(file):
+        if file.path not in above and not file.path.endswith("/") and "=" not in listed_name(file):
             found[place].append(file)
     return found
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
-from parquet_core.storage.files import is_hidden, is_unlisted, name_of
+from parquet_core.storage.files import is_hidden, is_unlisted, listed_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping
     `named`: files that were named themselves; `roots`: directories that were; `directories`: the files in each
     directory at or below those, by its path, which stands before a slash in theirs. WrongUse where Spark refuses.
     """
-    named = [file for file in named if not is_unlisted(name_of(file))]
+    named = [file for file in named if not is_unlisted(listed_name(file))]
     # Where files alone are named, nothing stands between their directories and them.
     beside = _by_parent(named if roots else ())
     inside = {**beside, **directories}
@@ -83,9 +83,9 @@ def choose(named: Sequence[DataFile], roots: Sequence[str], directories: Mapping
     if any(place.parts for place in places.values()):
         return _partitioned(places, data, inside)
     # What was named twice is read twice.
-    read = [file for file in named if not is_hidden(name_of(file))]
+    read = [file for file in named if not is_hidden(listed_name(file))]
     read += chain.from_iterable(data.get(root, ()) for root in roots)
-    others = [file for file in named if is_hidden(name_of(file))]
+    others = [file for file in named if is_hidden(listed_name(file))]
     others += chain.from_iterable(_others(inside.get(root, []), data.get(root)) for root in roots)
     return _listing(read, Partitioning(), others, min(data.keys() - bases, default=None))
 
@@ -121,13 +121,13 @@ def _others(files: list[DataFile], data: list[DataFile] | None) -> list[DataFile
     """Return the files of a directory that are not read."""
     if files is data:
         return []
-    return [file for file in files if data is None or is_hidden(name_of(file))]
+    return [file for file in files if data is None or is_hidden(listed_name(file))]
 
 
 def _schema_file(read: Sequence[DataFile], others: Iterable[DataFile]) -> DataFile | None:
     first: dict[str, DataFile] = {}
     for file in others:
-        name = name_of(file)
+        name = listed_name(file)
         kind = name if name in _SUMMARIES else ""
         if (kind or file.size) and (kind not in first or file.path < first[kind].path):
             first[kind] = file
@@ -148,7 +148,7 @@ def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
     begin = len(directory) + 1
     if not any(file.path.startswith("_", begin) for file in files):
         return files
-    return [file for file in files if not is_hidden(name_of(file))]
+    return [file for file in files if not is_hidden(listed_name(file))]
 
 
 def _place(directory: str, bases: Collection[str]) -> _Place | None:
