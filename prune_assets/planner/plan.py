@@ -91,11 +91,10 @@ class Plan:
 
     def __repr__(self) -> str:
         table, where = (clipped(text, 100) for text in (redacted(self.table), self.lowered.sql))
-        kept = int(np.count_nonzero(self.evaluation.access.verdict != Verdict.SKIP))
-        return (
-            f"Plan({table!r}, where={where!r}: reads {len(self.surviving_files):,} of {len(self.index.files):,} files, "
-            f"{kept:,} of {len(self.index):,} row groups)"
-        )
+        kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
+        files, whole = len(distinct(self.index.file[kept])), len(self.index.files)
+        groups = f"{len(kept):,} of {len(self.index):,} row groups"
+        return f"Plan({table!r}, where={where!r}: reads {files:,} of {whole:,} files, {groups})"
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

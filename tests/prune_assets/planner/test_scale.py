@@ -9,6 +9,7 @@ import pytest
 from benchmarks.synthetic_index import synthetic_index
 from prune_assets.planner import levels
 from prune_assets.planner.levels import evaluate
+from prune_assets.planner.plan import Plan
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import lower
 
@@ -26,6 +27,12 @@ def calls(files, pages, sql):
     index = synthetic_index(files, pages, rows=ROWS)
     predicate = lowered(sql, index)
     evaluate(predicate, index)
+    counted, evaluation = count_calls(lambda: evaluate(predicate, index))
+    assert evaluation.page_answers is not None, "the pages must have had a say"
+    return counted
+
+
+def count_calls(make):
     counted = 0
 
     def count(_frame, event, _argument):
@@ -34,11 +41,18 @@ def calls(files, pages, sql):
 
     sys.setprofile(count)
     try:
-        evaluation = evaluate(predicate, index)
+        made = make()
     finally:
         sys.setprofile(None)
-    assert evaluation.page_answers is not None, "the pages must have had a say"
-    return counted
+    return counted, made
+
+
+def planned(files, sql):
+    index = synthetic_index(files, (2, 2), rows=ROWS)
+    semantics = SparkSemantics()
+    predicate = lower(sql, index.columns, semantics=semantics)
+    evaluation = evaluate(predicate.predicate, index)
+    return Plan("/t", semantics, predicate, tuple(index.columns), index, evaluation, 0.1, 0, {})
 
 
 @pytest.mark.parametrize("sql", PREDICATES)
@@ -60,6 +74,19 @@ def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
     for name in ("row_group", "start", "stop"):
         assert getattr(cut.access.ranges, name).tolist() == getattr(whole.access.ranges, name).tolist()
         assert getattr(cut.access.matches, name).tolist() == getattr(whole.access.matches, name).tolist()
+
+
+@pytest.mark.parametrize("sql", ["a > 5000", "b < 30", "a >= 0 AND b <> 7"])
+def test_a_report_makes_a_few_calls_a_file_at_most(sql):
+    made = {files: planned(files, sql) for files in (6_000, 18_000)}
+    planned(100, sql).report.to_html()  # what is imported and compiled once
+    counted = {}
+    for files, each in made.items():
+        counted[files], texts = count_calls(
+            lambda each=each: (each.report.to_json(), each.report.to_html(), repr(each))
+        )
+        assert [len(text) < limit for text, limit in zip(texts, (2_000_000, 800_000, 300), strict=True)] == [True] * 3
+    assert counted[18_000] - counted[6_000] <= 10 * 12_000
 
 
 def test_thousands_of_terms_and_levels_cost_no_stack():
