@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prune_assets.report.quantities import bytes_text, share_text
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import DeltaVersion, Denial, Extent, Leaf, Level, Rewrite, SkipReport
+    from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, Rewrite, SkipReport
 
 # In cost order; a level that is not named here is shown after these, under its own name.
 LEVEL_TITLES = {
@@ -71,23 +71,27 @@ def made_text(report: SkipReport) -> str:
 
 def comparison(report: SkipReport) -> str:
     """Say what Spark reads alone and with the plan; empty where one of the two is not known."""
-    alone, with_plan = (_kept_by(report, ending) for ending in (_ALONE, _WITH_PLAN))
+    alone, with_plan = (_engine(report, ending) for ending in (_ALONE, _WITH_PLAN))
     if alone is None or with_plan is None:
         return ""
     said = f"Spark alone would read {_of_whole(alone, report.total)}"
-    if (with_plan.bytes, with_plan.rows) == (alone.bytes, alone.rows):
+    if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{said}; with this plan the same"
-    return f"{said}; with this plan {bytes_text(with_plan.bytes)}, {with_plan.rows:,} rows"
+    return f"{said}; with this plan {_read_by(with_plan)}"
 
 
-def _kept_by(report: SkipReport, ending: str) -> Extent | None:
-    return next((engine.kept for engine in report.engines if engine.name.endswith(ending)), None)
+def _engine(report: SkipReport, ending: str) -> Engine | None:
+    return next((engine for engine in report.engines if engine.name.endswith(ending)), None)
 
 
-def _of_whole(kept: Extent, whole: Extent) -> str:
-    if (kept.bytes, kept.rows) == (whole.bytes, whole.rows):
-        return f"all {bytes_text(whole.bytes)}, {whole.rows:,} rows"
-    return f"{bytes_text(kept.bytes)}, {kept.rows:,} rows"
+def _of_whole(engine: Engine, whole: Extent) -> str:
+    is_all = (engine.kept.bytes, engine.kept.rows) == (whole.bytes, whole.rows)
+    return f"all {bytes_text(whole.bytes)}, {whole.rows:,} rows" if is_all else _read_by(engine)
+
+
+def _read_by(engine: Engine) -> str:
+    about = "about " if engine.estimated else ""
+    return f"{about}{bytes_text(engine.kept.bytes)}, {engine.kept.rows:,} rows"
 
 
 def delta_text(delta: DeltaVersion) -> str:
