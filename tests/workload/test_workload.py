@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from unittest.mock import patch
 
+import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
 from prune_assets.planner.engines.compare import ALONE, HANDED_OVER
+from prune_assets.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
-from workload import judging
+from workload import generator, judging, measured_rows, tpc_rows, web_rows
 from workload.cases import Case, all_cases, sample
 from workload.fixture_lines import fixture_lines
+from workload.forms import Draw
 from workload.judging import judged
 from workload.scanned_bytes import bytes_scanned
 from workload.tables import QUICK, TABLES, Ground
@@ -73,6 +77,31 @@ def test_every_ordinary_predicate_is_answered_as_by_spark(ground, table):
 @pytest.mark.deep
 def test_predicted_bytes_are_those_that_tasks_read(ground):
     assert bytes_scanned(ground) == []
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+def test_random_ordinary_queries_are_answered_as_by_spark(ground):
+    result = generator.run(ground, seed=1, count=200)
+    assert [(number, case.id, *finding) for number, case, finding in result.findings] == []
+    assert result.refused.total() < 20
+    assert 0 < result.kept < result.total
+
+
+def test_a_number_always_draws_the_same_and_another_one_other():
+    assert generator.draw(1, 2) == generator.draw(1, 2) != generator.draw(1, 3)
+
+
+@pytest.mark.parametrize("rows", [tpc_rows.store_sales, web_rows.events, web_rows.logs, measured_rows.readings])
+def test_every_form_of_a_column_makes_sql_that_is_planned(rows, tmp_path):
+    chance, table = random.Random(1), rows()
+    pq.write_table(table.slice(0, 9), tmp_path / "t.parquet")
+    for column in generator.columns_of(table):
+        for form in column.forms:
+            sql = form(Draw(chance, column.name, column.values))
+            made = pr.plan(tmp_path / "t.parquet", where=sql, session=SparkSemantics(time_zone="UTC"))
+            assert made.lowered.conjuncts
 
 
 def test_the_workload_is_as_large_as_it_is_said_to_be():

@@ -76,11 +76,14 @@ def _ranks(places, planner):
 @contextmanager
 def settings(spark, wanted):
     """Set these of the session, and put back what was there."""
-    before = {key: spark.conf.get(key) for key in wanted}
+    before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
         for key, value in before.items():
-            spark.conf.set(key, value)
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
