@@ -69,6 +69,8 @@ _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
 )
+# What they make depends on spark.sql.timestampType.
+_OF_TIMESTAMP_TYPE = ("to_timestamp", "timestamp", "date_trunc")
 _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
 
@@ -168,6 +170,8 @@ class _Binder:
         check_casts(values, self.asked.semantics)
 
     def _called(self, name: str, arguments: Sequence[Value]) -> Value:
+        if self.asked.clocks.timestamp_ntz and name.startswith(_OF_TIMESTAMP_TYPE):
+            raise Refusal(*NO_TIMESTAMP)
         found = time_call(name, arguments, self.timestamp)
         if found is None:
             self._check(arguments)

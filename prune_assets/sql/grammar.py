@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
 # Calls of which that is so when there are three arguments.
 _WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
+# Of which the first of three arguments is a unit.
+_ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
 _PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
@@ -148,6 +150,10 @@ class _Parser:
             field = cursor.tokens[cursor.position + 1].text
             cursor.position += 3
             self.pending.append(_Pending("CALL", 0, first, name=f"extract {field.lower()}"))
+        elif name in _ADDS and cursor.is_name(1) and cursor.sign(2) == "," and cursor.commas_ahead() == 2:
+            unit = cursor.tokens[cursor.position + 1].text
+            cursor.position += 3
+            self.pending.append(_Pending("CALL", 0, first, name=f"timestampadd {unit.lower()}"))
         elif self._has_own_syntax(name.upper()) or cursor.sign(1) in QUERY_STARTS:
             cursor.skip_brackets()
             self._finish(_opaque_call(name), first, is_call=True)

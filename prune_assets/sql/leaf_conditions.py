@@ -28,6 +28,7 @@ from prune_assets.sql.sqlglot_nodes import exp
 from prune_assets.sql.term_comparisons import TermComparisons
 from prune_assets.sql.terms import Fixed, literal_of
 from prune_assets.sql.times import Clocks, compare_times, is_about_times, is_in_times
+from prune_assets.sql.timestamps import TIMES
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class LeafConditions:
                 return known
         written = op in MIRRORED and SparkLiteral in {type(left), type(right)}
         left, right = fold_constants(left), fold_constants(right)
+        left, right = self._literal_time(left, right), self._literal_time(right, left)
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
@@ -153,6 +155,13 @@ class LeafConditions:
         if value.kind is Kind.NULL:
             return NULL
         return self._compare_column(self._meanings.column(left), op, value)
+
+    def _literal_time(self, node: exp.Expr, other: exp.Expr) -> exp.Expr:
+        """Return a constant timestamp beside a column as a literal, with which dates are compared as days."""
+        if not isinstance(other, ColumnName) or isinstance(node, SparkLiteral) or node.find(ColumnName) is not None:
+            return node
+        found = self.constant(node)
+        return node if found is None or found.spark_value.kind not in TIMES else found
 
     def _is_whole_number(self, node: exp.Expr) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""

@@ -84,7 +84,8 @@ class Meanings:
         """Raise Refusal where the session has a function of its own under one of the names."""
         if self._is_own is None:
             return
-        for name in {call.name for call in node.find_all(exp.Anonymous)}:
+        # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
+        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)}:
             if not self._is_own(name):
                 raise Refusal(f"{name}() is none of Spark's own functions in this session")
 

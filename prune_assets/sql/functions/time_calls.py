@@ -10,11 +10,11 @@ from prune_assets.sql.functions import dates, times
 from prune_assets.sql.functions.function import Function, recurring
 from prune_assets.sql.ranges import span
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Chain, Fixed
-from prune_assets.sql.timestamps import INTERVALS, TIMES
+from prune_assets.sql.terms import Chain, Fixed, fixed_time
+from prune_assets.sql.timestamps import INTERVALS, TIMES, Moment, Step
 from prune_assets.sql.types import BIGINT, DATE, INT
 from prune_assets.sql.values import Kind
-from prune_assets.sql.zones import DAY
+from prune_assets.sql.zones import DAY, HOUR, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +48,17 @@ _IMAGES = {
     "weekofyear": (1, 53),
     "hour": (0, 23),
     "minute": (0, 59),
+}
+# Months and microseconds of the units of DATEADD.
+_STEPS = {
+    "year": (12, 0),
+    "quarter": (3, 0),
+    "month": (1, 0),
+    "week": (0, 7 * DAY),
+    "day": (0, DAY),
+    "hour": (0, HOUR),
+    "minute": (0, 60 * SECOND),
+    "second": (0, SECOND),
 }
 _OF_TEXT = "the order of texts is not that of their times"
 
@@ -89,17 +100,45 @@ def _null_of_any(value: Value) -> Value:
 
 def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     unit, value = _count(arguments, 2)
+    value = to_type(value, timestamp) if _is_text(value) else _time(value, timestamp)
     function = times.truncated(_text(unit), timestamp)
-    if function is None:
-        return _null_of_any(_time(value, timestamp))
-    return apply(function, _time(value, timestamp))
+    return _null_of_any(value) if function is None else apply(function, value)
 
 
 def _to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    (value,) = _count(arguments, 1)
-    if value.type.kind not in _DATES:
+    return to_type(_as_time(arguments, "yyyy-MM-dd HH:mm:ss"), timestamp)
+
+
+def _as_time(arguments: Sequence[Value], usual: str) -> Value:
+    """Return what is made a date or timestamp: one, or a constant text, written as the `usual` format has it."""
+    value = arguments[0]
+    if len(arguments) == 2 and (not _is_text(value) or _text(arguments[1]) != usual or len(_text(value)) != len(usual)):
+        raise Refusal("this format is not looked into", "write the value in quotes alone, as Spark shows it")
+    if value.type.kind not in _DATES and not _is_text(value):
         raise Refusal(_OF_TEXT, "compare the plain column")
-    return to_type(value, timestamp)
+    return value
+
+
+def _is_text(value: Value) -> bool:
+    """Tell whether a value is a constant text."""
+    return isinstance(value, Fixed) and value.type.kind is Kind.STRING
+
+
+def _timestamp_add(unit: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
+    """Return DATEADD(unit, count, x), which makes a timestamp of a date first."""
+    count, value = arguments
+    if unit not in _STEPS:
+        raise Refusal(f"the unit {unit} is not looked into", "add an INTERVAL")
+    months, micros = _STEPS[unit]
+    value = value if value.type.kind is Kind.TIMESTAMP_NTZ else _time(value, timestamp)
+    return _moved(value, months * _int(count), micros * _int(count))
+
+
+def _moved(value: Value, months: int, micros: int) -> Value:
+    """Return a timestamp with an interval added; a constant moves on where clocks change too."""
+    if isinstance(value, Fixed) and value.type.kind is Kind.TIMESTAMP and value.ordinal is not None:
+        return fixed_time(Kind.TIMESTAMP, Moment(value.ordinal, "UTC", steps=(Step(months, micros),)), value.type)
+    return apply(times.moved(value.type, months, micros), value)
 
 
 def _date_add(sign: int, arguments: Sequence[Value], _: SparkType) -> Value:
@@ -225,6 +264,8 @@ def time_call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Va
     """
     if name.startswith("extract ") and len(arguments) == 1:
         return field_of(name.partition(" ")[2], arguments[0], timestamp)
+    if name.startswith("timestampadd ") and len(arguments) == 2:
+        return _timestamp_add(name.partition(" ")[2], arguments, timestamp)
     if (field := _recurring(name, arguments)) is not None:
         return field
     found = TIME_CALLS.get(name)
@@ -254,7 +295,7 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
     if left.type == DATE:
         left = to_type(left, timestamp)
     months, micros = (amount, 0) if kind is Kind.MONTHS else (0, amount * (DAY if kind is Kind.DAYS else 1))
-    return apply(times.moved(left.type, months, micros), left)
+    return _moved(left, months, micros)
 
 
 def _only_date(value: Value) -> Value:
@@ -264,10 +305,7 @@ def _only_date(value: Value) -> Value:
 
 
 def _to_date(arguments: Sequence[Value]) -> Value:
-    (value,) = _count(arguments, 1)
-    if value.type.kind not in _DATES:
-        raise Refusal(_OF_TEXT, "compare the plain column")
-    return to_type(value, DATE)
+    return to_type(_as_time(arguments, "yyyy-MM-dd"), DATE)
 
 
 def _text(value: Value) -> str:
