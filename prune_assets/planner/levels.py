@@ -182,7 +182,7 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 def _page_level(question: Question, before: LevelState, *, wanted: bool) -> tuple[PageAnswers | None, LevelState]:
     index = question.index
     positions = np.flatnonzero(before.alive & ~must_match(before.answers))
-    columns = question.asked_of_pages(before.by_leaf[:, positions])
+    columns = question.asked_of_pages(before.by_leaf[:, positions], positions)
     if not wanted or not columns or len(positions) == 0:
         why = "nothing is left that a page index could rule out" if wanted else "not asked for"
         return None, LevelState("page_index", before.answers, before.by_leaf, "not_applicable", why)

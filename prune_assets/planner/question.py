@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, CompareColumns, columns_of, leaves
+from parquet_core.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
 from parquet_core.pruning import prepare
 from prune_assets.planner.asked_beside import asked_beside
 
@@ -74,11 +74,22 @@ class Question:
         """Return the columns of the predicate that files say something about, each once."""
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
-    def asked_of_pages(self, answers: OutcomeArray) -> list[LeafColumn]:
-        """Return the same with the columns of which some row groups hold null and other values, where that matters."""
+    def asked_of_pages(self, answers: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
+        """Return the same with the columns of which some row groups hold null and other values, where that matters.
+
+        `answers`: to the parts in the row groups at `positions`. Without those that only parts name which are asked of
+        values, unless dictionaries were read: where there are too many values for one, no page has a single one.
+        """
+        asked = [column for column in self.asked() if self._may_have_bounds_that_tell(column, positions)]
         undecided = Outcomes.TRUE | Outcomes.FALSE
         mixed = [path for place, path in self.beside.null_columns() if np.any(answers[place] == undecided)]
-        return list(dict.fromkeys([*self.asked(), *(self.columns[path] for path in mixed)]))
+        return list(dict.fromkeys([*asked, *(self.columns[path] for path in mixed)]))
+
+    def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
+        naming = [leaf for leaf in self.parts[: self.beside.leaves] if column.path in columns_of_leaf(leaf)]
+        if not all(isinstance(leaf, OnValues) for leaf in naming):
+            return True
+        return any(not isinstance(it, str | None) for it in self.index.dictionaries_at_hand(column, positions))
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
         """Return the columns that files say something about, each with the numbers of its leaves."""
