@@ -323,6 +323,13 @@ def test_the_rest_of_a_key_is_still_judged(table):
     assert "order.rows" in errors(check(table, layout=LayoutSpec(sort_by=["p", "day"])))
 
 
+def test_a_file_beside_partition_folders_is_not_judged(table):
+    """Spark does not read it."""
+    partitioned(table, p_1=range(10))
+    write(table / "0.parquet", range(10, 0, -1))
+    assert errors(check(table, layout=LayoutSpec(sort_by=["p", "day"]))) == {}
+
+
 def test_overlap_depth_counts_the_intervals_at_an_average_begin():
     import numpy as np
 
