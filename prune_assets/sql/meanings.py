@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.scope import Bound, Scope
     from prune_assets.sql.values import SparkValue
 
+# No functions that a session may replace.
+_OF_THE_GRAMMAR = frozenset({"timestampadd"})
+
 
 class Meanings:
     """Resolves the parts of predicates on one table; `is_own` tells whether a name still is that of Spark's function.
@@ -85,7 +88,7 @@ class Meanings:
         if self._is_own is None:
             return
         # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
-        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)}:
+        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)} - _OF_THE_GRAMMAR:
             if not self._is_own(name):
                 raise Refusal(f"{name}() is none of Spark's own functions in this session")
 

@@ -182,6 +182,8 @@ def test_a_read_gives_spark_s_rows(spark, table, sql):
         ("id IN (SELECT id FROM v) AND id >= 50", 10),
         ("EXISTS (SELECT 1 FROM nowhere) AND id >= 50", 10),
         ("d > current_date() - 7", 0),
+        ("d > dateadd(DAY, -7, current_date())", 0),
+        ("extract(YEAR FROM d) = 2025", 0),
     ],
 )
 @pytest.mark.parametrize("with_session", [True, False])

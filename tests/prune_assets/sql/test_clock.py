@@ -73,6 +73,8 @@ def test_a_function_of_the_session_s_own_is_left_alone():
 def test_extract_is_no_function_of_the_session_s_own():
     found = lowered("extract(year from day) = 2024", is_own={"extract"}.__contains__)
     assert found.normalized == "day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'"
+    found = lowered("day > dateadd(DAY, -7, current_date())", is_own={"current_date"}.__contains__)
+    assert found.normalized == "day >= DATE '2024-02-04'"
 
 
 def test_the_time_is_that_of_the_call_by_default():
