@@ -65,11 +65,13 @@ class RememberedTest:
 
     def __call__(self, values: pa.Array) -> OutcomeArray:
         """Return what the part is for each value of the type of the column's bounds."""
-        encoded = _as_bits(values).dictionary_encode(null_encoding="encode")
+        # Null is asked about in the same query: it is what has to be known next.
+        with_null = pa.concat_arrays([values, pa.nulls(1, values.type)])
+        encoded = _as_bits(with_null).dictionary_encode(null_encoding="encode")
         keys, codes = encoded.dictionary.to_pylist(), numbers_from(encoded.indices)
         with self._asking:
-            self._learn(values, keys, codes)
-        answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes]
+            self._learn(with_null, keys, codes)
+        answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes[:-1]]
         return answers
 
     def _learn(self, values: pa.Array, keys: list[object], codes: NDArray[Any]) -> None:
