@@ -47,6 +47,7 @@ def test_the_definitions_are_whole(tmp_path):
         "tpch/lineitem_raw",
         "tpch/orders_raw",
         "tpch/lineitem",
+        "tpch/lineitem_default",
         "tpch/orders",
         "broken/lineitem_unsorted",
         "broken/long_strings",
