@@ -18,7 +18,7 @@ from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import Outcomes, may_match
-from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, Op, Or, leaves
+from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
 from prune_assets.planner.survivor_bounds import can_be_written
@@ -82,7 +82,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = _all_but(cut, index.row_count > 0)
     kept = evaluation.row_groups.alive[whole]
-    gain = np.where(kept | ~evaluation.statistics.alive[whole], 0, index.row_count[whole])
+    gain = np.where(kept | ~_alive_to_spark(evaluation)[whole], 0, index.row_count[whole])
     if pages is None:
         return _Containers(whole, kept, gain, None)
     stops = np.append(pages.segments.start[1:], index.row_count[cut].sum())
@@ -97,12 +97,25 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     )
 
 
+def _alive_to_spark(evaluation: Evaluation) -> Flags:
+    """Tell what statistics leave where nobody asks about values: Spark does not."""
+    answers = evaluation.statistics.by_leaf.copy()
+    for i, leaf in enumerate(leaves(evaluation.predicate)):
+        if isinstance(leaf, OnValues):
+            answers[i] = Outcomes.UNKNOWN
+    return may_match(fold(evaluation.predicate, answers))
+
+
 def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers) -> OutcomeArray:
     """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
     parts = list(leaves(evaluation.predicate))
     answers = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
-        asked = [(i, leaf) for i, leaf in enumerate(parts) if isinstance(leaf, ColumnLeaf) and leaf.column == path]
+        asked = [
+            (i, leaf)
+            for i, leaf in enumerate(parts)
+            if isinstance(leaf, ColumnLeaf) and not isinstance(leaf, OnValues) and leaf.column == path
+        ]
         found = outcomes_of_each([leaf for _, leaf in asked], batch.bounds)
         for (i, _), by_page in zip(asked, found, strict=True):
             answers[i] = by_page[chosen]
