@@ -41,10 +41,12 @@ from prune_assets.sql.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.like import DEFAULT_ESCAPE
-from prune_assets.sql.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.rewrites.fold_constants import fold_constants
 from prune_assets.sql.scope import Scope
 from prune_assets.sql.sqlglot_nodes import exp
+from prune_assets.sql.types import DATE, type_of_column
+from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +63,8 @@ _STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDi
 _STRICT_FUNCTIONS = frozenset({"abs", "upper", "lower"})
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
+# Casts between these are taken off the column, whichever way they go.
+_UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTAMP_NTZ})
 _TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
 
@@ -108,7 +112,7 @@ class _Filters:
         if isinstance(node, exp.Is) and node.expression.name != "NULL":
             return self._is_truth(node, negated=negated)
         node = self._folded(node)
-        if not _is_plain(node) or self._rounds_column(node):
+        if not (_is_plain(node) or self._is_unwrapped(node)) or self._rounds_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
@@ -129,6 +133,30 @@ class _Filters:
                 literal.meta.update(operand.meta)
                 operand.replace(literal)
         return copy
+
+    def _is_unwrapped(self, node: exp.Expr) -> bool:
+        """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
+        if not isinstance(node, (*_COMPARISONS, exp.Between)):
+            return False
+        operands = list(node.iter_expressions())
+        casts = [it for it in operands if not isinstance(fold_constants(it), SparkLiteral)]
+        return len(casts) == 1 and self._is_lossless_cast(casts[0])
+
+    def _is_lossless_cast(self, node: exp.Expr) -> bool:
+        match node:
+            case CastTo() if not node.args.get("is_try"):
+                to, inner = node.args.get("to"), node.this
+            case exp.Anonymous(name="to_date" | "date", expressions=[inner]):
+                to = DATE
+            case _:
+                return False
+        column = self._scope.resolve(inner.parts_of_name).column if isinstance(inner, ColumnName) else None
+        kind = None if column is None or column.type is None else type_of_column(column.type)
+        if kind is None or to is None:
+            return False
+        if kind.kind is Kind.INTEGER and to.kind is Kind.INTEGER:
+            return bool(kind.bits <= to.bits)
+        return {kind.kind, to.kind} in _UNWRAPPED
 
     def _rounds_column(self, node: exp.Expr) -> bool:
         """Tell whether Spark casts the column of a plain condition to a decimal of fewer places behind the point."""

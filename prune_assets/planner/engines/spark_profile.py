@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.arrow_arrays import array_of_scalars
@@ -35,13 +36,13 @@ from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
+    from parquet_core.trust.statistics import Provenance
     from prune_assets.spark_filters import SparkFilter
 
     Flags = NDArray[np.bool_]
@@ -138,7 +139,7 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
     by_path = {column.path: column for column in index.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     found = [
-        tuple(leaf_in_file(by_path[path], kind) if path in by_path else None for path in paths) for kind in index.kinds
+        tuple(_as_pushed_to(by_path[path], kind) if path in by_path else None for path in paths) for kind in index.kinds
     ]
     signatures = [tuple(leaf is not None for leaf in leaves) for leaves in found]
     numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
@@ -147,6 +148,22 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
     for number in numbers.values():
         leaves = found[int(np.argmax(of_kind == number))]
         yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == number
+
+
+def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
+    """Return the column as Spark's filters find it in a file; None where they leave it alone.
+
+    A file of shorter integers is asked as well: the literal is cut down to its type.
+    """
+    found = leaf_in_file(column, kind)
+    if found is not None or not _is_signed(column):
+        return found
+    stored = next((leaf for leaf in kind.columns if leaf.path == column.path), None)
+    return column if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
+
+
+def _is_signed(column: LeafColumn) -> bool:
+    return column.type is not None and bool(pa.types.is_signed_integer(column.type))
 
 
 def _columns(tree: SparkFilter) -> list[Path]:

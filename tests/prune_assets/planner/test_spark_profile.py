@@ -188,3 +188,55 @@ def test_what_was_not_read_makes_an_estimate_and_is_named(tmp_path):
     made.report.to_json()
     by_bounds = plan(tmp_path / "t.parquet", where="b > 'x9'", depth="row_groups")
     assert engines(by_bounds.report)[ALONE].kept.rows == 0
+
+
+CASTS = [
+    "to_date(ts) = DATE '2020-02-01'",
+    "to_date(ts) > DATE '2020-02-01'",
+    "date(ts) <= '2020-02-01'",
+    "cast(ts AS DATE) BETWEEN DATE '2020-02-01' AND DATE '2020-02-03'",
+    "DATE '2020-02-01' = to_date(ts)",
+    "NOT (to_date(ts) = DATE '2020-02-01')",
+    "to_date(ts) = DATE '2020-02-01' OR l = 3",
+    "to_date(ts) IN (DATE '2020-02-01', DATE '2020-02-05')",
+    "to_date(d) = '2020-02-01'",
+    "cast(d AS TIMESTAMP) >= TIMESTAMP '2020-03-01 00:00:00'",
+    "d >= TIMESTAMP '2020-03-01 12:00:00'",
+    "cast(i AS BIGINT) = 5",
+    "cast(l AS INT) = 5",
+    "l = 800",
+    "l BETWEEN 1000 AND 1100 AND d < DATE '2021-01-01'",
+    "l IN (5, 12000)",
+]
+
+
+@pytest.mark.parametrize("narrower", [False, True])
+def test_casts_that_spark_takes_off_the_column_are_foretold(spark, tmp_path, narrower):
+    """Also where some files store the integers as shorter ones, as tables have whose column was widened."""
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    try:
+        rows = spark.range(5_000).selectExpr(
+            "timestamp_seconds(1577836800 + id * 3600) AS ts",
+            "date_add(DATE '2020-01-01', cast(id / 24 AS int)) AS d",
+            "cast(id AS int) AS i",
+            "id AS l",
+        )
+        writer = rows.coalesce(1).write.option("parquet.block.row.count.limit", 200)
+        writer.parquet(str(tmp_path / "t"))
+        if narrower:
+            shorter = rows.withColumn("l", rows.l.cast("int")).coalesce(1)
+            shorter.write.option("parquet.block.row.count.limit", 200).mode("append").parquet(str(tmp_path / "t"))
+    finally:
+        spark.conf.unset("spark.sql.parquet.outputTimestampType")
+    if narrower and pq.read_schema(min((tmp_path / "t").glob("*.parquet"))).field("l").type != pa.int64():
+        first = min((tmp_path / "t").glob("*.parquet"))
+        first.rename(first.with_name(f"z{first.name}"))  # the first file by name decides on the type
+    for where in CASTS:
+        made = plan(tmp_path / "t", where=where, session=spark)
+        foretold = {engine.name: engine.kept.rows for engine in made.report.engines}
+        for name, frame in (
+            (ALONE, spark.read.parquet(str(tmp_path / "t")).where(where)),
+            (HANDED_OVER, pr.read(spark, tmp_path / "t", where=where, plan=made)),
+        ):
+            frame.collect()
+            assert foretold[name] == sum(scan.rows for scan in scan_metrics(frame)), (name, where)
