@@ -50,7 +50,7 @@ COLUMNS = (
     ("a field", "events_arrow", lambda: fn.col("actor.id") == 252),
     ("a field by its method", "events_sorted", lambda: fn.col("repo").getField("id") == 100),
     ("a key of a map", "events_arrow", lambda: fn.col("attrs")["source"] == "web"),
-    ("an element", "events_by_day", lambda: (fn.col("labels")[0] == "bug") & (fn.col("day") == "2024-03-05")),
+    ("an element", "events_by_day", lambda: (fn.get("labels", fn.lit(0)) == "bug") & (fn.col("day") == "2024-03-05")),
     ("a lambda", "events_arrow", lambda: fn.exists("labels", lambda label: label == "docs")),
     (
         "times of Python",

@@ -180,7 +180,7 @@ FLAGS = (
 LISTS = (
     lambda d: f"array_contains({d.name}, {quoted(d.value())})",
     lambda d: f"size({d.name}) {d.number('= 0', '> 1')}",
-    lambda d: f"{d.name}[0] = {quoted(d.value())}",
+    lambda d: f"get({d.name}, 0) = {quoted(d.value())}",
     lambda d: f"{d.name} IS NULL",
 )
 MAPS = (
