@@ -121,12 +121,11 @@ TABLES = {
 }
 
 
-# Interpreted, in one task, without second thoughts: the rows are few, and all the rest takes longer than they do.
+# Interpreted, without second thoughts: the rows are few, and all the rest takes longer than they do.
 QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.files.maxPartitionNum": "1",
 }
 
 

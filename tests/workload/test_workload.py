@@ -18,7 +18,6 @@ from workload.cases import Case, all_cases, sample
 from workload.fixture_lines import fixture_lines
 from workload.forms import Draw
 from workload.judging import judged
-from workload.scanned_bytes import bytes_scanned
 from workload.tables import QUICK, TABLES, Ground
 
 # Of every family, writer and kind of partitions one, those that are made fast.
@@ -71,12 +70,6 @@ def test_some_ordinary_predicates_are_answered_as_by_spark(ground, table):
 @pytest.mark.parametrize("table", TABLES)
 def test_every_ordinary_predicate_is_answered_as_by_spark(ground, table):
     assert findings(ground, [case for case in all_cases() if case.table == table]) == []
-
-
-@pytest.mark.spark
-@pytest.mark.deep
-def test_predicted_bytes_are_those_that_tasks_read(ground):
-    assert bytes_scanned(ground) == []
 
 
 @pytest.mark.spark

@@ -16,16 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 SCALES = {"lineitem": 0.001, "orders": 0.002, "customer": 0.02, "part": 0.02}
-LARGE = 0.05
 
 
 @cache
-def tpch(name, scale=None):
+def tpch(name):
     """Generate a table of TPC-H; every column may be null, as in most tables that people have."""
     program = shutil.which("tpchgen-cli", path=sysconfig.get_path("scripts"))
     with tempfile.TemporaryDirectory() as directory:
-        scale = str(SCALES[name] if scale is None else scale)
-        asked = [program, "parquet", "-s", scale, f"--tables={name}", f"--output-dir={directory}"]
+        asked = [program, "parquet", "-s", str(SCALES[name]), f"--tables={name}", f"--output-dir={directory}"]
         subprocess.run(asked, check=True, capture_output=True)
         rows = pq.read_table(Path(directory) / f"{name}.parquet")
     kinds = [pa.string() if pa.types.is_string_view(field.type) else field.type for field in rows.schema]
@@ -34,10 +32,6 @@ def tpch(name, scale=None):
 
 def lineitem():
     return tpch("lineitem")
-
-
-def lineitem_large():
-    return tpch("lineitem", LARGE)
 
 
 def lineitem_by_year_month():
