@@ -127,6 +127,8 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
     kind = column.type
     if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()
+    if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
+        return frozenset()  # fastparquet gives each type a length, and Spark knows no such type
     if column.unsupported:
         return _NULLS if tells_nulls(column) else frozenset()
     return _of_type(kind, column.order)
