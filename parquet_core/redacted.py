@@ -6,7 +6,7 @@ import re
 
 # `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
 _USER = re.compile(r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<user>[^/\s'\"<>]*)@")
-_QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*://[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*")
+_QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*://[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
 _CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 
 
@@ -16,7 +16,7 @@ def redacted(text: str) -> str:
     >>> redacted("s3://KEY:SECRET@bucket/t: denied")
     's3://***@bucket/t: denied'
     >>> redacted("https://host/t.parquet?X-Amz-Signature=abc; plan again")
-    'https://host/t.parquet?***'
+    'https://host/t.parquet?***; plan again'
     >>> redacted("abfss://lake@account.dfs.core.windows.net/t")
     'abfss://lake@account.dfs.core.windows.net/t'
     """

@@ -251,8 +251,7 @@ def test_what_spark_reads_alone_needs_no_file_that_it_does_not_open(table, cache
         assert (one.kept == other.kept) != unread
         assert one.estimated >= unread
         assert ("a file that was not opened counts as one row" in one.why) == unread
-    assert ["footers" in one.why for one in cold[1:]] == [False, False]
-    assert ("footers" in cold[0].why) == ("coalesce" in where)
+    assert not any("footers" in one.why for one in cold), "Spark too opens nothing that directory names rule out"
 
 
 def test_a_plan_of_one_directory_keeps_what_those_of_others_stored(table, cached):
