@@ -298,7 +298,8 @@ def _lower(
 ) -> LoweredPredicate:
     semantics = _semantics(session)
     if isinstance(where, str):
-        return lower(where, columns, semantics=semantics, is_own=_asks_session(session), now=now)
+        fold = _folds(session)
+        return lower(where, columns, semantics=semantics, is_own=_asks_session(session), now=now, fold=fold)
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
@@ -339,6 +340,14 @@ def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[st
     from prune_assets.spark.own_functions import is_own_function
 
     return cache(partial(is_own_function, session))
+
+
+def _folds(session: SparkSession | SparkSemantics | None) -> Callable[[str], str | None] | None:
+    if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
+        return None
+    from prune_assets.spark.ask_values import literal_of
+
+    return partial(literal_of, session)
 
 
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:

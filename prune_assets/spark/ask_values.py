@@ -31,6 +31,8 @@ MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
+# Types whose literals have one text that means the same in every session.
+_EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
 _MOVES_ON = "it names a day that moves on"
 
@@ -64,7 +66,7 @@ def _ask(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) 
         with quiet():
             asked = _relation(session, column, values).selectExpr(f"({sql}) AS {_OUTCOME}")
             execution: Any = asked._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
-            _check_lasting(session, execution.analyzed())
+            _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:
         raise Refusal("Spark does not understand it by itself") from error
@@ -73,6 +75,28 @@ def _ask(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) 
     if optimized.nodeName() != "LocalRelation":
         raise Refusal("Spark does not evaluate it while planning")
     return [_SAID[row] for row in optimized.data().mkString("|").split("|")]
+
+
+def literal_of(session: SparkSession, sql: str) -> str | None:
+    """Return what Spark folds a constant to, as a literal that it reads as the same; None where there is none.
+
+    Dates, plain texts and whole numbers: a timestamp's text may name two instants, a decimal's another type.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if has_moving_literal(sql):
+        return None
+    try:
+        with quiet():
+            execution: Any = session.sql(f"SELECT ({sql}) AS {_OUTCOME}")._jdf.queryExecution()  # noqa: SLF001
+            part = execution.analyzed().expressions().head()
+            _check_lasting(session, part)
+            found = execution.optimizedPlan().expressions().head().child()
+    except (PySparkException, Py4JError, Refusal):
+        return None
+    is_literal = found.getClass().getSimpleName() == "Literal" and found.value() is not None
+    return str(found.sql()) if is_literal and found.dataType().simpleString() in _EXACT_LITERALS else None
 
 
 def _relation(session: SparkSession, column: LeafColumn, values: pa.Array) -> DataFrame:
@@ -113,11 +137,15 @@ def _spark_type(column: LeafColumn) -> DataType:
             return plain[kind]
 
 
-def _check_lasting(session: SparkSession, analyzed: Any) -> None:
+def _check_condition(session: SparkSession, analyzed: Any) -> None:
     """Raise Refusal for what is no condition, and for what may come to something else when Spark reads."""
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
         raise Refusal("it is no condition by itself")
-    part = analyzed.expressions().head()
+    _check_lasting(session, analyzed.expressions().head())
+
+
+def _check_lasting(session: SparkSession, part: Any) -> None:
+    """Raise Refusal for what may come to something else when Spark reads."""
     patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
     if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
         raise Refusal("it may come to something else when Spark reads")

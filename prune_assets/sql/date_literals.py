@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400_000_000  # microseconds
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
 MIN_DAY = date.min.toordinal() - EPOCH
@@ -55,7 +55,7 @@ def read_date(text: str) -> SparkValue:
 
 
 def date_of_string(text: str) -> int | None:
-    """Return the days since 1970-01-01 when a string is exactly yyyy-MM-dd, which Spark casts to that date."""
+    """Return the days since 1970-01-01 when a string is yyyy-[m]m-[d]d, which Spark casts to that date."""
     if not _ISO_DATE.fullmatch(text):
         return None
     try:

@@ -29,6 +29,7 @@ from prune_assets.sql.rewrites.narrow_choices import narrow_choices
 from prune_assets.sql.rewrites.null_columns import null_columns
 from prune_assets.sql.rewrites.put_known_values import put_known_values
 from prune_assets.sql.scope import Scope
+from prune_assets.sql.spark_constants import with_constants
 from prune_assets.sql.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class LoweredPredicate:
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
     tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
     `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
-    `current_date()` and the like, None where it asks no clock; conjuncts are those of it. Spark has to be asked it,
+    `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
+    are those of it. Spark has to be asked it,
     not `sql`, to see the same day.
     """
 
@@ -81,11 +83,13 @@ def lower(
     propose: bool = True,
     is_own: Callable[[str], bool] | None = None,
     now: int | None = None,
+    fold: Callable[[str], str | None] | None = None,
 ) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
     `is_own`: tells whether a function's name still is that of Spark's own; None: each is. `now`: the microseconds since
-    1970-01-01 that clocks are to say, None for the present.
+    1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
+    rules do not.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
     to write instead.
@@ -103,9 +107,14 @@ def lower(
         now = clock.now() if now is None else now
         frozen = clock.frozen(sql, tokens, tree, clock.Clock.of(semantics, now), scope=scope, is_own=is_own)
         if frozen != sql:
-            asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
-            return replace(asked, sql=sql, frozen=frozen, now=now)
+            asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now, fold=fold)
+            return replace(asked, sql=sql, frozen=asked.frozen_sql, now=now)
     conditions = conditions_on(scope, sql, tokens, semantics, is_own)
+    if fold is not None:
+        folded = with_constants(sql, tokens, tree, own=conditions.constant, ask=fold)
+        if folded != sql:
+            asked = lower(folded, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
+            return replace(asked, sql=sql, frozen=folded)
     if any(column.type == pa.null() for column in columns):
         null_columns(tree, scope)
     operands = join_date_parts(_operands(tree, exp.And)) if isinstance(tree, exp.And) else [tree]

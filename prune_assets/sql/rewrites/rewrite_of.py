@@ -33,7 +33,7 @@ _DOUBLE_INTEGERS = 1 << 53
 _OPS: dict[type[exp.Expr], str] = {**COMPARISONS, exp.NullSafeEQ: "<=>"}
 _NAME = r"(?:\w+|`[^`]+`)(?:\.(?:\w+|`[^`]+`))*"
 _CAST = re.compile(rf"\(*cast\s*\(\s*({_NAME})\s+as\s+string\s*\)\s*(<=>|<>|!=|=)\s*'([^'\\]*)'\s*\)*", re.IGNORECASE)
-_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
@@ -59,21 +59,9 @@ def cast_to_string(_node: exp.Expr, text: str, find: FindColumn) -> Rewrite | No
     name, op, value = match[1], match[2], match[3]
     if pa.types.is_integer(column.type) and _INTEGER.fullmatch(value) and _fits(int(value), column.type):
         return Rewrite(f"{name} {op} {value}", exact=True)
-    if pa.types.is_date(column.type) and _LOOSE_DATE.fullmatch(value) and date_of_string(value) is not None:
+    if pa.types.is_date(column.type) and _ISO_DATE.fullmatch(value) and date_of_string(value) is not None:
         return Rewrite(f"{name} {op} DATE '{value}'", exact=True)
     return None
-
-
-def loose_date(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
-    """Write out the date that Spark takes a string for: `d = '2024-1-5'` is `d = DATE '2024-01-05'`."""
-    found = _comparison(node, find)
-    if found is None or found.value.kind is not Kind.STRING or not pa.types.is_date(found.type):
-        return None
-    match = _LOOSE_DATE.fullmatch(str(found.value.value))
-    written = None if match is None else f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"
-    if written is None or date_of_string(written) is None:
-        return None
-    return Rewrite(f"{column_sql(found.parts)} {found.op} DATE '{written}'", exact=True)
 
 
 def double_beside_integer(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
@@ -103,7 +91,6 @@ def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrit
 
 SOURCES: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
     cast_to_string,
-    loose_date,
     double_beside_integer,
     number_beside_string,
 )

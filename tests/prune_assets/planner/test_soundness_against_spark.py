@@ -337,11 +337,9 @@ def test_the_schema_is_that_of_the_first_file_by_path_or_of_a_summary(spark, tmp
 
 
 def test_unsigned_numbers_beyond_long_are_handed_over(spark, tmp_path):
-    for i in range(4):
-        high = [2**63 + 10 * i, 2**63 + 10 * i + 9]
-        options = {"bloom_filter_options": {"x": {"ndv": 9}}}
-        numbers = pa.table({"u": pa.array(high, pa.uint64()), "x": [i, 1000]})
-        pq.write_table(numbers, tmp_path / f"{i}.parquet", **options)
+    high = [2**63 + 10 * i + j for i in range(4) for j in (0, 9)]
+    numbers = pa.table({"u": pa.array(high, pa.uint64()), "x": [0, 1000, 1, 1000, 2, 1000, 3, 1000]})
+    pq.write_table(numbers, tmp_path / "t.parquet", row_group_size=2, bloom_filter_options={"x": {"ndv": 9}})
     assert plan(tmp_path, where="x = 2 OR u = 0", session=spark).derived_filters
     assert len(same_rows(spark, tmp_path, "x = 2 OR u = 0")) == 1
 
@@ -479,6 +477,7 @@ def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path)
     for where in ("abs(x) = 49", "ABS(x) > 48", "CASE WHEN abs(x) = 49 THEN true END", "NOT (x <> 0 OR abs(x) <> 49)"):
         found = pr.read(session, tmp_path, where=where).collect()
         assert [row.x for row in found] == [0], where
-    assert plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason.endswith("named abs")
+    reason = plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason
+    assert "none of Spark's own functions" in reason
     assert plan(tmp_path, where="-x = 49", session=session).report.kept.row_groups == 1
     assert plan(tmp_path, where="abs(x) = 49", session=spark).report.kept.row_groups == 2

@@ -130,7 +130,7 @@ def test_every_refusal_has_a_reason():
     [
         ("x = 'five'", "what Spark casts this string to", "write the value without quotes"),
         ("s = 5", "casts the strings", "put the number in quotes"),
-        ("day = '1994-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
+        ("day = '94-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
         ("f > '1d'", "what Spark casts this string to", "write the value without quotes"),
         ("b = 'true'", "casts what is compared with a boolean", "write TRUE or FALSE"),
         ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
