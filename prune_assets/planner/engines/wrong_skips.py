@@ -28,6 +28,7 @@ from parquet_core.ragged import distinct
 from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.planner.engines.spark_profile import BLOOM, DICTIONARY, PAGES, STATISTICS
 from prune_assets.planner.open_leaves import asked_outcomes
 from prune_assets.report.skip_report import ReaderWarning
 from prune_assets.spark_filters import Filter, Rel, leaves_of
@@ -46,10 +47,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 READER = "Spark 4.3"
-STATISTICS = "parquet.filter.stats.enabled"
-DICTIONARY = "parquet.filter.dictionary.enabled"
-BLOOM = "parquet.filter.bloom.enabled"
-PAGES = "parquet.filter.columnindex.enabled"
 ALL = (STATISTICS, DICTIONARY, BLOOM, PAGES)
 
 _EQUALITIES = frozenset({Rel.EQ, Rel.IN})
