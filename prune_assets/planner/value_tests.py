@@ -78,7 +78,7 @@ class RememberedTest:
         new = [i for i, key in enumerate(keys) if key not in self._known]
         if not new or self.limits:
             return
-        if len(self._known) + len(new) > self._most:
+        if len(self._known.keys() | set(keys)) - 1 > self._most:  # without null, which is always among them
             self.limits = f"{self._column.name} has more than {self._most:,} values to ask about"
             return
         _, first = np.unique(codes, return_index=True)

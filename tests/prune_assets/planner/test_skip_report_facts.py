@@ -174,9 +174,9 @@ def test_a_rewrite_is_planned_again_in_its_place(table):
 
 
 def test_rewrites_of_the_arms_of_an_or_are_planned_together_too(table):
-    one, other, both = report_of(table, "CAST(x AS STRING) = '123' OR d = '2024-1-5'").rewrites
+    one, other, both = report_of(table, "CAST(x AS STRING) = '123' OR CAST(d AS STRING) = '2024-01-05'").rewrites
     assert one.kept == other.kept == both.kept.__class__(2, 10, one.kept.pages, 1_000, one.kept.bytes)
-    assert both.sql == "CAST(x AS STRING) = '123' OR d = '2024-1-5'"
+    assert both.sql == "CAST(x AS STRING) = '123' OR CAST(d AS STRING) = '2024-01-05'"
     assert both.rewritten == "x = 123 OR d = DATE '2024-01-05'"
     assert both.kept.rows == 20
 
