@@ -102,7 +102,9 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
     if kind == "timestamp":
         # Spark's own text of it may name two instants.
         return clock.instant(int(found.value()))
-    return str(found.sql()) if kind in _EXACT_LITERALS else None
+    literal = str(found.sql())
+    # Spark would put a variable in place of ${..}, even inside of a text.
+    return literal if kind in _EXACT_LITERALS and "${" not in literal else None
 
 
 def _relation(session: SparkSession, column: LeafColumn, values: pa.Array) -> DataFrame:

@@ -26,6 +26,7 @@ LEFT = [
     "x < rand() * 0 + 5",
     "x = element_at(array(1, 2), 9)",
     "month <> current_user()",
+    "month <> concat('$', '{x}')",
     "d = to_date('no date', 'dd/MM/yyyy')",
     "x = (SELECT 7)",
 ]
