@@ -28,28 +28,57 @@ from deltalog.file_block import empty_codes
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.format.partition_values import NULL as HIVE_NULL
+from parquet_core.outcomes import unknown
 from parquet_core.trust.bounds import Bounds, bounds_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from deltalog.file_block import FileBlock
+    from deltalog.file_block import FileBlock, Texts
     from deltalog.schema import TableColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf
+    from parquet_core.predicate import ColumnLeaf, OnPartitions
 
     Flags = NDArray[np.bool_]
 
 
 def outcomes_of_partition(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
     """Return which outcomes a leaf may have in each file of a block."""
-    assert column.partition is not None
-    texts = block.partition.get(column.partition)
-    if texts is None:
-        texts = empty_codes(len(block))
+    texts = _texts(column, block)
     # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
     answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, texts.values))[texts.codes]
     return answers
+
+
+def outcomes_of_partitions(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
+    """Return the same of a leaf on several columns; any outcome where one of the values is in doubt."""
+    certain = np.ones(len(block), np.bool_)
+    values = []
+    for column in columns:
+        texts = _texts(column, block)
+        bounds = partition_bounds(column, texts.values)
+        certain &= _certain(bounds)[texts.codes]
+        values.append(bounds.lower.take(from_numpy(np.arange(len(bounds))[texts.codes])))
+    answers = unknown(len(block))
+    if certain.any():
+        answers[certain] = leaf.test(*(it.filter(from_numpy(certain)) for it in values))
+    return answers
+
+
+def _certain(bounds: Bounds) -> Flags:
+    """Tell which values are known, null or not; of floats none is, for there are two zeros and NaN."""
+    if pa.types.is_floating(bounds.lower.type):
+        return np.zeros(len(bounds), np.bool_)
+    known = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
+    return known | flags_from(pc.equal(bounds.null_count, 1))
+
+
+def _texts(column: TableColumn, block: FileBlock) -> Texts:
+    assert column.partition is not None
+    texts = block.partition.get(column.partition)
+    return empty_codes(len(block)) if texts is None else texts
 
 
 def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:

@@ -10,17 +10,17 @@ import numpy as np
 
 from deltalog.ahead import ahead
 from deltalog.kept_statistics import answers
-from deltalog.partition_values import outcomes_of_partition
+from deltalog.partition_values import outcomes_of_partition, outcomes_of_partitions
 from deltalog.statistics import question_about
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning import constant_answers, fold
 from parquet_core.satisfiable import may_be_true
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,7 +69,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
     snapshot.settle()
-    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked)
+    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked, columns=columns)
     found = list(ahead(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
         partitions=_joined([answers.partitions for answers in found]),
@@ -92,17 +92,21 @@ def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
 
 
 def _of_block(
-    block: FileBlock, predicate: Predicate, parts: Sequence[Leaf], asked: Sequence[TableColumn | None]
+    block: FileBlock,
+    predicate: Predicate,
+    parts: Sequence[Leaf],
+    asked: Sequence[TableColumn | None],
+    columns: Mapping[Path, TableColumn],
 ) -> FileAnswers:
-    by_leaf = [_from_partitions(part, column, block) for part, column in zip(parts, asked, strict=True)]
+    by_leaf = [_from_partitions(part, columns, block) for part in parts]
     partitions = fold(predicate, by_leaf)
     wanted = may_match(partitions) & ~must_match(partitions)
-    columns = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
-    if not columns or not wanted.any():
+    of_files = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
+    if not of_files or not wanted.any():
         return FileAnswers(partitions, partitions, tuple(by_leaf))
     told = set()
-    for positions, said_of in answers(block.statistics, question_about(columns), wanted):
-        bounds = dict(zip(columns, said_of, strict=True))
+    for positions, said_of in answers(block.statistics, question_about(of_files), wanted):
+        bounds = dict(zip(of_files, said_of, strict=True))
         told |= {column.leaf.path for column, found in bounds.items() if says_anything(found)}
         for answer, part, column in zip(by_leaf, parts, asked, strict=True):
             if isinstance(part, ColumnLeaf) and column in bounds:
@@ -140,9 +144,12 @@ def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
     return concat_bounds([whole, part]).take(order)
 
 
-def _from_partitions(part: Leaf, column: TableColumn | None, block: FileBlock) -> OutcomeArray:
+def _from_partitions(part: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
     if isinstance(part, Constant):
         return constant_answers(part, len(block))
+    if isinstance(part, OnPartitions):
+        return outcomes_of_partitions(part, [columns[path] for path in part.columns], block)
+    column = columns.get(part.column) if isinstance(part, ColumnLeaf) else None
     if not isinstance(part, ColumnLeaf) or column is None or column.partition is None:
         return unknown(len(block))
     return outcomes_of_partition(part, column, block)

@@ -153,12 +153,12 @@ class Unsupported:
 
 
 class ValueTest(Protocol):
-    """Tells what a part that depends on one column alone is for values of it."""
+    """Tells what a part is for values of the columns that it depends on."""
 
-    def __call__(self, values: pa.Array) -> OutcomeArray:
+    def __call__(self, *values: pa.Array) -> OutcomeArray:
         """Return the outcomes for each value, null included; all of them where they are not known, or it raises.
 
-        `values` have the type of the column's bounds.
+        `values` have the type of the column's bounds; of several columns the i-th of each belong together.
         """
         ...
 
@@ -173,6 +173,15 @@ class OnValues:
     """A part that no bounds answer, and that is asked of the values of its only column where these are known."""
 
     column: Path
+    part: Unsupported
+    test: ValueTest = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnPartitions:
+    """A part on several columns, asked of the values that directories, or a log, give all of them."""
+
+    columns: tuple[Path, ...]
     part: Unsupported
     test: ValueTest = field(compare=False)
 
@@ -219,7 +228,7 @@ class IsTruth:
 
 Pattern: TypeAlias = StartsWith | EndsWith | Contains | Like
 ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern | OnValues
-Leaf: TypeAlias = ColumnLeaf | CompareColumns | Constant | Unsupported
+Leaf: TypeAlias = ColumnLeaf | CompareColumns | OnPartitions | Constant | Unsupported
 Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 
 
@@ -255,6 +264,8 @@ def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
     match leaf:
         case CompareColumns(left, _, right):
             return left, right
+        case OnPartitions(columns):
+            return columns
         case Constant() | Unsupported():
             return ()
         case _:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes, any_of, intersect, is_truth
-from parquet_core.predicate import Compare, In, IsNaN, IsNull, OnValues, Op, Unsupported
+from parquet_core.predicate import Compare, In, IsNaN, IsNull, OnPartitions, OnValues, Op, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,7 +94,11 @@ def asked_beside(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> 
                 found, places = _values(leaf, columns), lists
             case IsNaN():
                 found, places = _nan(leaf, columns), nans
-            case Unsupported(null_with=null_with) | OnValues(part=Unsupported(null_with=null_with)):
+            case (
+                Unsupported(null_with=null_with)
+                | OnValues(part=Unsupported(null_with=null_with))
+                | OnPartitions(part=Unsupported(null_with=null_with))
+            ):
                 found, places = [IsNull(path) for path in null_with if path in columns], nulls
             case _:
                 continue

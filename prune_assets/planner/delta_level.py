@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.outcomes import Outcomes, intersect, may_match
-from parquet_core.predicate import ColumnLeaf, columns_of
+from parquet_core.predicate import ColumnLeaf, OnPartitions, columns_of
 from prune_assets.planner.question import LevelState
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def log_partition_level(question: Question) -> LevelState:
     named = {column.path for column in question.index.partitions}
     answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
     for i, leaf in enumerate(question.parts[: question.beside.leaves]):
-        if isinstance(leaf, ColumnLeaf) and leaf.column in named:
+        if isinstance(leaf, OnPartitions) or (isinstance(leaf, ColumnLeaf) and leaf.column in named):
             answers[i] = question.log.by_leaf[i][question.index.file]
     folded = question.fold_anywhere(answers)
     folded[question.index.row_count <= 0] = Outcomes.NONE

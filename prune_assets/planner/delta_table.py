@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
@@ -45,6 +46,11 @@ class DeltaTable:
     counted: bool = False
     _asked: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[ColumnPath, Bounds] | None = None
+
+    @property
+    def partitions(self) -> tuple[LeafColumn, ...]:
+        """The columns that the log gives a value for each file."""
+        return tuple(column.leaf for column in self.snapshot.schema.columns if column.partition is not None)
 
     def ask(self, predicate: Predicate) -> FileAnswers:
         """Return what the log says about a predicate in every live file; the last answer is kept."""
@@ -159,7 +165,7 @@ def _read(
         row_count=np.full(len(opened), AT_LEAST, np.int64),
         deleted=table.deleted > 0,
         columns=[column for column in columns if column.partition is None],
-        partitions=tuple(column.leaf for column in columns if column.partition is not None),
+        partitions=table.partitions,
         by_id=snapshot.schema.mapping == "id",
     )
     return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache, any_case=any_case)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.predicate import OnValues, Unsupported, leaves
+from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
 from prune_assets.planner.open_leaves import asked_outcomes, open_outcomes
 from prune_assets.report.skip_report import Denial, Leaf
@@ -44,7 +44,7 @@ def leaf_attribution(plan: Plan) -> tuple[Leaf, ...]:
 
 def _why(leaf: Predicate, open_row_groups: int) -> str:
     """Say why a leaf is not looked into; of one that is asked of values only where it rules out too little."""
-    if isinstance(leaf, OnValues):
+    if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 

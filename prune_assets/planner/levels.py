@@ -29,7 +29,7 @@ from parquet_core.access_plan import (
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match
-from parquet_core.predicate import ColumnLeaf, Constant, OnValues, Unsupported
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, OnValues, Unsupported
 from parquet_core.pruning import constant_answers
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
@@ -274,6 +274,6 @@ def _may_raise(question: Question, before: LevelState) -> NDArray[np.bool_]:
     """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
     if any(isinstance(part, Unsupported) for part in question.parts):
         return np.ones(len(question.index), np.bool_)
-    numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues)]
+    numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues | OnPartitions)]
     unasked: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
     return unasked

@@ -8,17 +8,18 @@ import numpy as np
 
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import ColumnLeaf, Constant, columns_of
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of
 from parquet_core.pruning import constant_answers
 from parquet_core.trust.bounds import bounds_type
 from prune_assets.planner.question import LevelState, question_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
+    from parquet_core.predicate import Path, Predicate
     from prune_assets.planner.question import Question
 
 
@@ -29,6 +30,8 @@ def partition_level(question: Question) -> LevelState:
     for i, leaf in enumerate(question.parts):
         if isinstance(leaf, ColumnLeaf) and leaf.column in question.partitions:
             answers[i] = _from_directories(leaf, question)
+        elif isinstance(leaf, OnPartitions) and question.partitions.keys() >= set(leaf.columns):
+            answers[i] = leaf.test(*(_values(path, question) for path in leaf.columns))[question.index.file]
         elif is_asked and isinstance(leaf, Constant):
             answers[i] = constant_answers(leaf, len(question.index))
     folded = question.fold(answers)
@@ -54,7 +57,10 @@ def _why(question: Question) -> str:
 
 
 def _from_directories(leaf: ColumnLeaf, question: Question) -> OutcomeArray:
-    column = question.partitions[leaf.column]
-    values = question.index.partition_values[column.path].cast(bounds_type(column))
-    by_row_group: OutcomeArray = outcomes_of_values(leaf, values)[question.index.file]
+    by_row_group: OutcomeArray = outcomes_of_values(leaf, _values(leaf.column, question))[question.index.file]
     return by_row_group
+
+
+def _values(path: Path, question: Question) -> pa.Array:
+    column = question.partitions[path]
+    return question.index.partition_values[path].cast(bounds_type(column))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import OnValues, Predicate, Unsupported
+    from parquet_core.predicate import OnPartitions, OnValues, Predicate, Unsupported
     from parquet_core.storage import DataFile
     from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.report.lazy_tuple import LazyTuple
@@ -87,7 +87,7 @@ class Plan:
     depth: Depth = "pages"
     delta: DeltaTable | None = None
     named: NamedBy = "directory"
-    tests: Mapping[Unsupported, OnValues] = field(default_factory=dict)
+    tests: Mapping[Unsupported, OnValues | OnPartitions] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         table, where = (clipped(text, 100) for text in (redacted(self.table), self.lowered.sql))
@@ -220,13 +220,13 @@ def plan(
         )
         index = listed.read_for_schema()
         lowered = lower_predicate(where, table, index, session=session)
-        tests = _value_tests(lowered, named_columns(index), session, semantics)
+        tests = _value_tests(lowered, named_columns(index), index.partitions, session, semantics)
         predicate = replaced(lowered.predicate, tests)
         if index.opened is not None:
             index = listed.read(files_left(predicate, index))
     else:
         lowered = _lower_on_delta(where, delta, session=session)
-        tests = _value_tests(lowered, delta.snapshot.schema.leaves, session, semantics)
+        tests = _value_tests(lowered, delta.snapshot.schema.leaves, delta.partitions, session, semantics)
         predicate = replaced(lowered.predicate, tests)
         index = read_delta(delta, predicate, cache=disk, any_case=not semantics.case_sensitive)
     evaluation = evaluate(predicate, index, pages=depth == "pages", delta=delta)
@@ -312,11 +312,14 @@ def _lower(
 def _value_tests(
     lowered: LoweredPredicate,
     columns: Sequence[LeafColumn],
+    partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
-) -> dict[Unsupported, OnValues]:
+) -> dict[Unsupported, OnValues | OnPartitions]:
     is_own = _asks_session(session)
-    return value_tests(lowered.predicate, columns, session=session, semantics=semantics, is_own=is_own)
+    return value_tests(
+        lowered.predicate, columns, partitions=partitions, session=session, semantics=semantics, is_own=is_own
+    )
 
 
 def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:

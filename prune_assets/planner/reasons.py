@@ -16,6 +16,7 @@ from parquet_core.predicate import (
     ColumnLeaf,
     CompareColumns,
     Constant,
+    OnPartitions,
     OnValues,
     Unsupported,
     columns_of,
@@ -119,7 +120,7 @@ class Reasons:
         if isinstance(leaf, (Unsupported, Constant)):
             return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
         proven = int(answers[number][place]) == wanted
-        if isinstance(leaf, CompareColumns) or leaf.column in self._in_paths:
+        if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
         if column is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import OnValues, Unsupported, leaves
+from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
 from prune_assets import __version__
@@ -111,16 +111,18 @@ def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):
             found[UnsupportedPart(leaf.sql, leaf.reason, leaf.remedy)] = None
-        elif isinstance(leaf, OnValues) and (why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])):
+        elif isinstance(leaf, OnValues | OnPartitions) and (
+            why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
+        ):
             found[UnsupportedPart(leaf.part.sql, why, leaf.part.remedy)] = None
     return tuple(found)
 
 
-def _unasked(plan: Plan, leaf: OnValues, answers: OutcomeArray) -> str:
+def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -> str:
     """Say why a part was not asked of all values in each row group that is read; empty where it was."""
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (answers == Outcomes.UNKNOWN))
-    column = next((column for column in plan.index.columns if column.path == leaf.column), None)
+    column = next((column for column in plan.index.columns if (column.path,) == columns_of_leaf(leaf)), None)
     if column is not None and not leaf.test.limits:
         held = plan.index.dictionaries_at_hand(column, open_)
         open_ = open_[[values is None or isinstance(values, str) for values in held]]

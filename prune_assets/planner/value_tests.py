@@ -1,7 +1,9 @@
 """Which parts that bounds do not answer are asked of values, and by whom.
 
 A part that depends on one column alone is known wherever the values of that column are: in a directory name, in a
-dictionary, where both bounds are the same. Spark is asked where there is a session, and the own rules elsewhere.
+dictionary, where both bounds are the same. One on several columns is known where directories give all of them their
+values: `make_date(year, month, 1) >= '2024-03-01'`. Spark is asked where there is a session, and the own rules
+elsewhere.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import OnValues, Unsupported, leaves
+from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.named_column import only_column
+from prune_assets.sql.named_column import named_by_part
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.settle_values import settle_values
 from prune_assets.sql.types import BINARY, TIMESTAMP_NTZ, type_of_column
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
 
-    Ask = Callable[[pa.Array], Sequence[Outcomes]]
+    Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
 
-# Different values of a column: asking about more takes longer than it is likely to save.
+# Different values of a column, or rows of several: asking about more takes longer than it is likely to save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
 # Parts that are asked; each costs a query.
@@ -43,16 +45,16 @@ MAX_PARTS = 20
 
 
 class RememberedTest:
-    """Asks about each value once, and about no more than `most`."""
+    """Asks about each value, or row of values of several columns, once, and about no more than `most`."""
 
-    def __init__(self, column: LeafColumn, ask: Ask, most: int) -> None:
+    def __init__(self, columns: Sequence[LeafColumn], ask: Ask, most: int) -> None:
         self.limits = ""
-        self._known: dict[object, Outcomes] = {}
-        self._column = column
+        self._known: dict[tuple[object, ...], Outcomes] = {}
+        self._columns = columns
         self._ask = ask
         self._most = most
         self._asking = Lock()
-        self._said: list[tuple[pa.Array, Sequence[Outcomes]]] = []
+        self._said: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
         """Tell whether another one who is asked leaves no outcome possible that was ruled out."""
@@ -63,26 +65,28 @@ class RememberedTest:
         except Refusal:
             return False
 
-    def __call__(self, values: pa.Array) -> OutcomeArray:
-        """Return what the part is for each value of the type of the column's bounds."""
+    def __call__(self, *values: pa.Array) -> OutcomeArray:
+        """Return what the part is for each value of the type of the column's bounds, an array for each column."""
         # Null is asked about in the same query: it is what has to be known next.
-        with_null = pa.concat_arrays([values, pa.nulls(1, values.type)])
-        encoded = _as_bits(with_null).dictionary_encode(null_encoding="encode")
-        keys, codes = encoded.dictionary.to_pylist(), numbers_from(encoded.indices)
+        with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
+        first, codes = _distinct(with_null)
+        each = [column.take(from_numpy(first)) for column in with_null]
+        keys = list(zip(*(_as_bits(column).to_pylist() for column in each), strict=True))
         with self._asking:
-            self._learn(with_null, keys, codes)
+            self._learn(each, keys)
         answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes[:-1]]
         return answers
 
-    def _learn(self, values: pa.Array, keys: list[object], codes: NDArray[Any]) -> None:
+    def _learn(self, values: Sequence[pa.Array], keys: Sequence[tuple[object, ...]]) -> None:
         new = [i for i, key in enumerate(keys) if key not in self._known]
         if not new or self.limits:
             return
-        if len(self._known.keys() | set(keys)) - 1 > self._most:  # without null, which is always among them
-            self.limits = f"{self._column.name} has more than {self._most:,} values to ask about"
+        if len(self._known) + len(new) - 1 > self._most:  # without null, which is always among them
+            names = ", ".join(column.name for column in self._columns)
+            has = "has" if len(self._columns) == 1 else "have"
+            self.limits = f"{names} {has} more than {self._most:,} values to ask about"
             return
-        _, first = np.unique(codes, return_index=True)
-        new_values, readable = _as_read(values.take(from_numpy(first[new])), self._column)
+        new_values, readable = _as_read([column.take(pa.array(new)) for column in values], self._columns)
         try:
             found = self._ask(new_values)
         except Refusal as refusal:
@@ -98,31 +102,45 @@ def value_tests(
     predicate: Predicate,
     columns: Sequence[LeafColumn],
     *,
+    partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
     is_own: Callable[[str], bool] | None = None,
-) -> dict[Unsupported, OnValues]:
+) -> dict[Unsupported, OnValues | OnPartitions]:
     """Return the parts of a predicate that are asked of values, each with what takes its place.
 
-    `semantics`: those of the session. `is_own`: tells whether a function's name still is that of Spark's own.
+    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session. `is_own`:
+    tells whether a function's name still is that of Spark's own.
     """
-    found: dict[Unsupported, OnValues] = {}
+    found: dict[Unsupported, OnValues | OnPartitions] = {}
+    given = {column.path for column in partitions}
     for part in leaves(predicate):
         if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
             continue
-        column = only_column(part.sql, columns)
-        if column is not None and _has_plain_values(column, semantics):
-            most = MAX_ASKED if _is_asked(session) else MAX_SETTLED
-            test = RememberedTest(column, _ask(part.sql, column, session, is_own), most)
-            found[part] = OnValues(column.path, part, test)
+        named = named_by_part(part.sql, columns)
+        paths = tuple(column.path for column in named)
+        if not named or not all(_has_plain_values(column, semantics) for column in named):
+            continue
+        test = RememberedTest(named, _ask(part.sql, named, session, is_own), _most(session))
+        if len(paths) == 1:
+            found[part] = OnValues(paths[0], part, test)
+        elif given.issuperset(paths):
+            found[part] = OnPartitions(paths, part, test)
     return found
 
 
-def tests_hold(tests: Mapping[Unsupported, OnValues], session: SparkSession, columns: Sequence[LeafColumn]) -> bool:
+def _most(session: SparkSession | SparkSemantics | None) -> int:
+    return MAX_ASKED if _is_asked(session) else MAX_SETTLED
+
+
+def tests_hold(
+    tests: Mapping[Unsupported, OnValues | OnPartitions], session: SparkSession, columns: Sequence[LeafColumn]
+) -> bool:
     """Tell whether a session says of the values that parts were asked of what a plan rests on."""
     by_path = {column.path: column for column in columns}
     return all(
-        not isinstance(it.test, RememberedTest) or it.test.holds(_ask(part.sql, by_path[it.column], session, None))
+        not isinstance(it.test, RememberedTest)
+        or it.test.holds(_ask(part.sql, [by_path[path] for path in columns_of_leaf(it)], session, None))
         for part, it in tests.items()
     )
 
@@ -148,17 +166,28 @@ def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
 
 def _ask(
     sql: str,
-    column: LeafColumn,
+    columns: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     is_own: Callable[[str], bool] | None,
 ) -> Ask:
     if session is None or isinstance(session, SparkSemantics):
-        return partial(settle_values, sql, column, session or SparkSemantics(), is_own)
+        return partial(settle_values, sql, columns, session or SparkSemantics(), is_own)
     if not _is_asked(session):
-        return partial(settle_values, sql, column, SparkSemantics.of(session), is_own)
+        return partial(settle_values, sql, columns, SparkSemantics.of(session), is_own)
     from prune_assets.spark.ask_values import ask_values
 
-    return partial(ask_values, session, column, sql)
+    return partial(ask_values, session, columns, sql)
+
+
+def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return where each different row stands first, and the number of the one that every row is."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        encoded = _as_bits(column).dictionary_encode(null_encoding="encode")
+        _, first, codes = np.unique(
+            codes * len(encoded.dictionary) + numbers_from(encoded.indices), return_index=True, return_inverse=True
+        )
+    return first, codes
 
 
 def _as_bits(values: pa.Array) -> pa.Array:
@@ -169,12 +198,15 @@ def _as_bits(values: pa.Array) -> pa.Array:
     return values
 
 
-def _as_read(values: pa.Array, column: LeafColumn) -> tuple[pa.Array, list[bool]]:
-    """Return those of some values that Spark can be given, in the type that it reads, and which they are."""
-    if not pa.types.is_string(column.type):
-        return values, [True] * len(values)
-    readable = [_is_text(value) for value in values.to_pylist()]
-    return values.filter(from_numpy(np.array(readable))).cast(pa.string()), readable
+def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
+    """Return those of some rows that Spark can be given, in the types that it reads, and which they are."""
+    is_text = [pa.types.is_string(column.type) for column in columns]
+    readable = np.ones(len(values[0]), np.bool_)
+    for column, texts in zip(values, is_text, strict=True):
+        if texts:
+            readable &= [_is_text(value) for value in column.to_pylist()]
+    kept = [column.filter(from_numpy(readable)) for column in values]
+    return [it.cast(pa.string()) if texts else it for it, texts in zip(kept, is_text, strict=True)], readable
 
 
 def _is_text(value: bytes | None) -> bool:

@@ -1,4 +1,4 @@
-"""What a part of a predicate is for values of its only column, as Spark says itself.
+"""What a part of a predicate is for values of its columns, as Spark says itself.
 
 The values become a local relation, over which Spark's optimizer evaluates the part without a job. What it would not
 evaluate there (a subquery, a UDF of Python), or not to the same again (the time, the user, chance, a variable of the
@@ -20,10 +20,10 @@ from prune_assets.sql.types import type_of_column
 from prune_assets.sql.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructField
 
     from parquet_core.format.schema import LeafColumn
 
@@ -38,19 +38,22 @@ _OUTCOME = "outcome"
 _MOVES_ON = "it names a day that moves on"
 
 
-def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) -> list[Outcomes]:
-    """Return what a part is for each value; any outcome where it raises. Raises Refusal.
+def ask_values(
+    session: SparkSession, columns: Sequence[LeafColumn], sql: str, values: Sequence[pa.Array]
+) -> list[Outcomes]:
+    """Return what a part is for each row of values; any outcome where it raises. Raises Refusal.
 
-    `values`: as Arrow has those of the column, null among them.
+    `values`: for each column as Arrow has those, null among them.
     """
     if has_moving_literal(sql):
         raise Refusal(_MOVES_ON)
-    found = [Outcomes.UNKNOWN] * len(values)
-    waiting, queries = [(0, len(values))], 0
+    rows = pa.table(list(values), [str(i) for i in range(len(values))])
+    found = [Outcomes.UNKNOWN] * len(rows)
+    waiting, queries = [(0, len(rows))], 0
     while waiting and queries < MAX_QUERIES:
         start, stop = waiting.pop(0)
         queries += 1
-        said = _ask(session, column, sql, values[start:stop])
+        said = _ask(session, columns, sql, rows[start:stop])
         if said is not None:
             found[start:stop] = said
         elif stop - start > 1:
@@ -59,13 +62,13 @@ def ask_values(session: SparkSession, column: LeafColumn, sql: str, values: pa.A
     return found
 
 
-def _ask(session: SparkSession, column: LeafColumn, sql: str, values: pa.Array) -> list[Outcomes] | None:
-    """Return what a part is for each value, None where it raises for one of them."""
+def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
+    """Return what a part is for each row, None where it raises for one of them."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
         with quiet():
-            asked = _relation(session, column, values).selectExpr(f"({sql}) AS {_OUTCOME}")
+            asked = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
             execution: Any = asked._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
@@ -107,16 +110,21 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
     return literal if kind in _EXACT_LITERALS and "${" not in literal else None
 
 
-def _relation(session: SparkSession, column: LeafColumn, values: pa.Array) -> DataFrame:
+def _relation(session: SparkSession, columns: Sequence[LeafColumn], rows: pa.Table) -> DataFrame:
+    from pyspark.sql.types import StructType
+
+    named = [_nested(column, values.combine_chunks()) for column, values in zip(columns, rows.columns, strict=True)]
+    schema = StructType([kind for kind, _ in named])
+    return session.createDataFrame(pa.table([values for _, values in named], schema.names), schema)
+
+
+def _nested(column: LeafColumn, values: pa.Array) -> tuple[StructField, pa.Array]:
     from pyspark.sql.types import StructField, StructType
 
-    kind = _spark_type(column)
-    name = column.path[-1]
+    field = StructField(column.path[-1], _spark_type(column))
     for outer in reversed(column.path[:-1]):
-        values, kind = pa.StructArray.from_arrays([values], [name]), StructType([StructField(name, kind)])
-        name = outer
-    schema = StructType([StructField(name, kind)])
-    return session.createDataFrame(pa.table([values], [name]), schema)
+        values, field = pa.StructArray.from_arrays([values], [field.name]), StructField(outer, StructType([field]))
+    return field, values
 
 
 def _spark_type(column: LeafColumn) -> DataType:

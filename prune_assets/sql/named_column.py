@@ -1,4 +1,4 @@
-"""The only column that a part of a predicate names, told from its words: the part itself may be one not looked into."""
+"""The columns that a part of a predicate names, told from its words: the part itself may be one not looked into."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 
-def only_column(sql: str, columns: Sequence[LeafColumn]) -> LeafColumn | None:
-    """Return the column that a part names, None where it names several, none, or a struct as a whole.
+def named_by_part(sql: str, columns: Sequence[LeafColumn]) -> list[LeafColumn]:
+    """Return the columns that a part names; none where it names a struct as a whole, or what may be two columns.
 
-    Case is ignored, and any word that may be a column counts as one, so that a part never names more than this.
+    Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
     """
     tops = {column.path[0].lower() for column in columns}
-    found: set[tuple[str, ...] | None] = set()
+    found: dict[tuple[str, ...], LeafColumn] = {}
     for chain in _chains(tokenize(sql)):
-        if chain[0] in tops:
-            found.add(next((path for path in _paths(columns) if chain[: len(path)] == path), None))
-    if len(found) != 1:
-        return None
-    (path,) = found
-    meant = [column for column in columns if tuple(part.lower() for part in column.path) == path]
-    return meant[0] if len(meant) == 1 else None
+        if chain[0] not in tops:
+            continue
+        meant = [column for column in columns if _is_named(column, chain)]
+        if len(meant) != 1:
+            return []
+        found[meant[0].path] = meant[0]
+    return list(found.values())
 
 
-def _paths(columns: Sequence[LeafColumn]) -> Iterator[tuple[str, ...]]:
-    return (tuple(part.lower() for part in column.path) for column in columns)
+def _is_named(column: LeafColumn, chain: tuple[str, ...]) -> bool:
+    return tuple(part.lower() for part in column.path) == chain[: len(column.path)]
 
 
 def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:

@@ -24,6 +24,7 @@ from parquet_core.predicate import (
     IsTruth,
     Like,
     Not,
+    OnPartitions,
     OnValues,
     Op,
     Or,
@@ -157,7 +158,7 @@ def _leaf(node: Predicate) -> str:
             text = f"isnan({_name(column)})"
         case StartsWith() | EndsWith() | Contains() | Like():
             text = _pattern(node)
-        case Unsupported(sql) | OnValues(_, Unsupported(sql)):
+        case Unsupported(sql) | OnValues(_, Unsupported(sql)) | OnPartitions(_, Unsupported(sql)):
             text = sql
         case _:
             raise AssertionError(node)

@@ -1,4 +1,4 @@
-"""What a part of a predicate is for values of its only column, by the rules that lower predicates."""
+"""What a part of a predicate is for values of its columns, by the rules that lower predicates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
+    from parquet_core.predicate import Leaf, Path
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.conditions import Conditions
     from prune_assets.sql.sqlglot_nodes import exp
@@ -31,42 +31,47 @@ if TYPE_CHECKING:
 
 def settle_values(
     sql: str,
-    column: LeafColumn,
+    columns: Sequence[LeafColumn],
     semantics: SparkSemantics,
     is_own: Callable[[str], bool] | None,
-    values: pa.Array,
+    values: Sequence[pa.Array],
 ) -> list[Outcomes]:
-    """Return what a part may be for each value, which always may be NULL: the rules do not say where it raises.
+    """Return what a part may be for each row of values, which always may be NULL: the rules do not say where it raises.
 
+    `values`: an array for each column.
     Raises Refusal where they say nothing of any value.
     """
     tokens = tokenize(sql)
     tree = parse(sql, tokens)
-    scope = Scope([column], case_sensitive=semantics.case_sensitive)
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     conditions = conditions_on(scope, sql, tokens, semantics, is_own)
-    found = [_settle(tree, column, conditions, value) for value in values]
+    found = [_settle(tree, columns, conditions, row) for row in zip(*values, strict=True)]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
         raise Refusal("only Spark can tell what it is for a value; pass a session")
     return found
 
 
-def _settle(tree: exp.Expr, column: LeafColumn, conditions: Conditions, value: pa.Scalar) -> Outcomes:
-    if not value.is_valid or (pa.types.is_floating(value.type) and value.as_py() == 0):
-        # Of floats there are two zeros, of which a constant is one.
+def _settle(
+    tree: exp.Expr, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar]
+) -> Outcomes:
+    # Of floats there are two zeros, of which a constant is one.
+    if any(not value.is_valid or (pa.types.is_floating(value.type) and value.as_py() == 0) for value in row):
         return Outcomes.UNKNOWN
+    known = {column.path: value for column, value in zip(columns, row, strict=True)}
     try:
-        lowered = conditions.lower_with(tree, {column.path: value})
+        lowered = conditions.lower_with(tree, known)
     except PruneError:
         return Outcomes.UNKNOWN
     if lowered is None:
         return Outcomes.UNKNOWN
-    (found,) = fold(lowered, [_answer(leaf, column, value) for leaf in leaves(lowered)])
+    by_path = {column.path: column for column in columns}
+    (found,) = fold(lowered, [_answer(leaf, by_path, known) for leaf in leaves(lowered)])
     return Outcomes(int(found)) | Outcomes.NULL
 
 
-def _answer(leaf: Leaf, column: LeafColumn, value: pa.Scalar) -> OutcomeArray:
+def _answer(leaf: Leaf, columns: Mapping[Path, LeafColumn], known: Mapping[Path, pa.Scalar]) -> OutcomeArray:
     if isinstance(leaf, Constant):
         return constant_answers(leaf, 1)
-    if isinstance(leaf, ColumnLeaf) and leaf.column == column.path:
-        return outcomes_of_values(leaf, pa.repeat(value, 1).cast(bounds_type(column)))
+    if isinstance(leaf, ColumnLeaf) and leaf.column in known:
+        return outcomes_of_values(leaf, pa.repeat(known[leaf.column], 1).cast(bounds_type(columns[leaf.column])))
     return unknown(1)
