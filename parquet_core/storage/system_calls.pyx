@@ -100,6 +100,7 @@ cdef enum:
     SCRATCH = 1 << 16  # bytes of ranges with holes between them that are read at once
 
 cdef array _NUMBERS = _array("q")
+cdef long long _FURTHEST = (1 << 63) - 1 - (1 << 31)  # with room for a hole behind it
 
 ctypedef void (*Do)(void* work, Py_ssize_t first, Py_ssize_t last) noexcept nogil
 
@@ -435,7 +436,7 @@ def read(
     `arrived` is called with the first buffer and the number of ranges, from the first on, that are read; once with all,
     unless one could not be. What it raises ends the reading.
     """
-    cdef Py_ssize_t i, files = len(paths), ranges = start.shape[0]
+    cdef Py_ssize_t i, later, files = len(paths), ranges = start.shape[0]
     cdef list encoded = [PyUnicode_EncodeFSDefault(path) for path in paths]
     cdef list buffers = [PyBytes_FromStringAndSize(NULL, size) for size in sizes]
     cdef array requests = clone(_NUMBERS, files, True), fetched = clone(_NUMBERS, files, True)
@@ -465,10 +466,17 @@ def read(
             work.paths[i] = PyBytes_AS_STRING(encoded[i])
             if <Py_ssize_t> strlen(work.paths[i]) != len(<bytes> encoded[i]):
                 work.paths[i] = ""  # which cannot be opened: cut off at its zero, it would be another file
+        for i in range(files):
+            for later in range(first[i] + 1, first[i + 1]):
+                # What begins before a range that it is read with would be copied from before the scratch.
+                if start[later] < start[later - 1]:
+                    raise ValueError("ranges out of order")
         for i in range(ranges):
             buffer = buffers[target[i]]
             if start[i] < 0 or length[i] < 0 or at[i] < 0 or length[i] > len(buffer) - at[i]:
                 raise ValueError(f"range {i} does not fit")
+            if start[i] > _FURTHEST - length[i]:
+                raise ValueError(f"range {i} does not fit into any file")
             work.into[i] = PyBytes_AS_STRING(buffer) + at[i]
         work.first, work.start, work.length = &first[0], &start[0], &length[0]
         work.hole = hole

@@ -196,6 +196,16 @@ def test_a_plan_that_does_not_fit_is_refused(tmp_path):
         attempt(target=1)
 
 
+@pytest.mark.parametrize("starts", [(50, 40), (0, 50, 49), ((1 << 63) - 4, (1 << 63) - 2)])
+def test_ranges_that_do_not_ascend_or_end_nowhere_are_refused(tmp_path, starts):
+    (tmp_path / "a").write_bytes(DATA[:100])
+    many = len(starts)
+    wanted = [np.array(numbers, np.int64) for numbers in ([0, many], starts, [4] * many, [0] * many)]
+    at = np.arange(many, dtype=np.int64) * 4
+    with pytest.raises(ValueError, match=r"out of order|does not fit"):
+        local.system_calls.read([f"{tmp_path}/a"], *wanted, at, [4 * many], b"", 10, 1)
+
+
 def test_footers_of_any_length_are_read_alike(tmp_path, monkeypatch):
     """A footer that the hint does not cover is read by a second request; a tail that is mostly data is not kept."""
     for i, columns in enumerate((1, 1, 400, 2, 1)):
