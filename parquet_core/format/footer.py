@@ -142,7 +142,7 @@ class Footers:
 
         Raises MalformedFile and UnsupportedFeature, naming file, row group and column.
         """
-        leaves = [leaf_at(path, kind.columns) for kind in self.kinds]
+        leaves = [kind.by_path.get(path) for kind in self.kinds]
         leaf_index = np.array([-1 if leaf is None else leaf.index for leaf in leaves], np.int64)[self.kind_of_group]
         physical = np.array([-1 if leaf is None else leaf.physical for leaf in leaves], np.int64)[self.kind_of_group]
         there = np.flatnonzero(leaf_index >= 0)
@@ -171,11 +171,6 @@ class Footers:
             return []
         slots = decode_list(self.encoded[start : start + length], _SORTING_COLUMN, place=self.place(position))
         return [(index, descending is True, first is True) for index, descending, first in slots if index is not None]
-
-
-def leaf_at(path: Path, columns: Sequence[LeafColumn]) -> LeafColumn | None:
-    """Return the leaf of this path; None when there is none."""
-    return next((leaf for leaf in columns if leaf.path == path), None)
 
 
 def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footers]:

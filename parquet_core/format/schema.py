@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Path
 
-__all__ = ["LeafColumn", "Physical", "Repetition", "SchemaElement", "SortOrder", "leaf_columns"]
+__all__ = ["LeafColumn", "Physical", "Repetition", "SchemaElement", "SortOrder", "in_any_case", "leaf_columns"]
 
 MAX_NESTING = 100
 _MOST_BYTES = (1 << 31) - 1  # that a fixed length counts, with 32 bits
+
+
+@lru_cache(maxsize=1 << 14)
+def in_any_case(name: str) -> str:
+    """Return what is the same for all names that may be one: alike in more letters than to Spark, never in fewer."""
+    return name.upper().casefold()
 
 
 class Repetition(IntEnum):

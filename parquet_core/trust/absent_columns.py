@@ -6,13 +6,13 @@ Whether names that differ in case alone are one depends on the session; a file t
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.format.schema import in_any_case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     if column.unsupported or column.may_be_filled or not provenance.columns:
         return False
     wanted = folded(column.path)
-    alike = [leaf for leaf in provenance.columns if folded(leaf.path[:1]) == wanted[:1]]
+    alike = provenance.by_any_case.get(wanted[0], [])
     for depth in range(1, len(wanted) + 1):
         within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
         if not within:
@@ -41,12 +41,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
 
 def folded(path: Path) -> Path:
     """Return a path that is the same for all that may be one: alike in more letters than to Spark, never in fewer."""
-    return tuple(map(_folded_name, path))
-
-
-@lru_cache(maxsize=4096)
-def _folded_name(name: str) -> str:
-    return name.upper().casefold()
+    return tuple(map(in_any_case, path))
 
 
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from parquet_core.format.schema import LeafColumn, Physical, SortOrder
+from parquet_core.format.schema import LeafColumn, Physical, SortOrder, in_any_case
 from parquet_core.trust.bound_values import timestamp_step
 from parquet_core.trust.bounds import bounds_type
 from parquet_core.trust.stored_types import is_read_as
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.plain import PlainValues
+    from parquet_core.predicate import Path
 
 # Members of the union ColumnOrder.
 TYPE_ORDER, IEEE_754_TOTAL_ORDER, INT96_TIMESTAMP_ORDER = 1, 2, 3
@@ -36,7 +38,7 @@ _SPARK_VERSION = "org.apache.spark.version"
 _COPIED = "original.created.by"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Provenance:
     """What of a footer decides about trust; one stands for all files that share it.
 
@@ -47,6 +49,19 @@ class Provenance:
     column_orders: tuple[int, ...]
     key_values: dict[str, str]
     created_by: str
+
+    @cached_property
+    def by_path(self) -> dict[Path, LeafColumn]:
+        """The leaves by path; of two the first."""
+        return {leaf.path: leaf for leaf in reversed(self.columns)}
+
+    @cached_property
+    def by_any_case(self) -> dict[str, list[LeafColumn]]:
+        """The leaves by the first of their names, those together that may be one to a session."""
+        found: dict[str, list[LeafColumn]] = {}
+        for leaf in self.columns:
+            found.setdefault(in_any_case(leaf.path[0]), []).append(leaf)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +163,8 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
 
 def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Tell whether a file has the column as no list, in whatever type, and may have nulls of it."""
-    named = [leaf for leaf in provenance.columns if leaf.path == column.path]
+    alike = provenance.by_any_case.get(in_any_case(column.path[0]), [])
+    named = [leaf for leaf in alike if leaf.path == column.path]
     flat = not any(leaf.max_repetition_level for leaf in (column, *named))
     return bool(named) and flat and all(leaf.max_definition_level for leaf in named)
 
@@ -206,7 +222,8 @@ def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
         return _if_alike(provenance.columns[index], column)
-    return next((_if_alike(leaf, column) for leaf in provenance.columns if leaf.path == column.path), None)
+    named = provenance.by_path.get(column.path)
+    return None if named is None else _if_alike(named, column)
 
 
 def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
@@ -229,7 +246,7 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
     alike = leaf_in_file(column, provenance)
     if alike is not None:
         return alike
-    named = next((leaf for leaf in provenance.columns if leaf.path == column.path), None)
+    named = provenance.by_path.get(column.path)
     return named if named is not None and is_read_as(named, column) else None
 
 

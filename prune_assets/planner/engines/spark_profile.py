@@ -168,7 +168,7 @@ def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
     found = leaf_in_file(column, kind)
     if found is not None or not _is_signed(column):
         return found
-    stored = next((leaf for leaf in kind.columns if leaf.path == column.path), None)
+    stored = kind.by_path.get(column.path)
     return stored if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
 
 
