@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,22 +72,31 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
         where = row_group_place(index, int(positions[without[0]]), column)
         message = f"strength pages: no usable column index ({batch.reason[without[0]]})"
         return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
-    proven, single, flags_differ = 0, 0, 0
-    for i, (start, stop) in enumerate(pairwise(batch.first.tolist())):
-        pages = batch.bounds.take(np.arange(start, stop))
+    count = np.diff(batch.first)
+    group = np.repeat(np.arange(len(count)), count)
+    broken = np.union1d(_not_ascending(batch.bounds, group), group[1:][_falls(batch.bounds) & (np.diff(group) == 0)])
+    if len(broken):
+        first = int(broken[0])
+        pages = batch.bounds.take(np.flatnonzero(group == first))
         order = boundary_order(pages.lower, pages.upper)
-        if order is not BoundaryOrder.ASCENDING or _falls(pages).any():
-            where = row_group_place(index, int(positions[i]), column)
-            how = "overlap" if order is BoundaryOrder.ASCENDING else f"are {order.name}"
-            message = f"strength pages: its {stop - start} pages {how}"
-            return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
-        single += stop - start < 2
-        proven += stop - start >= 2
-        flags_differ += int(batch.boundary_order[i]) != order
+        how = "overlap" if order is BoundaryOrder.ASCENDING else f"are {order.name}"
+        message = f"strength pages: its {len(pages)} pages {how}"
+        where = row_group_place(index, int(positions[first]), column)
+        return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
+    single, proven = int(np.count_nonzero(count < 2)), int(np.count_nonzero(count >= 2))
+    flags_differ = int(np.count_nonzero(batch.boundary_order != BoundaryOrder.ASCENDING))
     message = f"strength pages: ASCENDING without overlap in {proven} row groups of two pages or more"
     message += f"; {single} row groups have one page, which proves nothing" if single else ""
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
     return Finding("order.pages", Severity.INFO, place, message)
+
+
+def _not_ascending(bounds: Bounds, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the groups in which a known bound is below that of the page before it, null pages left out."""
+    known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
+    pages, here = bounds.take(known), group[known]
+    below = [flags_from(pc.less(side[1:], side[:-1])) for side in (pages.lower, pages.upper)]
+    return np.unique(here[1:][(below[0] | below[1]) & (np.diff(here) == 0)])
 
 
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
