@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from parquet_core.storage import DataFile, Ranges, Traffic, gather, is_remote
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
 SIZE_HINT = 64 << 10
+MOST_FOOTER_BYTES = 256 << 20
+FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
 _LARGEST_HINT = 16 << 20
 # Footers are decoded together up to this many bytes of them.
 _BATCH_BYTES = 32 << 20
@@ -49,7 +52,7 @@ def encoded_footers(files: Sequence[DataFile], decode: Decode[Part], *, traffic:
     """Read the footers of files, in batches: one request a file where the size hint covers it, otherwise two.
 
     The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
-    Parquet file, UnsupportedFeature for an encrypted footer, and what decoding raises.
+    Parquet file, UnsupportedFeature for an encrypted footer or one that is too long, and what decoding raises.
     """
     if not files:
         return
@@ -153,6 +156,7 @@ def footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[
     ends = np.frombuffer(encoded, np.uint8)[at[:, None] + np.arange(8)]
     lengths: Numbers = ends[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
     wrong = np.any(ends[:, 4:] != np.frombuffer(MAGIC, np.uint8), axis=1) | (lengths + 12 > sizes)
+    wrong |= lengths > _longest()
     for i in np.flatnonzero(wrong).tolist():
         _refuse(ends[i].tobytes(), files[i])
     return lengths
@@ -164,4 +168,17 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
     if end[4:] != MAGIC:
         raise MalformedFile(f"{file.path}: does not end in PAR1: not a Parquet file, or cut off; write it again")
     length = int.from_bytes(end[:4], "little")
-    raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
+    if length + 12 > file.size:
+        raise MalformedFile(f"{file.path}: claims a footer of {length} bytes in a file of {file.size}; it is damaged")
+    raise UnsupportedFeature(
+        f"{file.path}: a footer of {length} bytes, which is more than {_longest()}; write fewer columns or row groups "
+        f"into a file, or allow it: {FOOTER_VARIABLE}={length}"
+    )
+
+
+def _longest() -> int:
+    """Return how many bytes a footer may have: what it claims is read, and takes several times that of memory."""
+    allowed = os.environ.get(FOOTER_VARIABLE, "").strip()
+    if allowed and not allowed.isdecimal():
+        raise WrongUse(f"{FOOTER_VARIABLE}={allowed!r}: give a number of bytes")
+    return int(allowed) if allowed else MOST_FOOTER_BYTES

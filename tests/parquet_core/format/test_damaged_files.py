@@ -13,7 +13,7 @@ import pytest
 from parquet_core.bloom import parse_filter
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.page_batch import Source, join_indexes
-from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature
+from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.format.column_chunk import ChunkRanges, decode_column_chunks
 from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
@@ -58,6 +58,28 @@ def test_an_encrypted_footer_is_refused(file):
     file.write_bytes(file.read_bytes()[:-4] + b"PARE")
     with pytest.raises(UnsupportedFeature, match="encrypted"):
         read_dataset(str(file))
+
+
+def test_a_footer_of_gigabytes_is_refused_until_it_is_allowed(file, monkeypatch):
+    """The claim costs nothing to make: a sparse file of 4 GiB takes a block on the disk."""
+    claimed = (1 << 32) - 100
+    with file.open("r+b") as sparse:
+        sparse.truncate(1 << 32)
+        sparse.seek((1 << 32) - 8)
+        sparse.write(claimed.to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(UnsupportedFeature, match=f"a footer of {claimed} bytes.*PRUNE_FOOTER_BYTES={claimed}"):
+        read_dataset(str(file))
+    monkeypatch.setenv("PRUNE_FOOTER_BYTES", "much")
+    with pytest.raises(WrongUse, match="PRUNE_FOOTER_BYTES='much': give a number"):
+        read_dataset(str(file))
+
+
+def test_a_footer_may_be_allowed_or_forbidden_by_its_length(file, monkeypatch):
+    monkeypatch.setenv("PRUNE_FOOTER_BYTES", "100")
+    with pytest.raises(UnsupportedFeature, match="more than 100"):
+        read_dataset(str(file))
+    monkeypatch.setenv("PRUNE_FOOTER_BYTES", "100000")
+    assert len(read_dataset(str(file))) == 2
 
 
 def test_a_missing_or_empty_table_is_named(tmp_path):
