@@ -1,8 +1,8 @@
 """Metadata of datasets on disk: one directory a dataset, one file for what it consists of and one a column.
 
 A file is a magic number, a checksum and an Arrow IPC stream. It is written beside its place and moved
-there, so a reader finds a whole one or none; one that is damaged counts as none. Every file names the
-`generation` it belongs to: a hash of the data files as they were.
+there, so a reader finds a whole one or none; one that is damaged, or another's, counts as none. Every file names what
+it holds and the `generation` it belongs to: a hash of the data files as they were.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MAGIC = b"PRUNE\x00\x00\x07"
 _HEADER_BYTES = len(_MAGIC) + 8
 DEFAULT_BYTES = 2 << 30
+_BLOCK_BYTES = 1 << 20
 _FRESH_NS = 2_000_000_000
 _TOUCH_SECONDS = 60.0
 _STALE_SECONDS = 3600.0
@@ -102,26 +103,25 @@ class TableCache:
         """Return the generation and the arrays kept under a name; None when there is nothing whole."""
         path = self._path(name)
         try:
-            with pa.memory_map(str(path)) as file:
-                data = file.read_buffer()
-        except (OSError, pa.ArrowInvalid):
+            # Not mapped: what is cut off under a map ends the process.
+            data = path.read_bytes()
+        except OSError:
             return None
         # In a directory that is another user's nothing can be marked; what it holds serves all the same.
         with contextlib.suppress(OSError):
             _touch(path)
-        if len(data) < _HEADER_BYTES or data.slice(0, len(_MAGIC)).to_pybytes() != _MAGIC:
+        body = memoryview(data)[_HEADER_BYTES:]
+        if data[:_HEADER_BYTES] != _MAGIC + xxhash.xxh3_64_digest(body):
             return None
-        body = data.slice(_HEADER_BYTES)
-        if xxhash.xxh3_64_digest(body) != data.slice(len(_MAGIC), 8).to_pybytes():
+        try:
+            return _batch(name, body)
+        except (pa.ArrowException, OSError, KeyError, StopIteration, TypeError, ValueError):
             return None
-        with contextlib.suppress(pa.ArrowException, KeyError, StopIteration), pa.ipc.open_stream(body) as stream:
-            return stream.schema.metadata[b"generation"].decode(), stream.read_next_batch()
-        return None
 
     def write(self, name: str, generation: str, values: Mapping[str, Any]) -> None:
         """Keep arrays under a name; nothing is kept where the directory cannot be written."""
         batch = to_batch(values)
-        schema = batch.schema.with_metadata({"generation": generation})
+        schema = batch.schema.with_metadata({"generation": generation, "name": name})
         part = self.directory / f"{uuid4().hex}.part"
         try:
             # What is kept tells of the data: bounds are values.
@@ -138,16 +138,36 @@ class TableCache:
             with contextlib.suppress(OSError):
                 part.unlink()
 
+    def drop(self, name: str) -> None:
+        """Remove what is kept under a name."""
+        with contextlib.suppress(OSError):
+            self._path(name).unlink()
+
     def _path(self, name: str) -> Path:
         return self.directory / f"{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
 
 
+def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
+    """Return the generation and the arrays of a stream, None where it holds what is kept under another name."""
+    with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
+        said = stream.schema.metadata
+        if said[b"name"] != name.encode():
+            return None
+        batch = stream.read_next_batch()
+        # A checksum tells what is damaged, not what is wrong: offsets beyond their values end the process.
+        batch.validate(full=True)
+        return said[b"generation"].decode(), batch
+
+
 def _seal(part: Path) -> None:
     """Put the magic number and the checksum in front of what was written."""
-    with pa.memory_map(str(part)) as file:
-        digest = xxhash.xxh3_64_digest(file.read_buffer().slice(_HEADER_BYTES))
-    with part.open("r+b") as head:
-        head.write(_MAGIC + digest)
+    with part.open("r+b") as file:
+        file.seek(_HEADER_BYTES)
+        digest = xxhash.xxh3_64()
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+        file.seek(0)
+        file.write(_MAGIC + digest.digest())
 
 
 def _touch(path: Path) -> None:

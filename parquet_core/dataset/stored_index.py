@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 _LATEST = "latest"
+# Columns kept with an older one are read again.
+MOST_GENERATIONS = 8
 _NEVER = -(1 << 63)  # a time of change that no file has
 _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 
@@ -132,7 +134,16 @@ class StoredIndex:
         }
         values |= {f"kind_{part}": array_of([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
         self.write(f"dataset {self.generation}", values)
-        self.write(_LATEST, {"generation": array_of([self.generation], pa.string())})
+        self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Note this generation as the latest, and let those go that came before the last few."""
+        latest = self.cache.read(_LATEST)
+        before = [] if latest is None else array_at(latest[1], "generation").to_pylist()
+        known = list(dict.fromkeys([self.generation, *before]))
+        self.write(_LATEST, {"generation": array_of(known[:MOST_GENERATIONS], pa.string())})
+        for generation in known[MOST_GENERATIONS:]:
+            self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
         """Return what is kept under a name; `file` and `ordinal` are those of the row groups of today."""

@@ -186,6 +186,63 @@ def test_what_is_damaged_is_made_again(table, cache, damage):
     assert assert_as_from_files(table, cache) == 0
 
 
+def test_a_file_under_the_name_of_another_is_none(table, cache):
+    first = assert_as_from_files(table, cache)
+    kept = sorted(cache.directory.rglob("*.arrow"))
+    held = [path.read_bytes() for path in kept]
+    for path, other in zip(kept, held[1:] + held[:1], strict=True):
+        path.write_bytes(other)
+    assert assert_as_from_files(table, cache) == first
+
+
+RESEALED = """
+import random, sys
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import xxhash
+
+from parquet_core.dataset.metadata_cache import TableCache, MetadataCache
+
+chance = random.Random(5)
+cache = MetadataCache(Path(sys.argv[1]))
+whole = 0
+for path in sorted(cache.directory.rglob("*.arrow")):
+    data = path.read_bytes()
+    name = pa.ipc.open_stream(data[16:]).schema.metadata[b"name"].decode()
+    kept = TableCache(path.parent, cache)
+    assert kept.read(name) is not None
+    for _ in range(100):
+        body = bytearray(data[16:])
+        for _ in range(chance.choice([1, 1, 3, 10])):
+            body[chance.randrange(len(body))] = chance.choice([0, 1, 127, 128, 255, chance.randrange(256)])
+        path.write_bytes(data[:8] + xxhash.xxh3_64_digest(bytes(body)) + body)
+        found = kept.read(name)
+        if found is not None:
+            whole += 1
+            with suppress(UnicodeDecodeError):  # of names
+                [column.to_pylist() for column in found[1].columns]
+print("read", whole)
+"""
+
+
+def test_what_is_wrong_under_a_right_checksum_does_not_end_the_process(table, cache):
+    assert_as_from_files(table, cache)
+    run = [sys.executable, "-c", RESEALED, str(cache.directory)]
+    ended = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, (ended.returncode, ended.stderr[-500:])
+    assert int(ended.stdout.split()[1]) > 100, "else nothing but refusals was tried"
+
+
+def test_a_table_that_changes_before_every_plan_leaves_few_files(table, cache):
+    for at in range(20):
+        os.utime(write(table, 0, shift=at), (LONG_AGO + at, LONG_AGO + at))
+        assert_as_from_files(table, cache)
+    kept = len(list(cache.directory.rglob("*.arrow")))
+    assert kept <= stored_index.MOST_GENERATIONS + 1 + 3 * 3, "datasets, the latest, three kinds of each column"
+
+
 def test_any_single_file_may_be_lost(table, cache):
     assert_as_from_files(table, cache)
     for path in sorted(cache.directory.rglob("*.arrow")):
