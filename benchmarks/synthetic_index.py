@@ -54,6 +54,7 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         file=np.arange(files),
         ordinal=np.zeros(files, np.int64),
         row_count=row_count,
+        doubts=np.zeros(files, np.uint8),
         partition_values={},
         _footers=FooterSource((), Traffic()),
         _names=NamesInFiles(kinds),

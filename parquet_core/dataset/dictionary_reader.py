@@ -96,7 +96,7 @@ def read_dictionaries(index: MetadataIndex, column: LeafColumn, positions: Posit
     A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
     compare with those of `Bounds`. Raises as reading does.
     """
-    refusals = dictionary_refusals(index, column, positions)
+    refusals = index.dictionary_refusals(column, positions)
     chunks = [
         why or _chunk(index, column, position) for why, position in zip(refusals, positions.tolist(), strict=True)
     ]

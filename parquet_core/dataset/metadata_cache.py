@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
 
 # Changes with the form of what is kept: files of another form are not read.
-_MAGIC = b"PRUNE\x00\x00\x07"
+_MAGIC = b"PRUNE\x00\x00\x08"
 _HEADER_BYTES = len(_MAGIC) + 8
 DEFAULT_BYTES = 2 << 30
 _BLOCK_BYTES = 1 << 20

@@ -31,9 +31,20 @@ from parquet_core.ragged import distinct
 from parquet_core.storage import read_range
 from parquet_core.trust.absent_columns import reads_as_null, with_nulls
 from parquet_core.trust.bound_values import flags_of
-from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, without
 from parquet_core.trust.bounds_as_read import bounds_as_read, stored_form
+from parquet_core.trust.doubts import (
+    AGAINST_DICTIONARIES,
+    AGAINST_FILTERS,
+    AGAINST_INDEXES,
+    AGAINST_STATISTICS,
+    Doubt,
+    reason_of,
+    reasons_of,
+)
+from parquet_core.trust.filter_contradictions import contradict_filters
 from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.page_contradictions import contradict_pages, out_of_order
 from parquet_core.trust.statistics import is_rebased, leaf_as_read, trust
 
 if TYPE_CHECKING:
@@ -51,6 +62,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
+    from parquet_core.trust.doubts import Doubts
     from parquet_core.trust.statistics import Provenance, Trust
 
     Positions = NDArray[np.int64]
@@ -101,7 +113,8 @@ class MetadataIndex:
     be pruned on. `partition_values` has, by path of those `partitions` that are certain, the value in each
     file. `summary`: that file, if it holds no data. `opened`, by file: of the others, which a log or directory
     names rule out, nothing was read; each stands there as one row group of number -1. None when all were.
-    `deleted`, by file: where some rows no longer count. None where all do.
+    `deleted`, by file: where some rows no longer count. None where all do. `doubts`: what each row group says of itself
+    that is not believed; `contradictions` counts those found since, of which earlier answers knew nothing.
     """
 
     files: Sequence[DataFile]
@@ -114,14 +127,17 @@ class MetadataIndex:
     file: Positions
     ordinal: Positions
     row_count: Positions
+    doubts: Doubts
     partition_values: dict[Path, pa.Array]
     _footers: FooterSource
     _names: NamesInFiles
     opened: NDArray[np.bool_] | None = None
     deleted: NDArray[np.bool_] | None = None
+    contradictions: int = 0
     _stored: StoredIndex | None = None
     _chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _bounds: dict[Path, Bounds] = field(default_factory=dict)
+    _doubts: dict[Path, Doubts] = field(default_factory=dict)
     _all_chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _all_bounds: dict[Path, Bounds] = field(default_factory=dict)
     _decoded: list[LeafColumn] = field(default_factory=list)
@@ -203,6 +219,8 @@ class MetadataIndex:
         else:
             chunks, bounds = self._with_new(column, kept, at)
         self._chunks[column.path], self._bounds[column.path] = chunks, bounds
+        self._doubts[column.path] = self.doubts if kept is None else self._with_kept_doubts(kept, at)
+        self._forget_doubted(column)
 
     def _with_new(self, column: LeafColumn, kept: Kept, at: Positions) -> tuple[ColumnChunks, Bounds]:
         """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
@@ -218,6 +236,41 @@ class MetadataIndex:
         if not np.array_equal(groups, np.arange(len(chunks))):
             chunks, bounds = chunks.take(groups), bounds.take(groups)
         return chunks, bounds
+
+    def _with_kept_doubts(self, kept: Kept, at: Positions) -> Doubts:
+        doubts, groups = self.doubts.copy(), kept.groups[at]
+        old = groups >= 0
+        doubts[at[old]] |= numbers_at(kept.batch, "doubts")[groups[old]]
+        return doubts
+
+    def doubts_about(self, column: LeafColumn) -> Doubts:
+        """Return what every row group says of a column that is not believed."""
+        self._load(column)
+        return self._doubts.get(column.path, self.doubts)
+
+    def why_silent(self, column: LeafColumn, position: int) -> str:
+        """Say why the statistics of a column are not believed in a row group, empty where nothing contradicts them."""
+        return reason_of(int(self.doubts_about(column)[position]) & AGAINST_STATISTICS)
+
+    def _refusals(self, column: LeafColumn, positions: Positions, against: Doubt) -> NDArray[np.object_]:
+        return reasons_of(self.doubts_about(column)[positions], against)
+
+    def _doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
+        """Believe the statistics of a column no more in some row groups, and what contradicts them neither."""
+        if len(positions) == 0:
+            return
+        doubts = self.doubts_about(column).copy()
+        doubts[positions] |= np.uint8(doubt)
+        self._doubts[column.path] = doubts
+        self._forget_doubted(column)
+        self._all_bounds.pop(column.path, None)
+        self._decoded += [column] * (column not in self._decoded)
+        self.contradictions += 1
+
+    def _forget_doubted(self, column: LeafColumn) -> None:
+        doubted = (self._doubts[column.path][self.read_from()] & np.uint8(AGAINST_STATISTICS)) != 0
+        if doubted.any():
+            self._bounds[column.path] = without(self._bounds[column.path], doubted)
 
     def read_from(self) -> Positions:
         """Return the row groups that something is read of."""
@@ -235,7 +288,8 @@ class MetadataIndex:
         trusts, first = self._trusts(column), 0
         for footers in self._footers.read(distinct(self._opened_files(positions))):
             here = positions[first : first + len(footers)]
-            if not np.array_equal(self.row_count[here], footers.row_count):
+            believed = self.doubts[here] & np.uint8(Doubt.ROWS) == 0
+            if len(here) != len(footers) or np.any((self.row_count[here] != footers.row_count) & believed):
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
@@ -290,8 +344,8 @@ class MetadataIndex:
         paged = [(column, self._pages_of(column).missing(positions)) for column in columns]
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         ranges = [
-            *(Wanted(column, at, self.column_chunks(column).column_index[at]) for column, at in paged),
-            *(Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located),
+            *(self._wanted(column, at, self.column_chunks(column).column_index) for column, at in paged),
+            *(self._wanted(column, at, self.column_chunks(column).offset_index) for column, at in located),
         ]
         found = read_structures(self._places(), ranges, purpose="index", traffic=self.traffic)
         # Taken out one by one: what is decoded is let go of.
@@ -300,13 +354,24 @@ class MetadataIndex:
         for column, at in reversed(paged):
             self._add_pages(column, at, found.pop())
 
+    def _wanted(self, column: LeafColumn, at: Positions, ranges: Positions) -> Wanted:
+        return Wanted(column, at, ranges[at], self._refusals(column, at, AGAINST_INDEXES))
+
     def _add_pages(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._pages_of(column)
         if len(positions) or stored.kept is None:
             offsets = self._offsets[column.path].take(positions)
             kind = self.kind[self.file[positions]]
             source = Source(column, self.row_count[positions], self._trusts(column), kind)
-            stored.add(positions, join_indexes(source, decode_column_indexes(encoded), offsets), concat_batches)
+            pages = join_indexes(source, decode_column_indexes(encoded), offsets)
+            pages = pages.without(
+                out_of_order(pages.bounds, pages.first, pages.boundary_order) & (pages.reason == ""),
+                "the column index claims an order of its pages that they are not in",
+            )
+            wrong = contradict_pages(self.bounds(column).take(positions), pages.bounds, pages.first)
+            wrong &= pages.reason == ""
+            stored.add(positions, pages.without(wrong, reason_of(Doubt.PAGES)), concat_batches)
+            self._doubt(column, positions[wrong], Doubt.PAGES)
 
     def _pages_of(self, column: LeafColumn) -> _Fetched[PageBatch]:
         if column.path not in self._pages:
@@ -362,7 +427,7 @@ class MetadataIndex:
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
         """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
-        wanted = [Wanted(column, at, self.column_chunks(column).offset_index[at]) for column, at in located]
+        wanted = [self._wanted(column, at, self.column_chunks(column).offset_index) for column, at in located]
         for (column, at), encoded in zip(
             located, read_structures(self._places(), wanted, purpose="index", traffic=self.traffic), strict=True
         ):
@@ -405,22 +470,32 @@ class MetadataIndex:
     def _fetch_filters(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.column_chunks(column).bloom_filter[positions]
         refused = np.array([_against_filters(column, kind) for kind in self.kinds], object)
-        reasons = refused[self.kind[self.file[positions]]]
+        reasons = self._refusals(column, positions, AGAINST_FILTERS)
+        reasons = np.where(reasons == "", refused[self.kind[self.file[positions]]], reasons)
         ranges[reasons != ""] = -1
         guessed = self._guess_lengths(positions, ranges)
-        wanted = [Wanted(column, positions, ranges)]
+        wanted = [Wanted(column, positions, ranges, reasons)]
         (found,) = read_structures(self._places(), wanted, purpose="bloom", traffic=self.traffic)
         for i, position in enumerate(positions.tolist()):
             filters = self._filters
-            if reasons[i]:
-                filters[position, column.path] = reasons[i]
-            elif found.stop[i] < 0:
+            if found.stop[i] < 0:
                 filters[position, column.path] = found.absent[i]
             else:
                 data = found.buffer[found.start[i] : found.stop[i]]
                 place = found.place(i)
                 parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
                 filters[position, column.path] = parse_filter(data, place=place) if parsed is None else parsed
+        self._doubt_filters(column, positions)
+
+    def _doubt_filters(self, column: LeafColumn, positions: Positions) -> None:
+        """Take filters back that deny the bounds of their chunk."""
+        if self.has_several_types(column):
+            return
+        filters = [self._filters[position, column.path] for position in positions.tolist()]
+        wrong = contradict_filters(column, self.bounds(column).take(positions), filters)
+        for position in positions[wrong].tolist():
+            self._filters[position, column.path] = reason_of(Doubt.FILTER)
+        self._doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
         """Put a guess where the footer does not say how long a filter is; returns where."""
@@ -445,7 +520,8 @@ class MetadataIndex:
 
     def dictionary_refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""
-        return dictionary_refusals(self, column, positions)
+        doubted = self._refusals(column, positions, AGAINST_DICTIONARIES)
+        return np.where(doubted == "", dictionary_refusals(self, column, positions), doubted)
 
     def dictionaries(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
@@ -469,13 +545,24 @@ class MetadataIndex:
         """Return those dictionaries that were read before, as `dictionaries` does; None for the others."""
         return [self._dictionaries.get((p, column.path)) for p in positions.tolist()]
 
+    def page_reason_at_hand(self, column: LeafColumn, position: int) -> str:
+        """Return why a page index that was read says nothing, empty where it does or was not read."""
+        fetched = self._pages.get(column.path)
+        if fetched is None or fetched.kept is None or fetched.slot[position] < 0:
+            return ""
+        return str(fetched.kept.reason[fetched.slot[position]])
+
     def save(self) -> None:
         """Keep on disk what was read since the last time, where there is a cache."""
         if self._stored is None:
             return
         at = self.read_from()
         for column in self._decoded:
-            values = {"chunks": self._chunks[column.path], "bounds": self._bounds[column.path]}
+            values = {
+                "chunks": self._chunks[column.path],
+                "bounds": self._bounds[column.path],
+                "doubts": self._doubts[column.path][at],
+            }
             self._stored.write(self._name("chunks", column), values)
         self._decoded.clear()
         by_path = {column.path: column for column in self.columns}

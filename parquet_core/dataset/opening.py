@@ -19,6 +19,8 @@ from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
 from parquet_core.format.partitions import Partitions, read_partitions, without_overridden
 from parquet_core.ragged import distinct, elements_of, firsts
 from parquet_core.storage import Traffic, list_table
+from parquet_core.trust.doubts import Doubt
+from parquet_core.trust.footer_contradictions import doubts_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
+    from parquet_core.trust.doubts import Doubts
     from parquet_core.trust.statistics import Provenance
 
     Flags = NDArray[np.bool_]
@@ -141,6 +144,7 @@ class ListedDataset:
             file=placed.file,
             ordinal=placed.ordinal,
             row_count=placed.row_count,
+            doubts=placed.doubts,
             _footers=self._source,
             _names=names_in_files(kinds, named, {}),
             opened=None if whole else opened,
@@ -189,6 +193,7 @@ def read_logged(
         file=placed.file,
         ordinal=placed.ordinal,
         row_count=placed.row_count,
+        doubts=placed.doubts,
         _footers=source,
         opened=logged.opened,
         deleted=logged.deleted,
@@ -198,12 +203,13 @@ def read_logged(
 
 
 class _Placed(NamedTuple):
-    """The kind of every file; of every row group its file, number and rows."""
+    """The kind of every file; of every row group its file, number, rows and doubts."""
 
     kind: Numbers
     file: Numbers
     ordinal: Numbers
     row_count: Numbers
+    doubts: Doubts
 
 
 def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _Placed:
@@ -218,8 +224,11 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     kind[opened] = groups.kind
     read = opened[file]
     row_count = rows_of_files[file]
-    row_count[read] = groups.row_count
-    return _Placed(kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count)
+    # Of one that claims no rows and holds values nothing is passed over.
+    row_count[read] = np.where(groups.doubts & Doubt.ROWS, np.maximum(groups.row_count, AT_LEAST), groups.row_count)
+    doubts = np.zeros(len(file), np.uint8)
+    doubts[read] = groups.doubts
+    return _Placed(kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts)
 
 
 def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
@@ -259,16 +268,17 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[Ro
     if known is not None and len(new) == 0 and np.array_equal(like, np.arange(len(known[0].kind))):
         return known[0]
     layout = _Layout({}, np.zeros(len(files), np.int64), np.zeros(len(files), np.int64))
-    rows = [np.zeros(0, np.int64)]
+    rows, doubts = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
     begun = 0
     for footers in source.read(new):
         here = new[begun : begun + len(footers.files)]
         layout.kind[here] = layout.number(footers.encoded_kinds)[footers.kind]
         layout.counts[here] = np.bincount(footers.file, minlength=len(here))
         rows.append(footers.row_count)
+        doubts.append(doubts_about(footers))
         begun += len(here)
     old = np.flatnonzero(like >= 0)
-    old_rows = np.zeros(0, np.int64)
+    old_rows, old_doubts = np.zeros(0, np.int64), np.zeros(0, np.uint8)
     if known is not None:
         groups = known[0]
         kind = groups.kind[like[old]]
@@ -276,9 +286,11 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[Ro
         used = distinct(np.sort(kind))
         layout.kind[old] = layout.number(groups.kinds[i] for i in used.tolist())[np.searchsorted(used, kind)]
         layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]
-        old_rows = groups.row_count[elements_of(groups.first, like[old])]
+        like_old = elements_of(groups.first, like[old])
+        old_rows, old_doubts = groups.row_count[like_old], groups.doubts[like_old]
     first = firsts(layout.counts)
-    row_count = np.zeros(first[-1], np.int64)
-    row_count[elements_of(first, new)] = np.concatenate(rows)
-    row_count[elements_of(first, old)] = old_rows
-    return RowGroups(tuple(layout.kinds), layout.kind, first, row_count)
+    row_count, all_doubts = np.zeros(first[-1], np.int64), np.zeros(first[-1], np.uint8)
+    for at, found, doubted in ((new, np.concatenate(rows), np.concatenate(doubts)), (old, old_rows, old_doubts)):
+        here = elements_of(first, at)
+        row_count[here], all_doubts[here] = found, doubted
+    return RowGroups(tuple(layout.kinds), layout.kind, first, row_count, all_doubts)

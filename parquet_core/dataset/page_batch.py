@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
 from parquet_core.ragged import elements_of, firsts, rows_with
-from parquet_core.trust.bounds import Bounds, concat_bounds
+from parquet_core.trust.bounds import Bounds, concat_bounds, without
 from parquet_core.trust.bounds_as_read import bounds_as_read
 from parquet_core.trust.filled_bounds import FilledBounds
 from parquet_core.trust.statistics import WrittenStatistics
@@ -68,6 +68,13 @@ class PageBatch:
             self.boundary_order[groups],
             self.bound_bytes[groups],
         )
+
+    def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
+        """Return the same with nothing known of the pages of some row groups, for this reason."""
+        if not groups.any():
+            return self
+        bounds = without(self.bounds, np.repeat(groups, np.diff(self.first)))
+        return replace(self, bounds=bounds, reason=np.where(groups, reason, self.reason))
 
 
 def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:

@@ -18,16 +18,16 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of
 from parquet_core.dataset.arrow_form import array_at, numbers_at
 from parquet_core.dataset.metadata_cache import generation_of, is_settled
-from parquet_core.ragged import firsts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_cache import TableCache
     from parquet_core.format.footer import EncodedKind
     from parquet_core.storage import DataFile
+    from parquet_core.trust.doubts import Doubts
 
     Numbers = NDArray[np.int64]
 
@@ -39,12 +39,16 @@ _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 
 
 class RowGroups(NamedTuple):
-    """The row groups of a list of files: `first[i]` to `first[i + 1]` are of file i, `kind` is by file."""
+    """The row groups of a list of files: `first[i]` to `first[i + 1]` are of file i, `kind` is by file.
+
+    `doubts`: what a row group says of itself that is not believed.
+    """
 
     kinds: tuple[EncodedKind, ...]
     kind: Numbers
     first: Numbers
     row_count: Numbers
+    doubts: Doubts
 
 
 class Kept(NamedTuple):
@@ -92,6 +96,7 @@ class StoredIndex:
             numbers_at(batch, "kind"),
             numbers_at(batch, "first"),
             numbers_at(batch, "row_count"),
+            numbers_at(batch, "doubts"),
         )
         return groups, self._files_in(generation, batch)
 
@@ -131,6 +136,7 @@ class StoredIndex:
             "kind": groups.kind,
             "first": groups.first,
             "row_count": groups.row_count,
+            "doubts": groups.doubts,
         }
         values |= {f"kind_{part}": array_of([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
         self.write(f"dataset {self.generation}", values)
@@ -181,8 +187,3 @@ def _encoded(path: str) -> bytes:
 
 def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
     return _encoded(file.path), file.size, file.modified_ns, file.changed_ns, file.etag or ""
-
-
-def row_groups_of(kinds: Sequence[EncodedKind], kind: Numbers, counts: Numbers, row_count: Numbers) -> RowGroups:
-    """Return row groups given how many each file has."""
-    return RowGroups(tuple(kinds), kind, firsts(counts), row_count)

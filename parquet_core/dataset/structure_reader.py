@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.errors import MalformedFile
 from parquet_core.format.page_index import IndexBytes
-from parquet_core.ragged import any_in, distinct, order_of
+from parquet_core.ragged import distinct
 from parquet_core.storage import Ranges, gather
 
 if TYPE_CHECKING:
@@ -27,11 +27,15 @@ ABSENT = "the file holds none for this column"
 
 
 class Wanted(NamedTuple):
-    """Structures of one column to be read: at which row groups, and their ranges (offset, length)."""
+    """Structures of one column to be read: at which row groups, and their ranges (offset, length).
+
+    `refused` says why one is not to be read, empty where it is.
+    """
 
     column: LeafColumn
     positions: Positions
     ranges: Positions
+    refused: Reasons
 
 
 class RowGroupPlaces(NamedTuple):
@@ -63,7 +67,8 @@ def read_structures(
     def place(i: int) -> str:
         return groups.name(int(position[i]), wanted[part[i]].column)
 
-    file, there = groups.file[position], offset > 0
+    absent = np.concatenate([_NO_REASONS, *(part.refused for part in wanted)])
+    file, there = groups.file[position], (offset > 0) & (absent == "")
     of_file = distinct(np.sort(file))
     sizes = np.array([groups.files[i].size for i in of_file.tolist()], np.int64)[np.searchsorted(of_file, file)]
     for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
@@ -71,11 +76,8 @@ def read_structures(
             f"{place(int(i))}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
             f"({sizes[i]} bytes); the footer is damaged"
         )
-    absent = np.full(len(position), "", object)
-    absent[~there] = ABSENT
-    shared = there & any_in(_overlaps(file, offset, length, there), file, len(groups.files))[file]
-    absent[shared] = f"the footer puts several {purpose} structures into the same bytes"
-    read = np.flatnonzero(there & ~shared)
+    absent[~there & (absent == "")] = ABSENT
+    read = np.flatnonzero(there)
     edges = np.cumsum([0, *(len(part.positions) for part in wanted)])
     counts = np.diff(np.searchsorted(read, edges)).tolist()
     ranges = Ranges(file[read], offset[read], length[read])
@@ -96,18 +98,9 @@ def _placed(buffer: bytes, lengths: Positions, absent: Reasons, place: Callable[
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+_NO_REASONS = np.zeros(0, object)
 _NO_RANGES = np.zeros((0, 2), dtype=np.int64)
 
 
 def _shifted(place: Callable[[int], str], by: int) -> Callable[[int], str]:
     return lambda i: place(i + by)
-
-
-def _overlaps(file: Positions, offset: Positions, length: Positions, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which ranges begin inside of another range of their file."""
-    order = order_of(file, offset)
-    order = order[there[order]]
-    owner, start, stop = file[order], offset[order], (offset + length)[order]
-    found = np.zeros(len(file), np.bool_)
-    found[order[1:]] = (owner[1:] == owner[:-1]) & (start[1:] < stop[:-1])
-    return found

@@ -15,9 +15,11 @@ import numpy as np
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.column_chunk import (
     MAX_ROWS,
+    ChunkPlaces,
     ChunkRanges,
     ColumnChunks,
     absent_chunks,
+    decode_chunk_places,
     decode_column_chunks,
 )
 from parquet_core.format.compact import (
@@ -163,6 +165,24 @@ class Footers:
             )
         )
         return found.scattered(there, len(self)), statistics, there
+
+    def chunk_places(self) -> ChunkPlaces:
+        """Decode of all chunks, of every column, how many values they have and where their parts lie.
+
+        Raises MalformedFile, naming file, row group and column.
+        """
+        kind = self.kind_of_group
+        leaves = np.array([len(provenance.columns) for provenance in self.kinds], np.int64)
+        group = np.repeat(np.arange(len(self)), leaves[kind])
+        leaf = np.arange(len(group)) - self.first_chunk[group]
+        repeated = [leaf.max_repetition_level > 0 for provenance in self.kinds for leaf in provenance.columns]
+        first = np.cumsum(leaves) - leaves
+
+        def place(i: int) -> str:
+            return self.place(int(group[i]), self.kinds[kind[group[i]]].columns[leaf[i]].name)
+
+        encoded = self.encoded, self.chunk_start, self.chunk_stop
+        return decode_chunk_places(encoded, group, np.array(repeated, np.bool_)[first[kind[group]] + leaf], place=place)
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
         """Return the sorting columns that a row group claims: leaf index, descending, nulls first."""

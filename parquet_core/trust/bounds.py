@@ -116,6 +116,12 @@ def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.i
     return Bounds(**{name: row_count if name == "row_count" else array.take(indices) for name, array in arrays.items()})
 
 
+def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
+    """Return bounds of which nothing but the rows is known for some containers."""
+    rest = np.flatnonzero(~doubted)
+    return spread_bounds(bounds.take(rest), rest, bounds.row_count)
+
+
 def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
     """Join the bounds of successive containers."""
     if len(parts) == 1:

@@ -107,6 +107,15 @@ def evaluate(
 
     `delta`: the table whose log lists the files of `index`.
     """
+    while True:
+        known = index.contradictions
+        found = _evaluate(predicate, index, pages=pages, delta=delta)
+        # What was believed before a file was seen to contradict itself is asked again.
+        if index.contradictions == known:
+            return found
+
+
+def _evaluate(predicate: Predicate, index: MetadataIndex, *, pages: bool, delta: DeltaTable | None) -> Evaluation:
     question = question_of(predicate, index, delta)
     partitions, log_statistics = file_levels(question)
     statistics = statistics_level(question, log_statistics or partitions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.dictionary import can_decide
 from parquet_core.format.spark_schema import tells_nulls
@@ -146,12 +147,13 @@ class Reasons:
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
         """Say what filter, dictionary and page index had to say about a leaf."""
-        notes = []
+        doubted = self._index.why_silent(column, position)
+        notes = [f"statistics: {doubted}"] if doubted else []
         if probes(leaf) is not None:
             notes.append(self._filter(column, position))
         if can_decide(leaf) and self._evaluation.dictionary.status != "not_applicable":
             notes.append(self._dictionary(column, position))
-        return [note for note in [*notes, self._page_index(leaf, position)] if note]
+        return [note for note in [*notes, self._page_index(leaf, column, position)] if note]
 
     def _filter(self, column: LeafColumn, position: int) -> str:
         if int(self._index.column_chunks(column).bloom_filter[position, 0]) <= 0:
@@ -167,9 +169,12 @@ class Reasons:
             return f"dictionary: {known}"
         return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
 
-    def _page_index(self, leaf: ColumnLeaf, position: int) -> str:
+    def _page_index(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
         pages, state = self._evaluation.page_answers, self._evaluation.pages
         if pages is None or leaf.column not in pages.pages:
+            known = self._index.page_reason_at_hand(column, position)
+            if known and known != ABSENT:
+                return f"page index: {known}"
             return "no page index" if state.status == "absent" else "page index not asked"
         place = int(np.searchsorted(pages.positions, position))
         if place >= len(pages.positions) or pages.positions[place] != position:

@@ -25,6 +25,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
 from parquet_core.ragged import distinct
+from parquet_core.trust.doubts import reason_of
 from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
@@ -65,7 +66,7 @@ def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
     for leaf in _as_pushed(_asked(plan)):
         column = by_path.get(leaf.column)
         if column is not None:
-            found |= dict.fromkeys(_of_leaf(leaf, column, plan, alive))
+            found |= dict.fromkeys([*_of_leaf(leaf, column, plan, alive), *_of_contradictions(column, plan, alive)])
     found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
     return tuple(found)
 
@@ -101,6 +102,13 @@ def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
             why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
             yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_contradictions(column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
+    doubted = distinct(np.sort(plan.index.doubts_about(column)[alive]))
+    for why in filter(None, map(reason_of, doubted.tolist())):
+        yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
 def _of_types(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from slow_thrift import I64
 
 from parquet_core.bloom import parse_filter
 from parquet_core.dataset.opening import read_dataset
@@ -22,6 +23,7 @@ from parquet_core.format.spark_schema import without_spark_comparisons
 from parquet_core.storage import list_data_files
 from parquet_core.trust.statistics import Provenance, trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
+from tests.numbered_cases.cases import META, chunks_of, edit_footer, put, value_of
 
 
 @pytest.fixture
@@ -278,14 +280,23 @@ def test_plain_strings_of_spark_are_pruned_on():
 
 
 def test_structures_that_share_bytes_are_not_believed(file):
+    def share(footer):
+        first, *others = chunks_of(footer, 0)
+        for chunk in others:
+            put(value_of(chunk, META), 14, I64, value_of(value_of(first, META), 14))
+            put(chunk, 6, I64, value_of(first, 6))
+
+    edit_footer(file, share)
     index = read_dataset(str(file))
     column, positions = index.columns[0], np.arange(len(index))
-    chunks = index.column_chunks(column)
-    for ranges in (chunks.bloom_filter, chunks.column_index):
-        ranges[:] = ranges[0]
     before = index.traffic.requests
-    assert all("same bytes" in blocks for blocks in index.bloom_filters(column, positions))
-    assert all("same bytes" in reason for reason in index.pages(column, positions).reason)
+    for position in positions:
+        (blocks,), (reason,) = (
+            index.bloom_filters(column, positions[[position]]),
+            index.pages(column, positions[[position]]).reason,
+        )
+        assert "same bytes" in blocks
+        assert "same bytes" in reason
     assert index.traffic.requests == before
 
 

@@ -1,0 +1,61 @@
+"""What a row group says of itself that is not believed, because something else that it says excludes it.
+
+Where two statements about the same rows cannot both hold, neither is believed. A doubt is a set of flags, kept for
+each row group, and for each of its columns once more is read of it.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Doubts = NDArray[np.uint8]
+
+
+class Doubt(IntFlag):
+    """Statements that exclude each other; of whole row groups up to `SHARED_INDEX`, of a column the others."""
+
+    ROWS = 1
+    PLACES = 2
+    SHARED_FILTER = 4
+    SHARED_INDEX = 8
+    PAGES = 16
+    FILTER = 32
+
+
+_REASONS = {
+    Doubt.ROWS: "the footer contradicts itself about the number of rows",
+    Doubt.PLACES: "the footer puts a column chunk where it cannot be, or where something else is",
+    Doubt.SHARED_FILTER: "the footer puts several structures into the same bytes, one of them a bloom filter",
+    Doubt.SHARED_INDEX: "the footer puts several structures into the same bytes, one of them a page index",
+    Doubt.PAGES: "the page index and the statistics of the column chunk contradict each other",
+    Doubt.FILTER: "the bloom filter denies a bound that the statistics of the column chunk have",
+}
+_OF_ALL = Doubt.ROWS | Doubt.PLACES
+AGAINST_STATISTICS = _OF_ALL | Doubt.PAGES | Doubt.FILTER
+AGAINST_INDEXES = _OF_ALL | Doubt.SHARED_INDEX | Doubt.PAGES
+AGAINST_FILTERS = _OF_ALL | Doubt.SHARED_FILTER | Doubt.FILTER
+AGAINST_DICTIONARIES = _OF_ALL
+
+
+def reason_of(doubt: int) -> str:
+    """Say why something is not believed, empty when nothing speaks against it.
+
+    >>> reason_of(Doubt.ROWS | Doubt.PAGES), reason_of(0)
+    ('the footer contradicts itself about the number of rows', '')
+    """
+    return next((reason for flag, reason in _REASONS.items() if doubt & flag), "")
+
+
+def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
+    """Return by entry why it is not believed, empty where it is; `against`: the doubts that count."""
+    counted = doubts & np.uint8(against)
+    reasons = np.full(len(doubts), "", object)
+    for i in np.flatnonzero(counted).tolist():
+        reasons[i] = reason_of(int(counted[i]))
+    return reasons

@@ -1,0 +1,84 @@
+"""Plans for a file that lies, held against the rows that its data pages hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_core.access_plan import Verdict
+from parquet_core.errors import PruneError
+from prune_assets.planner.plan import plan
+
+
+class Wrong(NamedTuple):
+    """Rows, as (row group, row), that a plan leaves out or takes for selected against the truth."""
+
+    where: str
+    lost: list[tuple[int, int]]
+    misjudged: list[tuple[int, int]]
+
+
+class Truth:
+    """The rows of a file, by row group, as pyarrow reads them; asked by DuckDB which of them a predicate selects."""
+
+    def __init__(self, path):
+        file = pq.ParquetFile(path)
+        self.groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
+        self._answers = {}
+
+    def selected(self, where):
+        if where not in self._answers:
+            self._answers[where] = self._ask(where)
+        return self._answers[where]
+
+    def _ask(self, where):
+        numbered = [
+            rows.append_column("in_group", pa.array([i] * len(rows), pa.int64())).append_column(
+                "in_row", pa.array(range(len(rows)), pa.int64())
+            )
+            for i, rows in enumerate(self.groups)
+        ]
+        with duckdb.connect() as connection:
+            found = (
+                connection.from_arrow(pa.concat_tables(numbered)).filter(where).select("in_group, in_row").fetchall()
+            )
+        return set(found)
+
+
+def read_now(path, truth):
+    """Return what pyarrow reads of a file that lies; `truth` where that is the same, or it reads nothing."""
+    try:
+        now = Truth(path)
+    except (pa.ArrowException, OSError, ValueError):
+        return truth
+    return truth if now.groups == truth.groups else now
+
+
+def judged(path, truth, predicates):
+    """Return what is wrong with the plans of a file, None where it is refused; `truth`: of what its pages hold."""
+    try:
+        found = [_judged(path, truth, where) for where in predicates]
+    except PruneError:
+        return None
+    return [wrong for wrong in found if wrong.lost or wrong.misjudged]
+
+
+def _judged(path, truth, where):
+    made = plan(path, where=where)
+    access = made.evaluation.access
+    kept, proven = _rows(access.ranges), _rows(access.matches)
+    selected = truth.selected(where)
+    whole = {i for i, verdict in enumerate(access.verdict) if verdict == Verdict.SCAN}
+    lost = [row for row in sorted(selected - kept) if row[0] not in whole]
+    return Wrong(where, lost, sorted(proven - selected))
+
+
+def _rows(ranges):
+    return {
+        (int(group), row)
+        for group, start, stop in zip(ranges.row_group, ranges.start, ranges.stop, strict=True)
+        for row in range(start, stop)
+    }

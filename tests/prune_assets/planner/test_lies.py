@@ -1,0 +1,148 @@
+"""Files that contradict themselves lose no row, and no plan takes a row of theirs for selected that is not."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.dataset import opening
+from prune_assets.planner.engines.wrong_skips import ALL
+from prune_assets.planner.plan import plan
+from tests.lies.judging import Truth, judged, read_now
+from tests.lies.lies import CONTRADICTIONS, UNSEEN, Place
+from tests.lies.told import Told
+
+ROWS, PAGE = 100, 20
+COLUMNS = {"a": 0, "n": 1, "s": 2, "d": 3}
+PREDICATES = (
+    "a = 1150",
+    "a >= 1100 AND a < 1120",
+    "a > 3000",
+    "n IS NULL",
+    "n IS NOT NULL",
+    "n = 1090",
+    "n > 1060",
+    "s = 'g1-0042'",
+    "s IN ('g0-0003', 'g1-0090', 'g3-0001')",
+    "s < 'g1-0010'",
+    "a = 5 OR n = 1012",
+    "a = 1180 AND n IS NULL",
+)
+
+
+def rows_of(group):
+    """A page of nulls alone, one with none, and some with a few."""
+    numbers = range(ROWS)
+    return {
+        "a": pa.array([1000 * group + 2 * i for i in numbers], pa.int64()),
+        "n": pa.array([None if i < PAGE or (i >= 2 * PAGE and i % 7 == 0) else 1000 * group + i for i in numbers]),
+        "s": pa.array([f"g{group}-{i:04}" for i in numbers]),
+        "d": pa.array([100 * group + i / 2 for i in numbers], pa.float64()),
+    }
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    path = tmp_path_factory.mktemp("honest") / "t.parquet"
+    filters = {name: {"ndv": ROWS} for name in COLUMNS}
+    groups = [pa.table(rows_of(group)) for group in range(4)]
+    options = {"use_dictionary": ["s", "n"], "write_page_index": True, "bloom_filter_options": filters}
+    with pq.ParquetWriter(path, groups[0].schema, max_rows_per_page=PAGE, write_batch_size=1, **options) as writer:
+        for group in groups:
+            writer.write_table(group)
+    return path
+
+
+@pytest.fixture(scope="module")
+def truth(honest):
+    return Truth(honest)
+
+
+def planted(honest, path, lie, column):
+    """Write the file with a lie about a column."""
+    told = Told(honest.read_bytes())
+    lie(told, Place(1, COLUMNS[column], 2, (COLUMNS[column] + 1) % len(COLUMNS)))
+    path.write_bytes(told.bytes())
+
+
+@pytest.fixture(autouse=True)
+def without_cache(monkeypatch):
+    monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
+
+
+def test_what_is_honest_is_believed(honest, truth):
+    assert not judged(honest, truth, PREDICATES)
+    made = plan(honest, where="n = 1090 AND s = 'g1-0090'")
+    assert made.report.kept.rows == PAGE
+    assert not made.index.doubts.any()
+    assert not any(made.index.doubts_about(column).any() for column in made.index.columns)
+
+
+@pytest.mark.parametrize("column", ["n", "s"])
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_contradiction_loses_no_row(honest, truth, tmp_path, name, column):
+    path = tmp_path / "t.parquet"
+    planted(honest, path, CONTRADICTIONS[name], column)
+    assert not judged(path, truth, PREDICATES)
+    now = read_now(path, truth)
+    assert now is truth or not judged(path, now, PREDICATES)
+
+
+@pytest.mark.parametrize(("name", "lie"), UNSEEN.items())
+def test_what_nothing_contradicts_is_believed(honest, truth, tmp_path, name, lie):
+    """What no metadata that a plan reads gives away: the limits of what is promised."""
+    path = tmp_path / "t.parquet"
+    planted(honest, path, lie, "s" if name == "pages_cut_at_other_rows" else "n")
+    assert judged(path, truth, [*PREDICATES, "s = 'g1-0038'"])
+
+
+REASONS = [
+    ("filter_of_another_row_group", "n = 1090", "one of them a bloom filter"),
+    ("filters_exchanged", "n = 1090", "the bloom filter denies a bound"),
+    ("data_of_another_row_group", "n = 1090", "puts a column chunk where it cannot be"),
+    ("column_index_shared_with_another_row_group", "n = 1090", "one of them a page index"),
+    ("column_index_copied_from_another_row_group", "n = 1090", "contradict each other"),
+    ("every_page_null", "n = 1090", "contradict each other"),
+    ("one_page_null", "n = 1030", "contradict each other"),
+    ("pages_in_reverse", "n = 1090", "claims an order of its pages that they are not in"),
+    ("file_of_no_rows", "n = 1090", "contradicts itself about the number of rows"),
+    ("every_row_group_of_no_rows", "n = 1090", "contradicts itself about the number of rows"),
+]
+
+
+@pytest.mark.parametrize(("name", "where", "reason"), REASONS)
+def test_the_report_says_why_nothing_is_believed(honest, tmp_path, name, where, reason):
+    path = tmp_path / "t.parquet"
+    planted(honest, path, CONTRADICTIONS[name], "n")
+    made = plan(path, where=where, depth="row_groups" if name.startswith("filter") else "pages")
+    groups = {group.index: group for file in made.files for group in file.row_groups}
+    assert groups[1].verdict == "scan"
+    assert reason in groups[1].reason
+
+
+def test_spark_is_not_left_to_believe_what_is_doubted(honest, tmp_path):
+    path = tmp_path / "t.parquet"
+    planted(honest, path, CONTRADICTIONS["filters_exchanged"], "n")
+    made = plan(path, where="n = 1090")
+    assert {warning.option for warning in made.warnings} == set(ALL)
+
+
+@pytest.mark.parametrize("name", ["file_of_more_rows", "every_page_null", "filters_exchanged"])
+def test_a_file_is_checked_once(honest, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("PRUNE_CACHE_BYTES", str(1 << 20))
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "t.parquet"
+    planted(honest, path, CONTRADICTIONS[name], "n")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    first = plan(path, where="n = 1090")
+    monkeypatch.setattr(opening, "doubts_about", None)
+    again = plan(path, where="n = 1090")
+    column = next(column for column in first.index.columns if column.name == "n")
+    doubts = [made.index.doubts_about(column).tolist() for made in (first, again)]
+    assert doubts[0] == doubts[1]
+    assert any(doubts[0])
+    assert again.evaluation.access.verdict.tolist() == first.evaluation.access.verdict.tolist()
+    assert again.index.contradictions == 0, "nothing is found out for a second time"
