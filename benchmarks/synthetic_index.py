@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.dataset.footer_source import FooterSource
 from parquet_core.dataset.metadata_index import MetadataIndex, _Fetched
 from parquet_core.dataset.names_in_files import NamesInFiles
 from parquet_core.dataset.page_batch import PageBatch
-from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
+from parquet_core.format.column_chunk import ColumnChunks, Totals, absent_chunks
 from parquet_core.format.page_index import OffsetIndexes
 from parquet_core.format.schema import Physical, SchemaElement, leaf_columns
 from parquet_core.ragged import firsts
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
 
     Numbers = NDArray[np.int64]
 
@@ -56,13 +56,29 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         row_count=row_count,
         doubts=np.zeros(files, np.uint8),
         partition_values={},
-        _footers=FooterSource((), Traffic()),
+        _footers=_Footers(files, pages),  # type: ignore[arg-type]  # it is asked for nothing else
         _names=NamesInFiles(kinds),
         _chunks={path: _chunks(files, len(batch.first_row) // files) for path, batch in by_path.items()},
         _bounds={path: _of_groups(batch, row_count) for path, batch in by_path.items()},
         _offsets={path: _Fetched(np.arange(files), _offsets(batch)) for path, batch in by_path.items()},
         _pages={path: _Fetched(np.arange(files), batch) for path, batch in by_path.items()},
     )
+
+
+class _Footers:
+    """Knows of the columns what they come to."""
+
+    def __init__(self, files: int, pages: Sequence[int]) -> None:
+        self._files = files
+        self._pages = {(name,): each for name, each in zip("abcdefgh", pages, strict=False)}
+
+    def read(self, indices: Numbers) -> Sequence[_Footers]:
+        assert len(indices) == self._files
+        return [self]
+
+    def totals(self, columns: Sequence[Sequence[Path]]) -> Totals:
+        pages = np.full(self._files, sum(self._pages[path] for (path,) in columns), np.int64)
+        return Totals(pages * PAGE_BYTES, pages, np.ones(self._files, np.bool_))
 
 
 def _columns(count: int) -> tuple[LeafColumn, ...]:

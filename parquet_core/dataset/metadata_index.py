@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import pyarrow.compute as pc
+import xxhash
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
@@ -19,7 +20,7 @@ from parquet_core.dataset.logged import FileList
 from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
 from parquet_core.dataset.structure_reader import RowGroupPlaces, Wanted, read_structures
 from parquet_core.errors import StorageFailure
-from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.column_chunk import ColumnChunks, Totals, absent_chunks, concat_chunks
 from parquet_core.format.page_index import (
     IndexBytes,
     OffsetIndexes,
@@ -141,6 +142,8 @@ class MetadataIndex:
     _all_chunks: dict[Path, ColumnChunks] = field(default_factory=dict)
     _all_bounds: dict[Path, Bounds] = field(default_factory=dict)
     _decoded: list[LeafColumn] = field(default_factory=list)
+    _totals: dict[str, Totals] = field(default_factory=dict)
+    _unkept_totals: list[str] = field(default_factory=list)
     _offsets: dict[Path, _Fetched[OffsetIndexes]] = field(default_factory=dict)
     _pages: dict[Path, _Fetched[PageBatch]] = field(default_factory=dict)
     _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
@@ -173,10 +176,30 @@ class MetadataIndex:
             self._all_chunks[column.path] = self._chunks[column.path].scattered(self.read_from(), len(self))
         return self._all_chunks[column.path]
 
-    def chunks_read(self, column: LeafColumn) -> ColumnChunks:
-        """Return what the footers that were read say of a column, in the row groups `read_from()`."""
-        self._load(column)
-        return self._chunks[column.path]
+    def totals_read(self, columns: Sequence[LeafColumn]) -> Totals:
+        """Add up what columns come to in each of the row groups `read_from()`.
+
+        All columns are decoded at once: there may be thousands.
+        """
+        paths = [self._names.of(column.path) for column in columns]
+        name = _name_of_totals(paths)
+        if name not in self._totals:
+            at = self.read_from()
+            kept = self._on_disk(name)
+            groups = np.full(len(at), -1, np.int64) if kept is None else kept.groups[at]
+            old, new = groups >= 0, groups < 0
+            none = np.zeros(len(at), np.int64)
+            found = Totals(none, none.copy(), np.zeros(len(at), np.bool_))
+            if kept is not None:
+                for part, whole in zip(Totals._fields, found, strict=True):
+                    whole[old] = numbers_at(kept.batch, part)[groups[old]]
+            if new.any():
+                read = [footers.totals(paths) for footers in self._footers.read(distinct(self._opened_files(at[new])))]
+                for whole, parts in zip(found, zip(*read, strict=True), strict=True):
+                    whole[new] = np.concatenate(parts)
+                self._unkept_totals.append(name)
+            self._totals[name] = found
+        return self._totals[name]
 
     def chunk(self, position: int, column: LeafColumn) -> ColumnChunk | None:
         """Return a column's chunk in one row group; None when the file has no such column."""
@@ -211,7 +234,7 @@ class MetadataIndex:
     def _load(self, column: LeafColumn) -> None:
         if column.path in self._chunks:
             return
-        kept = self._on_disk("chunks", column)
+        kept = self._on_disk(self._name("chunks", column))
         at = self.read_from()
         if kept is None:
             chunks, bounds = self._decode_footers(column, at)
@@ -272,6 +295,13 @@ class MetadataIndex:
         if doubted.any():
             self._bounds[column.path] = without(self._bounds[column.path], doubted)
 
+    def has_rows(self, row_count: Positions, positions: Positions) -> bool:
+        """Tell whether footers that were read again have so many rows in the row groups at `positions`."""
+        if len(row_count) != len(positions):
+            return False
+        believed = self.doubts[positions] & np.uint8(Doubt.ROWS) == 0
+        return not np.any((self.row_count[positions] != row_count) & believed)
+
     def read_from(self) -> Positions:
         """Return the row groups that something is read of."""
         return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
@@ -288,8 +318,7 @@ class MetadataIndex:
         trusts, first = self._trusts(column), 0
         for footers in self._footers.read(distinct(self._opened_files(positions))):
             here = positions[first : first + len(footers)]
-            believed = self.doubts[here] & np.uint8(Doubt.ROWS) == 0
-            if len(here) != len(footers) or np.any((self.row_count[here] != footers.row_count) & believed):
+            if not self.has_rows(footers.row_count, here):
                 raise StorageFailure(
                     f"{footers.files[0].path}: it or a later file changed while it was read; try again"
                 )
@@ -375,23 +404,23 @@ class MetadataIndex:
 
     def _pages_of(self, column: LeafColumn) -> _Fetched[PageBatch]:
         if column.path not in self._pages:
-            kept = self._on_disk("pages", column)
+            kept = self._on_disk(self._name("pages", column))
             part = None if kept is None else from_batch(kept.batch, "pages", PageBatch, bounds=Bounds)
             self._pages[column.path] = _Fetched(self._slots(kept), part)
         return self._pages[column.path]
 
     def _offsets_of(self, column: LeafColumn) -> _Fetched[OffsetIndexes]:
         if column.path not in self._offsets:
-            kept = self._on_disk("offsets", column)
+            kept = self._on_disk(self._name("offsets", column))
             part = None if kept is None else from_batch(kept.batch, "offsets", OffsetIndexes)
             self._offsets[column.path] = _Fetched(self._slots(kept), part)
         return self._offsets[column.path]
 
-    def _on_disk(self, what: str, column: LeafColumn) -> Kept | None:
+    def _on_disk(self, name: str) -> Kept | None:
         if self._stored is None:
             return None
         at = self.read_from()
-        kept = self._stored.read(self._name(what, column), self._opened_files(at), self.ordinal[at])
+        kept = self._stored.read(name, self._opened_files(at), self.ordinal[at])
         if kept is None or len(at) == len(self):
             return kept
         groups = np.full(len(self), -1, np.int64)
@@ -565,6 +594,9 @@ class MetadataIndex:
             }
             self._stored.write(self._name("chunks", column), values)
         self._decoded.clear()
+        for name in self._unkept_totals:
+            self._stored.write(name, self._totals[name]._asdict())
+        self._unkept_totals.clear()
         by_path = {column.path: column for column in self.columns}
         for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
             for path, fetched in stored.items():
@@ -583,6 +615,11 @@ def _against_filters(column: LeafColumn, kind: Provenance) -> str:
         # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
         return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
     return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
+
+
+def _name_of_totals(columns: Sequence[Sequence[Path]]) -> str:
+    paths = ("\x00".join(path) for paths in columns for path in ("", *paths))
+    return f"totals {xxhash.xxh3_128_hexdigest(chr(0).join(paths).encode(errors='surrogatepass'))}"
 
 
 def _name(what: str, column: LeafColumn) -> str:

@@ -349,6 +349,36 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
     return chunks, _statistics(ranges, table, chunks)
 
 
+class Totals(NamedTuple):
+    """What chosen columns come to in each row group: `bytes`, data `pages`, and whether all pages are `located`.
+
+    Pages are -1 where a footer does not count them; they are located where every chunk has an offset index.
+    """
+
+    bytes: Numbers
+    pages: Numbers
+    located: NDArray[np.bool_]
+
+
+def decode_totals(
+    encoded: tuple[bytes, Numbers, Numbers], file_size: Numbers, columns: int, *, place: Callable[[int], str]
+) -> Totals:
+    """Add up column chunks, so many `columns` of each row group behind each other.
+
+    `encoded`: as in `decode_chunk_places`. More bytes than the file has are those of the file.
+    """
+    table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
+    pages, _ = _encoding_stats(encoded[0], table, place)
+    present = (_field(table, 3) != MISSING) & (_field(table, 8) == MISSING)
+    located = ~present | ((_field(table, 4) > 0) & (_field(table, 5) > 0))
+    pages = pages.reshape(-1, columns)
+    return Totals(
+        np.clip(_field(table, 3, 7), 0, file_size).reshape(-1, columns).sum(axis=1),
+        np.where((pages < 0).any(axis=1), -1, pages.sum(axis=1)),
+        np.all(located.reshape(-1, columns), axis=1),
+    )
+
+
 def _as_rows(table: Table, width: int) -> Numbers:
     return np.frombuffer(table, np.int64).reshape(-1, width)
 
@@ -420,7 +450,7 @@ def _chunks(
 
     data_offset, dictionary_offset = or_zero(3, 9), or_zero(3, 11)
     has_dictionary = (dictionary_offset > 0) & (dictionary_offset < data_offset)
-    data_pages, dictionary_only = _encoding_stats(ranges, table)
+    data_pages, dictionary_only = _encoding_stats(ranges.buffer, table, ranges.place)
     filters = np.stack([_field(table, 3, 14), _field(table, 3, 15)], axis=1)
     return ColumnChunks(
         present=described & ~encrypted,
@@ -471,9 +501,9 @@ def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
     return found
 
 
-def _encoding_stats(ranges: ChunkRanges, table: Numbers) -> tuple[Numbers, NDArray[np.int8]]:
+def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) -> tuple[Numbers, NDArray[np.int8]]:
     """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
-    counts, columns = decode_columns(ranges.buffer, *_lists(table, 3, 13), _ENCODING_STATS, place=ranges.place)
+    counts, columns = decode_columns(buffer, *_lists(table, 3, 13), _ENCODING_STATS, place=place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
     kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)

@@ -18,9 +18,11 @@ from parquet_core.format.column_chunk import (
     ChunkPlaces,
     ChunkRanges,
     ColumnChunks,
+    Totals,
     absent_chunks,
     decode_chunk_places,
     decode_column_chunks,
+    decode_totals,
 )
 from parquet_core.format.compact import (
     BINARY,
@@ -100,6 +102,10 @@ _WIDTH = _FILE_META_DATA.width
 
 # A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
 EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes | None]
+
+
+# Column chunks that are added up at once.
+_MOST_CHUNKS = 1 << 16
 
 
 @dataclass(slots=True)
@@ -183,6 +189,35 @@ class Footers:
 
         encoded = self.encoded, self.chunk_start, self.chunk_stop
         return decode_chunk_places(encoded, group, np.array(repeated, np.bool_)[first[kind[group]] + leaf], place=place)
+
+    def totals(self, columns: Sequence[Sequence[Path]]) -> Totals:
+        """Add up what columns come to in each row group.
+
+        Each column has the paths under which a file may hold it, of which the first that is there counts. Raises
+        MalformedFile for a chunk that cannot be decoded.
+        """
+        none = np.zeros(len(self), np.int64)
+        found = Totals(none, none.copy(), np.ones(len(self), np.bool_))
+        for number, kind in enumerate(self.kinds):
+            of_kind = np.flatnonzero(self.kind_of_group == number)
+            there = [next((path for path in paths if path in kind.by_path), None) for paths in columns]
+            leaves = np.array([kind.by_path[path].index for path in there if path is not None], np.int64)
+            step = max(1, _MOST_CHUNKS // max(1, len(leaves)))
+            for first in range(0, len(of_kind) if len(leaves) else 0, step):
+                groups = of_kind[first : first + step]
+                for whole, part in zip(found, self._totals(groups, kind, leaves), strict=True):
+                    whole[groups] = part
+        return found
+
+    def _totals(self, groups: Numbers, kind: Provenance, leaves: Numbers) -> Totals:
+        chunk = (self.first_chunk[groups][:, None] + leaves).reshape(-1)
+        encoded = self.encoded, self.chunk_start[chunk], self.chunk_stop[chunk]
+
+        def place(i: int) -> str:
+            group, leaf = divmod(i, len(leaves))
+            return self.place(int(groups[group]), kind.columns[leaves[leaf]].name)
+
+        return decode_totals(encoded, np.repeat(self.file_size[groups], len(leaves)), len(leaves), place=place)
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
         """Return the sorting columns that a row group claims: leaf index, descending, nulls first."""

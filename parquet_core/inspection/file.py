@@ -64,7 +64,7 @@ def read_row_groups(
     return (
         RowGroupFacts(
             index=position,
-            rows=int(index.row_count[position]),
+            rows=int(footers.row_count[position]),
             compressed_bytes=int(sizes[position]),
             sorting_columns=sorting,
             chunks=tuple(of_column.chunk(i) for of_column in chunks),
@@ -75,15 +75,13 @@ def read_row_groups(
 
 def _footers(index: MetadataIndex) -> Footers:
     footers = read_footer(index.files[0], traffic=index.traffic)
-    if not np.array_equal(footers.row_count, index.row_count):
+    if not index.has_rows(footers.row_count, np.arange(len(index))):
         raise StaleTable(f"{index.files[0].path}: the file changed while it was read; try again")
     return footers
 
 
 def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
-    return sum(
-        (index.column_chunks(column).compressed_bytes for column in index.columns), np.zeros(len(index), np.int64)
-    )
+    return index.totals_read(index.columns).bytes
 
 
 def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:

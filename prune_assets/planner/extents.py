@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Above this many column chunks the pages of a selection are not counted one by one but pro rata.
 MAX_OFFSET_INDEXES = 20_000
+# Columns; each takes a millisecond, however few row groups there are.
+MAX_LOCATED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,9 @@ class Sizes:
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Add up what the footers say of these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-    uncounted = np.zeros(len(index), np.bool_)
     at = index.read_from()
-    for column in columns:
-        chunks = index.chunks_read(column)
-        size[at] += chunks.compressed_bytes
-        pages[at] += np.maximum(chunks.data_pages, 0)
-        uncounted[at] |= chunks.data_pages < 0
-    pages[uncounted] = -1
+    totals = index.totals_read(columns)
+    size[at], pages[at] = totals.bytes, totals.pages
     if index.opened is None or index.opened.all():
         return Sizes(size, pages)
     # Without a log nothing says what of a file its columns take: there is more in it, of small files much more.
@@ -115,7 +112,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
     size = np.where(access.verdict == Verdict.SKIP, 0, sizes.bytes)
     pages = np.where(access.verdict == Verdict.SKIP, 0, sizes.pages)
     selected = np.flatnonzero(access.verdict == Verdict.SELECTION)
-    if len(selected) * len(columns) > MAX_OFFSET_INDEXES:
+    if len(columns) > MAX_LOCATED or len(selected) * len(columns) > MAX_OFFSET_INDEXES:
         share = rows[selected] / index.row_count[selected]
         size[selected] = np.ceil(size[selected] * share)
         pages[selected] = -1

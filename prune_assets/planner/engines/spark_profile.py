@@ -183,9 +183,7 @@ def _columns(tree: SparkFilter) -> list[Path]:
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
     """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
     located = np.ones(len(index), np.bool_)
-    for column in columns:
-        chunks = index.column_chunks(column)
-        located &= ~chunks.present | (chunks.offset_index[:, 0] > 0)
+    located[index.read_from()] = index.totals_read(columns).located
     return located
 
 

@@ -11,6 +11,7 @@ be switched off for one read.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -217,10 +218,10 @@ def _tight(plan: Plan, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
 
 def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
-    names = [column.name for column in plan.index.columns]
+    names = Counter(column.name for column in plan.index.columns)
     named = plan.lowered.sql.casefold()
     for column in plan.index.columns:
-        if names.count(column.name) < 2 or not all(part.casefold() in named for part in column.path):
+        if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
             continue
         others = [other for other in plan.index.columns if other.name == column.name]
         if any(np.any(plan.index.column_chunks(other).bloom_filter[alive, 0] > 0) for other in others):
