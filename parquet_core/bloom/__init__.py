@@ -14,7 +14,7 @@ from parquet_core.bloom.parse import (
     parse_guess,
     parse_header,
 )
-from parquet_core.bloom.probe import Probes, may_contain, may_hold, probe_hashes
+from parquet_core.bloom.probe import Probes, each_may_contain, may_contain, may_hold, probe_hashes
 from parquet_core.bloom.serialize import serialize
 from parquet_core.bloom.size import estimated_fpp, estimated_ndv, fill, optimal_bytes
 
@@ -27,6 +27,7 @@ __all__ = [
     "Probes",
     "build_filter",
     "can_hash",
+    "each_may_contain",
     "estimated_fpp",
     "estimated_ndv",
     "fill",

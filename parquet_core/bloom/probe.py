@@ -61,6 +61,15 @@ def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
     return found[:, :values]
 
 
+def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
+    """Probe every filter for a hash of its own; False is proof of absence."""
+    numbers = block_numbers(hashes, np.fromiter(map(len, filters), np.uint64, len(filters)))
+    blocks = np.array([blocks[number] for blocks, number in zip(filters, numbers.tolist(), strict=True)])
+    wanted = masks(hashes)
+    found: NDArray[np.bool_] = ((blocks & wanted) == wanted).all(axis=1)
+    return found
+
+
 def may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
     """Probe every filter for every hash; False is proof of absence. Shape (filters, hashes)."""
     found = np.empty((len(filters), len(hashes)), np.bool_)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, ordered_numbers
-from parquet_core.bloom import can_hash, may_hold, probe_hashes
+from parquet_core.bloom import can_hash, each_may_contain, hash_values
 from parquet_core.format.schema import Physical
 from parquet_core.trust.bound_values import flags_of
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-# Filters that are asked at once, each for the bounds of all of them.
-_BLOCK = 16
-
 
 def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blocks | str]) -> Flags:
     """Tell which chunks have a filter that denies their least or largest value.
@@ -39,12 +36,17 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(found, str) for found in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        asked = np.flatnonzero(present & flags_of(values) & flags_from(exact.fill_null(as_a_rule)))
-        for part in (asked[i : i + _BLOCK] for i in range(0, len(asked), _BLOCK)):
-            blocks = [found for i in part.tolist() if not isinstance(found := filters[i], str)]
-            held = may_hold(blocks, probe_hashes(column, values.take(from_numpy(part))))
-            wrong[part] |= ~held.diagonal()
+        asked = np.flatnonzero(present & flags_of(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule)))
+        if len(asked):
+            hashes = hash_values(column, values.take(from_numpy(asked)))
+            wrong[asked] |= ~each_may_contain([cast("Blocks", filters[i]) for i in asked.tolist()], hashes)
     return wrong
+
+
+def _is_zero(values: pa.Array) -> Flags:
+    """Tell which bounds are a zero, which stands for the other one too."""
+    numbers = ordered_numbers(values) if pa.types.is_floating(values.type) else None
+    return np.zeros(len(values), np.bool_) if numbers is None else numbers == 0
 
 
 def _tells_values(column: LeafColumn, chunks: Bounds) -> bool:
