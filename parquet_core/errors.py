@@ -4,7 +4,8 @@ PruneError
 ├── MalformedFile          the bytes are not what the Parquet format allows
 ├── UnsupportedFeature     well formed, but outside of what is understood here
 ├── StorageFailure         the bytes could not be had, or not be written (exit code 3)
-│   └── UncertainWrite         whether they were written is not known
+│   ├── UncertainWrite         whether they were written is not known
+│   └── UnfinishedWrite        another write of the table is under way, or was cut off
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
 ├── StaleTable             a file changed between planning and reading
 └── WrongUse               the caller can mend it (exit code 2)
@@ -44,6 +45,10 @@ class StorageFailure(PruneError):
 
 class UncertainWrite(StorageFailure):
     """The storage was asked to take the bytes; whether it did is not known."""
+
+
+class UnfinishedWrite(StorageFailure):
+    """Another write of the table is under way, or was cut off and is to be finished first."""
 
 
 class JavaFailure(PruneError):

@@ -79,6 +79,7 @@ def list_dataset(
         stored=stored,
         known=None if stored is None else stored.row_groups(),
         any_case=any_case,
+        is_unfinished=listing.is_unfinished,
     )
 
 
@@ -86,7 +87,7 @@ def list_dataset(
 class ListedDataset:
     """A table of which directory names are known and no footer is read yet; `known`: what the cache has of its files.
 
-    What is read for the schema is not read again.
+    `is_unfinished`: as `Listing` has it. What is read for the schema is not read again.
     """
 
     name: str
@@ -97,6 +98,7 @@ class ListedDataset:
     stored: StoredIndex | None
     known: tuple[RowGroups, Numbers] | None
     any_case: bool
+    is_unfinished: bool
     _source: FooterSource | None = None
     _of_summary: tuple[LeafColumn, ...] | None = None
 

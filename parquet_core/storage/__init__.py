@@ -12,9 +12,10 @@ Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCES
 from __future__ import annotations
 
 from parquet_core.storage.directory import find_file, list_directory, read_whole
-from parquet_core.storage.files import DataFile, Traffic, is_hidden, name_of
+from parquet_core.storage.files import JOURNAL, DataFile, Traffic, is_hidden, name_of
 from parquet_core.storage.gather import Ranges, gather
-from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up
+from parquet_core.storage.journal import STAGING, Journal, read_journal
+from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up, summaries_below
 from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
 from parquet_core.storage.reader import open_file
@@ -23,7 +24,10 @@ from parquet_core.storage.writing import put, put_if_absent
 
 __all__ = [
     "ESCAPE",
+    "JOURNAL",
+    "STAGING",
     "DataFile",
+    "Journal",
     "Listing",
     "Ranges",
     "Traffic",
@@ -43,9 +47,11 @@ __all__ = [
     "put",
     "put_if_absent",
     "read_each",
+    "read_journal",
     "read_many",
     "read_range",
     "read_ranges",
     "read_whole",
+    "summaries_below",
     "unescape",
 ]

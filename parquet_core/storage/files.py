@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 from parquet_core.redacted import redacted
 
+# What a directory holds while a write of several files is carried out: see `parquet_core.storage.journal`.
+JOURNAL = "_prune_journal.json"
+# Files that Spark takes the schema of a directory from.
+SUMMARIES = ("_common_metadata", "_metadata")
+
 
 class DataFile(NamedTuple):
     """A file as it was when listed: what must still be true when its planned ranges are read.

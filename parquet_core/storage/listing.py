@@ -7,17 +7,19 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
+from parquet_core.errors import StorageFailure, TableNotFound, UnfinishedWrite, UnsupportedFeature, WrongUse
 from parquet_core.storage import local
-from parquet_core.storage.files import is_hidden, is_unlisted, listed_name, name_of
+from parquet_core.storage.files import JOURNAL, SUMMARIES, is_hidden, is_unlisted, listed_name, name_of
 from parquet_core.storage.globs import has_magic, matches
+from parquet_core.storage.journal import Ended, apply_journal, apply_journals_above
+from parquet_core.storage.local import Walked
 from parquet_core.storage.partition_discovery import Listing, choose
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import WEB, remote_of
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from parquet_core.storage.files import DataFile
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # In which Spark keeps the list of the files that a streaming query wrote.
 _SINK = "_spark_metadata"
+# How often what changes while it is listed is listed again.
+_ATTEMPTS = 5
 
 
 def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataFile]:
@@ -45,8 +49,10 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else [os.fspath(path) for path in table]
     if not all(paths):
         raise TableNotFound("the path of the table is empty; name a directory or a file")
-    found = _alone(paths[0]) if alone else _each(paths)
+    found = _as_committed(lambda: _alone(paths[0]) if alone else _each(paths), paths)
     listing = choose(found.files, found.roots, found.directories)
+    if found.staged:
+        listing = _with_staged(listing, found.staged)
     if listing.files:
         return listing
     # Spark reads no empty file, so an empty one is no damage either, unless it is the one that was asked for.
@@ -64,11 +70,42 @@ def look_up(paths: Sequence[str]) -> list[DataFile]:
 
 
 def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
-    """List what is not hidden or empty at or below a local path, whether Spark reads it or not, sorted by path."""
+    """List what is not hidden or empty at or below a local path, whether Spark reads it or not, sorted by path.
+
+    Raises UnfinishedWrite where that is not what a directory holds.
+    """
     path = local_path(os.fspath(directory))
     named = local.find(path)
-    found = [named] if named is not None else chain.from_iterable(local.walk(path.rstrip("/")).values())
+    walked = local.walk(path.rstrip("/")) if named is None else Walked({"": [named]}, [])
+    for journal in walked.journals:
+        table = journal.rpartition("/")[0]
+        raise UnfinishedWrite(f"{table}: a write of it was cut off; finish it first with `prune doctor {table}`")
+    found = chain.from_iterable(walked.files.values())
     return _by_path([file for file in found if file.size and not is_hidden(listed_name(file))])
+
+
+def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
+    """List the summary files at or below a local directory, which Spark takes the schema from."""
+    path = local_path(os.fspath(directory)).rstrip("/")
+    found = chain.from_iterable(local.walk(path).files.values())
+    return _by_path([file for file in found if listed_name(file) in SUMMARIES])
+
+
+def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
+    """List again while writes end between what is listed and what their journals say."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return look()
+        except Ended:
+            continue
+    raise StorageFailure(f"{paths[0]}: changes as often as it is listed; read it while fewer write to it")
+
+
+def _with_staged(listing: Listing, staged: Mapping[str, str]) -> Listing:
+    """Give staged files the partition values of the directories that they are about to be moved to."""
+    places = listing.partitioning.numbers
+    numbers = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
+    return listing._replace(partitioning=listing.partitioning._replace(numbers=numbers), is_unfinished=True)
 
 
 def _nothing(table: str, hidden: Sequence[DataFile], listing: Listing) -> TableNotFound:
@@ -89,15 +126,19 @@ def _by_path(files: list[DataFile]) -> list[DataFile]:
 
 
 class _Found(NamedTuple):
-    """The files that were named, the directories that were, and what lies in each directory at or below those."""
+    """The files that were named, the directories that were, and what lies in each directory at or below those.
+
+    `staged`: of each directory that a write is not finished in, by the path of the folder that holds its new files.
+    """
 
     files: list[DataFile]
     roots: list[str]
     directories: dict[str, list[DataFile]]
+    staged: dict[str, str]
 
 
 def _alone(path: str) -> _Found:
-    found = _below(_matches(path))
+    found = _below(_matches(path), by_pattern=has_magic(path))
     if not has_magic(path) and found.roots:
         _refuse_sink(found.roots[0], found)
     return found
@@ -106,10 +147,10 @@ def _alone(path: str) -> _Found:
 def _each(paths: Sequence[str]) -> _Found:
     found = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
     if all(file is not None for of_one in found for _, file in of_one) and all(found):
-        return _below(chain.from_iterable(found))
+        return _below(chain.from_iterable(found), by_pattern=any(map(has_magic, paths)))
     # Directories may lie in each other: each has one name.
     named = [[_absolute(match) for match in of_one] for of_one in found]
-    listed = _below(chain.from_iterable(named))
+    listed = _below(chain.from_iterable(named), by_pattern=any(map(has_magic, paths)))
     for path, of_one in zip(paths, named, strict=True):
         _check_there(path, of_one, listed)
     return listed
@@ -168,7 +209,7 @@ def _remote_matches(uri: str) -> list[Match]:
         return found
     named = None if uri.endswith("/") else store.find(uri)
     # An empty object of the name of a directory marks it.
-    marks = named is not None and not named.size and bool(_walk(uri))
+    marks = named is not None and not named.size and bool(_walk(uri).files)
     return [(uri, None if marks else named)]
 
 
@@ -181,29 +222,59 @@ def _one(path: str) -> DataFile:
     return found
 
 
-def _below(found: Iterable[Match]) -> _Found:
-    """List the directories among what was named."""
-    listed = _Found([], [], {})
+def _below(found: Iterable[Match], *, by_pattern: bool) -> _Found:
+    """List the directories among what was named, as the journals in and above them say."""
+    listed = _Found([], [], {}, {})
     for path, file in found:
         if _SINK in path and _SINK in path.split("/"):
             continue
         if file is None:
             listed.roots.append(path.rstrip("/"))
-            listed.directories.update(_walk(path))
+            walked = _walk(path)
+            for journal in walked.journals:
+                listed.staged.update(apply_journal(journal, walked.files))
+            listed.directories.update(walked.files)
         else:
             listed.files.append(file)
+    # Of a store it would take requests.
+    roots = [root for root in listed.roots if not is_remote(root)]
+    files = [file.path for file in listed.files if not is_remote(file.path)]
+    listed.staged.update(apply_journals_above(roots, files, listed.directories, by_pattern=by_pattern))
     return listed
 
 
-def _walk(path: str) -> dict[str, list[DataFile]]:
+def _walk(path: str) -> Walked:
     """List a directory and those below it; nothing where a store has nothing there."""
     root = path.rstrip("/")
-    return _by_directory(remote_of(path).walk(path), root) if is_remote(path) else local.walk(root)
+    return _by_directory(remote_of(path).walk(path), root) if is_remote(path) else _walk_steadily(root)
 
 
-def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFile]]:
+def _walk_steadily(root: str) -> Walked:
+    """List a local directory again while names in it change: a write that begins meanwhile is seen whole."""
+    for _ in range(_ATTEMPTS):
+        before = _changed_ns(root)
+        try:
+            walked = local.walk(root)
+        except (TableNotFound, StorageFailure):
+            if _changed_ns(root) == before:
+                raise
+            continue
+        if _changed_ns(root) == before:
+            return walked
+    return local.walk(root)
+
+
+def _changed_ns(directory: str) -> int | None:
+    try:
+        return os.stat(directory or "/").st_mtime_ns
+    except OSError:
+        return None
+
+
+def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
     """Sort what a store lists into its directories, without what `local.walk` leaves out and marks of directories."""
     found: dict[str, list[DataFile]] = {}
+    journals: list[str] = []
     skipped: dict[str, bool] = {}
     empty: list[tuple[str, DataFile]] = []
     for file in files:
@@ -217,6 +288,8 @@ def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFi
             if not skipped[place] or place == f"{root}/{_SINK}":
                 found.setdefault(place, [])
         if skipped[place] or is_unlisted(name):
+            if name == JOURNAL and not skipped[place]:
+                journals.append(file.path)
             continue
         if file.size:
             found[place].append(file)
@@ -226,7 +299,7 @@ def _by_directory(files: Iterable[DataFile], root: str) -> dict[str, list[DataFi
     for place, file in empty:
         if file.path not in above and not file.path.endswith("/") and "=" not in listed_name(file):
             found[place].append(file)
-    return found
+    return Walked(found, journals)
 
 
 def _up_to(place: str, root: str) -> Iterator[str]:

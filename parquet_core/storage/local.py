@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
-from parquet_core.storage.files import DataFile, is_unlisted
+from parquet_core.storage.files import JOURNAL, DataFile, is_unlisted
 from parquet_core.storage.schemes import is_remote
 
 try:
@@ -35,20 +35,28 @@ HOLE = 32 << 10
 # No file has more; so far sums of positions cannot wrap around.
 _MOST_BYTES = 1 << 61
 
+
+class Walked(NamedTuple):
+    """The files in each directory by its path, and the paths of the journals among what is hidden in them."""
+
+    files: dict[str, list[DataFile]]
+    journals: list[str]
+
+
 _COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
-def walk(root: str) -> dict[str, list[DataFile]]:
+def walk(root: str) -> Walked:
     """List a directory and those below it, in no order: by the path of each the files in it, empty ones included.
 
     `root`: without a slash at its end. Hidden names are left out, but not those that begin as summaries do.
     """
-    found: dict[str, list[DataFile]] = {}
+    found = Walked({}, [])
     directories = [root]
     while directories:
         directory = directories.pop()
-        found[directory] = []
-        _list(directory, found[directory], directories)
+        found.files[directory] = []
+        _list(directory, found, directories)
     return found
 
 
@@ -94,18 +102,21 @@ def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
 
-def _list(directory: str, files: list[DataFile], directories: list[str]) -> None:
-    """Add what lies in a directory and is not hidden to `files` or `directories`."""
+def _list(directory: str, found: Walked, directories: list[str]) -> None:
+    """Add what lies in a directory and is not hidden, or is a journal, to `found` or `directories`."""
     path = directory
+    files = found.files[directory]
     opened = -1
     try:
         # Through its descriptor the directory is not looked up again for every file in it.
         opened = os.open(directory or "/", os.O_RDONLY | os.O_DIRECTORY)
         prefix = f"{directory}/"
-        if system_calls is not None and _list_at_once(system_calls, opened, prefix, files, directories):
+        if system_calls is not None and _list_at_once(system_calls, opened, directory, found, directories):
             return
         for entry in list(os.scandir(opened)):
             name = entry.name
+            if name == JOURNAL:
+                found.journals.append(prefix + name)
             if is_unlisted(name):
                 continue
             path = prefix + name
@@ -121,12 +132,13 @@ def _list(directory: str, files: list[DataFile], directories: list[str]) -> None
             os.close(opened)
 
 
-def _list_at_once(calls: ModuleType, opened: int, prefix: str, files: list[DataFile], directories: list[str]) -> bool:
+def _list_at_once(calls: ModuleType, opened: int, directory: str, found: Walked, directories: list[str]) -> bool:
     """Do the same with few calls of the system's for each file; False when one of them failed, and nothing is added."""
+    prefix, files = f"{directory}/", found.files[directory]
     names, known = calls.entries(opened)
     # Nearly all names begin and end with other letters than those that hide one.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
-    found = [prefix + names[i] for i in visible if known[i]]
+    below = [prefix + names[i] for i in visible if known[i]]
     rest = [names[i] for i in visible if not known[i]]
     sizes, modified, changed = calls.states(opened, rest, threads())
     if -2 in sizes:
@@ -135,11 +147,13 @@ def _list_at_once(calls: ModuleType, opened: int, prefix: str, files: list[DataF
     # What `DataFile._make` does, but for a call of Python's for each file.
     listed = map(tuple.__new__, repeat(DataFile), zip(paths, sizes, modified, repeat(None), changed, strict=False))
     if -1 in sizes:
-        found += [path for path, size in zip(paths, sizes, strict=True) if size == -1]
+        below += [path for path, size in zip(paths, sizes, strict=True) if size == -1]
         files += [file for file in listed if file.size >= 0]
     else:
         files += listed
-    directories += found
+    directories += below
+    if len(visible) < len(names) and JOURNAL in names:
+        found.journals.append(prefix + JOURNAL)
     return True
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import WrongUse
-from parquet_core.storage.files import is_hidden, is_unlisted, listed_name
+from parquet_core.storage.files import SUMMARIES, is_hidden, is_unlisted, listed_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
-_SUMMARIES = ("_common_metadata", "_metadata")
 
 
 def unescape(text: str) -> str:
@@ -51,13 +50,15 @@ class Listing(NamedTuple):
     """The data files of a table, sorted by path.
 
     `schema_file`: the file that Spark takes the schema from where it is not the first of them: a summary, or data
-    that it does not read. `passed_over`: a directory with data that is not read.
+    that it does not read. `passed_over`: a directory with data that is not read. `is_unfinished`: a write is being
+    carried out, or was cut off, so that these are not what is seen in the directories.
     """
 
     files: list[DataFile]
     partitioning: Partitioning = Partitioning()
     schema_file: DataFile | None = None
     passed_over: str | None = None
+    is_unfinished: bool = False
 
 
 class _Place(NamedTuple):
@@ -128,12 +129,12 @@ def _schema_file(read: Sequence[DataFile], others: Iterable[DataFile]) -> DataFi
     first: dict[str, DataFile] = {}
     for file in others:
         name = listed_name(file)
-        kind = name if name in _SUMMARIES else ""
+        kind = name if name in SUMMARIES else ""
         if (kind or file.size) and (kind not in first or file.path < first[kind].path):
             first[kind] = file
     if "" in first and read and read[0].path < first[""].path:
         del first[""]
-    return next((first[kind] for kind in (*_SUMMARIES, "") if kind in first), None)
+    return next((first[kind] for kind in (*SUMMARIES, "") if kind in first), None)
 
 
 def _by_parent(files: Iterable[DataFile]) -> dict[str, list[DataFile]]:

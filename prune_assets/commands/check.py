@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
@@ -54,10 +56,14 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     help="Exit 1 from this severity on.",
 )
 def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None:
-    """Check that the files of TABLE are sorted, paged and indexed as its layout says."""
+    """Check that the files of TABLE are sorted, paged and indexed as its layout says.
+
+    A write of TABLE that was cut off is finished first, as `prune doctor TABLE` does, where this user may write.
+    """
     from prune_assets.layout_proof import check as check_layout
 
     spec = load_layout(layout_file)
+    _finish_writes(table)
     findings = sorted(
         check_layout(table, layout=spec), key=lambda finding: (-_RANK[finding.severity], finding.location)
     )
@@ -68,6 +74,19 @@ def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None
         click.echo(findings_text(redacted(table), findings))
     if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
         sys.exit(1)
+
+
+def _finish_writes(table: str) -> None:
+    """Finish what was cut off; what cannot be is read all the same as it will be."""
+    from parquet_core.storage import is_remote, local_path
+    from prune_assets.commands.doctor import recovered_text
+    from prune_assets.spark.commit import recover
+
+    if is_remote(table) or not (directory := Path(local_path(table))).is_dir():
+        return
+    with suppress(PruneError):
+        if done := recover(directory):
+            click.echo(recovered_text(redacted(table), done), err=True)
 
 
 def findings_text(table: str, findings: Sequence[Finding]) -> str:

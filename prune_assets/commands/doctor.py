@@ -1,12 +1,15 @@
-"""`prune doctor`: what this project runs on, and what is missing."""
+"""`prune doctor`: what this project runs on, and what is missing; or a table whose write was cut off, mended."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from parquet_core.redacted import redacted
 from prune_assets.report.quantities import printable
 from prune_assets.report.terminal import rendered
 
@@ -16,18 +19,42 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prune_assets.doctor import Examination
+    from prune_assets.spark.commit import Recovered
 
 
+TABLE_SCHEMA = "table-doctor/1"
 _NOT_COMPILED = "plain Python, several times slower: install a C compiler, then prune-assets again"
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1.")
-@click.option("--start-spark", is_flag=True, help="Start a Spark session and tell how that went.")
-def doctor(*, as_json: bool, start_spark: bool) -> None:
-    """Tell which Java, Spark and libraries are used, and what is missing."""
-    import msgspec
+class TableResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON form of what was done about a table: see `Recovered`."""
 
+    schema: str = TABLE_SCHEMA
+    table: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    leftovers: tuple[str, ...]
+
+
+@click.command()
+@click.argument("table", required=False, type=click.Path(readable=False))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1, with TABLE of table-doctor/1.")
+@click.option("--start-spark", is_flag=True, help="Start a Spark session and tell how that went.")
+def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
+    r"""Tell which Java, Spark and libraries are used, and what is missing.
+
+    With TABLE, finish the write of a plain Parquet table that was cut off (a process killed, a machine that lost
+    power): what counted already is carried out, what did not is removed. Nothing is done while a writer is at work.
+
+    \b
+      $ prune doctor lake/lineitem
+      lake/lineitem: finished a write that was cut off: 3 files added, 2 removed
+      $ prune doctor lake/lineitem
+      lake/lineitem: no write was cut off
+    """
+    if table is not None:
+        _mend(table, as_json=as_json, start_spark=start_spark)
+        return
     from prune_assets.doctor import examine
 
     found = examine(start_spark=start_spark)
@@ -35,6 +62,35 @@ def doctor(*, as_json: bool, start_spark: bool) -> None:
     click.echo(text)
     if found.problems:
         sys.exit(1)
+
+
+def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
+    from parquet_core.storage import local_path
+    from prune_assets.spark.commit import recover
+
+    if start_spark:
+        raise click.UsageError("--start-spark is about this machine, not about a table; leave one of them out")
+    done = recover(Path(local_path(table)))
+    if as_json:
+        result = TableResult(table=redacted(table), added=done.added, removed=done.removed, leftovers=done.leftovers)
+        click.echo(msgspec.json.encode(result).decode())
+    else:
+        click.echo(recovered_text(redacted(table), done))
+
+
+def recovered_text(table: str, done: Recovered) -> str:
+    """Render what was done about a table as one line."""
+    said = []
+    if done.added or done.removed:
+        added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
+        said.append(f"finished a write that was cut off: {added}, {len(done.removed):,} removed")
+    if done.leftovers:
+        said.append(f"removed what a write left that did not count: {', '.join(map(_name, done.leftovers))}")
+    return f"{printable(table)}: {'; '.join(said) or 'no write was cut off'}"
+
+
+def _name(path: str) -> str:
+    return printable(Path(path).name)
 
 
 def examination_text(found: Examination) -> str:

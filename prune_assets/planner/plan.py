@@ -243,7 +243,7 @@ def plan(
         fetched=dict(index.traffic.bytes),
         depth=depth,
         delta=delta,
-        named=named_by(table),
+        named="unfinished" if delta is None and listed.is_unfinished else named_by(table),
         tests=tests,
     )
     if delta is not None:

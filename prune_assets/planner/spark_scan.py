@@ -36,8 +36,9 @@ SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
 
 
-# A directory on this machine, a file or pattern or what lies elsewhere, or several of them.
-NamedBy: TypeAlias = Literal["directory", "path", "list"]
+# A directory on this machine, a file or pattern or what lies elsewhere, or several of them; or a table that holds the
+# journal of a write, which Spark knows nothing of.
+NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
 
 
 class Opening(Enum):
@@ -77,6 +78,8 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
     count = int(np.count_nonzero(survivors))
     if count == 0:
         return SparkScan(Opening.NOTHING, survivors)
+    if named == "unfinished":
+        return SparkScan(Opening.PATHS, survivors)
     if count == len(survivors) or (index.partitions and named != "directory"):
         # Of several directories each has partition columns of its own: only Spark sorts them out.
         return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from parquet_core.errors import StaleTable, WrongUse
+from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.delta_table import has_log
@@ -115,9 +115,11 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     if schema is None:
         if opening is Opening.TABLE or (plan.index.partitions and base is None):
             # Of several directories each has partition columns of its own: only Spark sorts them out.
+            _refuse_unfinished(table, plan)
             return spark.read.options(**options).parquet(*patterns_of(table))
         whole = open_for_schema(spark, table, plan.index, options=options)
         if plan.index.partitions and not _agree(whole, plan.index.partitions):
+            _refuse_unfinished(table, plan)
             return whole
         schema = whole.schema
     if opening is Opening.NOTHING:
@@ -134,6 +136,15 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names
     return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
+
+
+def _refuse_unfinished(table: Table, plan: Plan) -> None:
+    """Refuse to have Spark list directories that it would not see as they count."""
+    if plan.named == "unfinished":
+        raise UnfinishedWrite(
+            f"{table}: a write is being carried out or was cut off, and only Spark can tell the partition columns of "
+            "this table, which does not know of it; finish the write with `prune doctor TABLE`, then read again"
+        )
 
 
 def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:

@@ -1,29 +1,28 @@
-"""Put files into a plain directory so that a reader sees the old table or the new one.
+"""Files that are written beside the data of a table and proven there, before any reader sees them.
 
-Files are written into a hidden directory inside the table, which Spark and the planner pass over, are
-proven there, and are then renamed into place one by one. What a plain directory cannot give: the
-renames are single steps. A reader that lists the table between them sees some of the new files; a
-crash between them leaves those in place beside all of the old ones (overwrite removes the old files
-only after every new one is in place and on disk). A table with a log has no such moment.
+They lie in a hidden directory inside the table, which Spark and the planner pass over, until
+`prune_assets.spark.commit` makes them files of the table.
 """
 
 from __future__ import annotations
 
-import os
+import logging
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
-from prune_assets.spark.table_formats import refuse_table_formats
+from parquet_core.storage import JOURNAL
+from prune_assets.spark.commit import finish
+from prune_assets.spark.write_lock import write_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from pathlib import Path
 
-PREFIX = "_staging-"
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,12 @@ class StagedFile:
 
 @contextmanager
 def staging_directory(table: Path) -> Iterator[Path]:
-    """Give a fresh hidden directory inside the table; it is gone afterwards, and so is a table made for nothing."""
+    """Give the path of a hidden directory inside the table, to one writer at a time.
+
+    What writers that were cut off left is finished or removed first. The directory is gone afterwards, and so is a
+    table made for nothing; only a commit that could not be finished stays, for the next writer. Raises UnfinishedWrite
+    while another writer is at work.
+    """
     made = [path for path in (table, *table.parents) if not path.exists()]
     try:
         table.mkdir(parents=True, exist_ok=True)
@@ -46,15 +50,26 @@ def staging_directory(table: Path) -> Iterator[Path]:
         raise WrongUse(f"{table}: is a file; a table is a directory, name another path") from None
     except OSError as error:
         raise StorageFailure(f"{table}: {error.strerror}; check the path and its permissions") from None
-    stage = table / f"{PREFIX}{uuid4().hex}"
     try:
-        yield stage
+        with write_lock(table):
+            if recovered := finish(table):
+                _LOG.warning("%s: finished what a write that was cut off left: %s", table, recovered)
+            stage = table / f"_staging-{uuid4().hex}"
+            try:
+                yield stage
+            finally:
+                if not (table / JOURNAL).exists():
+                    shutil.rmtree(stage, ignore_errors=True)
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        for path in made:
-            if next(path.iterdir(), None) is not None:
-                break
+        _remove_empty(made)
+
+
+def _remove_empty(directories: list[Path]) -> None:
+    for path in directories:
+        try:
             path.rmdir()
+        except OSError:
+            break
 
 
 def prove(stage: Path, *, rows: int) -> list[StagedFile]:
@@ -79,51 +94,3 @@ def _read_back(path: Path) -> StagedFile:
     except (pa.ArrowInvalid, OSError) as error:
         raise MalformedFile(f"{path}: the written footer cannot be read ({error}); nothing was committed") from None
     return StagedFile(path, footer.num_rows, footer.num_row_groups, path.stat().st_size)
-
-
-def commit(staged: Sequence[StagedFile], table: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
-    """Move staged files into the table, then remove the replaced ones; return the new paths.
-
-    An error before the last move takes the moved files out again, so the table is as it was. WrongUse where the
-    table, or where replaced files lie, has become one of Delta, Iceberg or Hudi meanwhile.
-    """
-    refuse_table_formats({table, *(Path(file).parent for file in replaced)})
-    placed: list[Path] = []
-    try:
-        for file in staged:
-            placed.append(_move(file.path, table / file.path.name))  # noqa: PERF401 - an error needs those moved so far
-        _sync(table)
-    except BaseException as error:
-        for path in placed:
-            path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise StorageFailure(f"{table}: {error.strerror}; the table is as it was") from error
-        raise
-    _remove(replaced)
-    return tuple(str(path) for path in placed)
-
-
-def _move(file: Path, target: Path) -> Path:
-    _sync(file)
-    if target.exists():
-        raise StorageFailure(f"{target}: is there already; nothing is ever replaced, write again")
-    return file.rename(target)
-
-
-def _remove(files: Sequence[str]) -> None:
-    for file in files:
-        try:
-            Path(file).unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageFailure(
-                f"{file}: {error.strerror}; the new files are in place, remove this old one by hand"
-            ) from error
-
-
-def _sync(path: Path) -> None:
-    """Bring a file, or the names in a directory, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from parquet_core.errors import LayoutError, TableNotFound, UnsupportedFeature, WrongUse
-from parquet_core.storage import files_below
+from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.storage import files_below, summaries_below
 from prune_assets.semantics import SparkSemantics
+from prune_assets.spark.commit import commit
 from prune_assets.spark.data_size import column_of, distinct_per_row_group, file_count, measure, row_group_rows
-from prune_assets.spark.staging import commit, prove, staging_directory
+from prune_assets.spark.staging import prove, staging_directory
 from prune_assets.spark.table_formats import plain_directory, refuse_table_formats
 from prune_assets.spark.write_options import bind_layout, write_options
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -65,22 +66,39 @@ def write(
     """
     if format != "parquet":
         raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")
+    if mode not in {"append", "overwrite", "error"}:
+        raise WrongUse(f"mode={mode!r}: choose 'append', 'overwrite' or 'error'")
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
-    old = _files_before(directory, mode)
-    if old and mode == "append":
-        _check_same_shape(df, directory, old)
-    sorted_df, spark_options = _arrange(df, layout, bound)
-    spark_options = _merge(spark_options, options)
+
+    def fill(stage: Path, old: tuple[str, ...]) -> int:
+        if old and mode == "append":
+            _check_same_shape(df, directory, old)
+        sorted_df, spark_options = _arrange(df, layout, bound)
+        return _stage(sorted_df, stage, _merge(spark_options, options))
+
+    result = write_files(directory, fill, mode=mode)
+    session.catalog.refreshByPath(str(directory))
+    return result
+
+
+def write_files(directory: Path, fill: Callable[[Path, tuple[str, ...]], int], *, mode: Mode) -> WriteResult:
+    """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
+
+    `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. Otherwise as
+    `write`.
+    """
     with staging_directory(directory) as stage:
-        rows = _stage(sorted_df, stage, spark_options)
+        old = _files_before(directory, mode)
+        rows = fill(stage, old)
         staged = prove(stage, rows=rows)
+        # A summary would go on giving the table the schema of files that are gone.
+        removed = (*old, *(file.path for file in summaries_below(directory)))
         if old and mode == "append":
             staged = [file for file in staged if file.rows]  # an empty file says nothing beside others
-        removed = old if mode == "overwrite" else ()
-        files = commit(staged, directory, replaced=removed)
-    session.catalog.refreshByPath(str(directory))
+            removed = ()
+        files = commit([file.path for file in staged], stage, replaced=removed)
     return WriteResult(
         table=str(directory),
         files=files,
@@ -92,16 +110,7 @@ def write(
 
 
 def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
-    if mode not in {"append", "overwrite", "error"}:
-        raise WrongUse(f"mode={mode!r}: choose 'append', 'overwrite' or 'error'")
-    if not directory.exists():
-        return ()  # its name is no pattern either
-    try:
-        old = tuple(file.path for file in files_below(directory))
-    except TableNotFound:
-        return ()
-    if directory.is_file():
-        raise WrongUse(f"{directory}: is a file; a table is a directory, name another path")
+    old = tuple(file.path for file in files_below(directory))
     refuse_table_formats({Path(file).parent for file in old})
     if old and mode == "error":
         raise WrongUse(f"{directory}: holds {len(old)} files already; pass mode='append' or mode='overwrite'")

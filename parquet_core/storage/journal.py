@@ -1,0 +1,178 @@
+"""The journal of a write: which files of a directory come and which go, all at once.
+
+A plain directory changes name by name. A writer that is about to change several names first says so in a small file,
+`_prune_journal.json`, in the directory of the table. From the moment on that it is there, the write counts: a reader
+takes the files that it adds for files of the table, still staged or moved already, and passes over those that it
+removes, there or gone already. Who finishes the write removes the journal last. Spark passes over all of it, names
+that begin with an underscore being hidden.
+
+    {"schema": "write-journal/1", "staging": "_staging-<32 hexadecimal digits>",
+     "added": ["part-1.parquet"], "removed": ["part-0.parquet"]}
+
+Added files lie in the folder `staging` until they are moved into the directory of the table, under the same name.
+Removed ones are named from there on: `day=1/part-0.parquet`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from parquet_core.errors import MalformedFile, StorageFailure, UnfinishedWrite
+from parquet_core.storage.directory import find_file, read_whole
+from parquet_core.storage.files import JOURNAL, Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.storage.files import DataFile
+
+STAGING = re.compile(r"_staging-[0-9a-f]{32}")
+# A name is about a hundred bytes: more files than any directory holds.
+_MAX_BYTES = 1 << 30
+
+
+class Ended(Exception):
+    """The write of a journal that was listed has ended meanwhile: what was listed beside it is to be listed again."""
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a write changes: names as the docstring of the module has them."""
+
+    schema: Literal["write-journal/1"] = "write-journal/1"
+    staging: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def encode(self) -> bytes:
+        """Return the bytes of the file."""
+        return msgspec.json.encode(self)
+
+
+def read_journal(path: str) -> Journal | None:
+    """Read a journal; None when there is none, MalformedFile for one that no writer of this project wrote."""
+    file = find_file(path)
+    if file is None:
+        return None
+    if file.size > _MAX_BYTES:
+        raise _malformed(path, f"{file.size} bytes")
+    try:
+        data = next(read_whole([file], purpose="journal", traffic=Traffic()))
+    except StorageFailure:
+        if find_file(path) is None:
+            return None
+        raise
+    try:
+        journal = msgspec.json.decode(data, type=Journal)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise _malformed(path, str(error)) from None
+    _check_names(path, journal)
+    return journal
+
+
+def _check_names(path: str, journal: Journal) -> None:
+    """Refuse names that lead out of the table: what a journal names is moved and removed."""
+    if not STAGING.fullmatch(journal.staging):
+        raise _malformed(path, f"staging is {journal.staging!r}")
+    for name in journal.added:
+        if not _is_inside(name) or "/" in name:
+            raise _malformed(path, f"added {name!r}")
+    for name in journal.removed:
+        if not _is_inside(name):
+            raise _malformed(path, f"removed {name!r}")
+
+
+def _is_inside(name: str) -> bool:
+    return "\0" not in name and all(part not in {"", ".", ".."} for part in name.split("/"))
+
+
+def _malformed(path: str, what: str) -> MalformedFile:
+    return MalformedFile(f"{path}: no journal of a write ({what}); move it elsewhere, and look which files are wanted")
+
+
+def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str, str]:
+    """Make what was listed what the journal in a listed directory says; return that directory by its staging folder.
+
+    `directories`: the files of each directory by its path, the journal's own one included; changed in place. Raises
+    Ended where there is no journal any more.
+    """
+    table = path.rpartition("/")[0]
+    journal = _still_there(path)
+    _drop(directories, [f"{table}/{name}" for name in journal.removed])
+    listed = {file.path for file in directories[table]}
+    directories[table] += [
+        _added(path, f"{table}/{journal.staging}/{name}", f"{table}/{name}")
+        for name in journal.added
+        if f"{table}/{name}" not in listed
+    ]
+    return {f"{table}/{journal.staging}": table}
+
+
+def _still_there(path: str) -> Journal:
+    journal = read_journal(path)
+    if journal is None:
+        raise Ended
+    return journal
+
+
+def _drop(directories: dict[str, list[DataFile]], paths: Sequence[str]) -> None:
+    gone = set(paths)
+    for place in {path.rpartition("/")[0] for path in paths} & directories.keys():
+        directories[place] = [file for file in directories[place] if file.path not in gone]
+
+
+def _added(path: str, staged: str, moved: str) -> DataFile:
+    # In this order: it may be moved between the two looks.
+    found = find_file(staged) or find_file(moved)
+    if found is not None:
+        return found
+    _still_there(path)
+    raise StorageFailure(
+        f"{path}: names {moved}, which is neither there nor staged; put it back, or remove the journal and the files "
+        "that it adds"
+    )
+
+
+def apply_journals_above(
+    roots: Sequence[str], files: Sequence[str], directories: dict[str, list[DataFile]], *, by_pattern: bool
+) -> dict[str, str]:
+    """Do the same for writes of local tables that what was named is only a part of.
+
+    `roots`, `files`: the directories and files that were named. A file that is about to be removed is refused, and so
+    are files found by a pattern, which might match others then: raises UnfinishedWrite.
+    """
+    whole = {root: os.path.abspath(root or "/") for root in roots}
+    parents = {path.rpartition("/")[0] for path in files}
+    found = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
+    for directory in found:
+        journal = _still_there(f"{directory}/{JOURNAL}")
+        removed = [f"{directory}/{name}" for name in journal.removed]
+        _refuse_parts(directory, set(removed), files, by_pattern=by_pattern)
+        for root, absolute in whole.items():
+            inside = [root + path[len(absolute) :] for path in removed if path.startswith(f"{absolute}/")]
+            _drop(directories, inside)
+    return dict(zip(found, found, strict=True))
+
+
+def _with_journal(places: Sequence[str]) -> Iterator[str]:
+    """Find those of some directories, and of all above them, that hold a journal: a call for each directory."""
+    seen: set[str] = set()
+    for place in places:
+        here = place
+        while here not in seen:
+            seen.add(here)
+            if os.path.lexists(f"{here}/{JOURNAL}"):
+                yield here
+            here = os.path.dirname(here)
+
+
+def _refuse_parts(directory: str, removed: set[str], files: Sequence[str], *, by_pattern: bool) -> None:
+    for path in map(os.path.abspath, files):
+        if path in removed or (by_pattern and path.startswith(f"{directory}/")):
+            raise UnfinishedWrite(
+                f"{path}: a write of {directory} is being carried out or was cut off; name the table itself, which is "
+                f"read as it will be, or finish the write with `prune doctor {directory}`"
+            )
