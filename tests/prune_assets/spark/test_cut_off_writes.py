@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,14 +17,15 @@ import pytest
 from click.testing import CliRunner
 
 import prune_assets as pr
-from parquet_core.errors import MalformedFile, PruneError, StorageFailure, TableNotFound, UnfinishedWrite
-from parquet_core.storage import JOURNAL, list_data_files, list_table, local
+from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
+from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
 from prune_assets.spark.commit import leftovers, recover
 from prune_assets.spark.writer import write_files
 
-# What a process does to a file system, as Python tells before it does it; whatever is opened, too.
-STEPS = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.listdir", "os.scandir"}
+# What Python tells of before it does it: changes of a file system, and what may fail besides.
+CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}
+STEPS = {*CHANGES, "os.listdir", "os.scandir", "open"}
 FIRST, SECOND = (0, 1, 2, 3), (10, 11, 12)
 
 
@@ -40,7 +42,13 @@ def two_files(table):
     put(table / "part-00000-old.parquet", FIRST[:2])
     put(table / "part-00001-old.parquet", FIRST[2:])
     (table / "_SUCCESS").touch()
-    (table / ".part-00000-old.parquet.crc").write_bytes(b"crc")
+    return FIRST
+
+
+def with_checksums(table):
+    two_files(table)
+    for path in [*table.glob("*.parquet")]:
+        (table / f".{path.name}.crc").write_bytes(b"of Hadoop")
     return FIRST
 
 
@@ -62,7 +70,7 @@ CASES = {
     "a new table": (nothing, "error"),
     "the first append": (nothing, "append"),
     "append": (two_files, "append"),
-    "overwrite": (two_files, "overwrite"),
+    "overwrite": (with_checksums, "overwrite"),
     "overwrite, of summaries too": (with_summaries, "overwrite"),
     "overwrite of partitions": (partitions, "overwrite"),
 }
@@ -90,8 +98,19 @@ def new(tmp_path):
     return Stage(tmp_path / "new")
 
 
-def in_process(work, at=None, act=None):
-    """Do something in a process of its own; before its step `at`, `act`. Returns the steps, or None if it was killed."""
+def is_change(event, arguments):
+    return event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) != 0)
+
+
+def is_step(event, _):
+    return event in STEPS
+
+
+def in_process(work, at=None, act=None, counts=is_step):
+    """Do something in a process of its own; before step `at`, `act`. Returns how many steps it took and what it said.
+
+    None if it was killed. `counts`: which events are steps.
+    """
     read, write = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forked beside threads of Spark and pyarrow
@@ -99,9 +118,9 @@ def in_process(work, at=None, act=None):
     if not pid:
         steps = 0
 
-        def step(event, _):
+        def step(event, arguments):
             nonlocal steps
-            if event in STEPS:
+            if counts(event, arguments):
                 steps += 1
                 if steps - 1 == at:
                     act()
@@ -153,7 +172,7 @@ def states(table, make, work):
     while True:
         shutil.rmtree(table, ignore_errors=True)
         make(table)
-        done = in_process(work, at, kill)
+        done = in_process(work, at, kill, is_change)
         if (state := snapshot(table)) not in known:
             known.add(state)
             yield at
@@ -257,10 +276,184 @@ def test_an_error_at_any_step_leaves_the_old_table_or_says_that_the_new_one_coun
         assert not_settled(table) == [], at
 
 
-def cut_off(table, make, new, mode, *, names):
-    """Leave a table whose write was killed when these were the names in it."""
-    for _ in states(table, make, lambda: new.write(table, mode)):
-        visible = {path.name for path in table.iterdir()} if table.exists() else set()
-        if JOURNAL in visible and names <= visible:
-            return
-    raise AssertionError(names)
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_every_way_to_name_a_part_of_a_table_sees_the_same_or_says_why_not(tmp_path, new, mode):
+    table = tmp_path / "t"
+    make = two_files if mode == "append" else partitions
+    inside = 0
+    for at in states(table, make, lambda: new.write(table, mode)):
+        counts = (table / JOURNAL).exists()
+        inside += counts
+        for part, rows in (("day=1", FIRST[:2]), ("day=2", FIRST[2:])) if make is partitions else ():
+            if (table / part).is_dir():
+                assert seen(table / part) in ({()} if counts else {rows, ()}), at
+        if counts:
+            with pytest.raises(UnfinishedWrite, match=f"a write of {table} is being carried out or was cut off"):
+                list_data_files(f"{table}/*")
+        for old in table.rglob("*-old.parquet") if mode == "append" else ():
+            assert [file.path for file in list_data_files(old)] == [str(old)]
+        for old in table.rglob("day=*/*.parquet") if counts else ():
+            with pytest.raises(UnfinishedWrite, match=f"{old}: a write"):
+                list_data_files([str(old)])
+    assert inside >= 4
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_partition_directory_that_is_a_table_of_its_own_is_seen_whole_from_above(
+    tmp_path, new, mode, relative, monkeypatch
+):
+    table = tmp_path / "lake"
+    monkeypatch.chdir(tmp_path)
+    named = "lake" if relative else str(table)
+    whole = tuple(sorted((*FIRST[:2], *SECOND))) if mode == "append" else SECOND
+    found = set()
+    for at in states(table, partitions, lambda: new.write(table / "day=1", mode)):
+        first = pr.plan(named, where="day = 1")
+        rows = sorted(x for file in first.surviving_files for x in pq.ParquetFile(file.path).read()["x"].to_pylist())
+        assert tuple(rows) in {FIRST[:2], whole}, at
+        assert len(pr.plan(named, where="day = 2").surviving_files) == 1, at
+        listed = list_table(named)
+        assert listed.is_unfinished == (table / "day=1" / JOURNAL).exists()
+        found.add(tuple(rows))
+        recover(table / "day=1")
+        assert list_table(named).is_unfinished is False
+    assert found == {FIRST[:2], whole}
+
+
+def test_a_directory_with_an_unfinished_write_below_is_not_written_to(tmp_path, new):
+    table = tmp_path / "lake"
+    for _ in states(table, partitions, lambda: new.write(table / "day=1", "append")):
+        if (table / "day=1" / JOURNAL).exists():
+            break
+    with pytest.raises(UnfinishedWrite, match=f"{table}/day=1: a write of it was cut off; finish it first with"):
+        new.write(table, "overwrite")
+    recover(table / "day=1")
+    new.write(table, "overwrite")
+    assert seen(table) == SECOND
+
+
+def test_a_check_looks_past_a_write_that_is_under_way_and_leaves_it_alone(tmp_path, new):
+    table = tmp_path / "t"
+    two_files(table)
+
+    def fill(stage, old):
+        shutil.copytree(new.place, stage)
+        before = sorted(path.name for path in table.rglob("*"))
+        assert by_check(table) == ()
+        refused = CliRunner().invoke(main, ["doctor", str(table)])
+        assert (refused.exit_code, refused.stdout) == (3, "")
+        assert "another write is under way" in refused.stderr
+        assert sorted(path.name for path in table.rglob("*")) == before
+        return len(SECOND)
+
+    write_files(table, fill, mode="overwrite")
+    assert seen(table) == SECOND
+
+
+def test_a_reader_that_may_not_write_sees_the_new_rows(tmp_path, new):
+    table = tmp_path / "t"
+    for _ in states(table, two_files, lambda: new.write(table, "overwrite")):
+        if (table / JOURNAL).exists():
+            break
+    before = snapshot(table)
+    assert seen(table) == SECOND
+    assert snapshot(table) == before, "to read changes nothing"
+
+
+def test_overwriting_takes_summaries_with_the_old_data(tmp_path, new):
+    table = tmp_path / "t"
+    with_summaries(table)
+    put(table / "day=1" / "part-0.parquet", [1])
+    (table / "_metadata").rename(table / "day=1" / "_metadata")
+    assert len(new.write(table, "overwrite").removed) == 5
+    assert list_table(table).schema_file is None
+    assert sorted(path.name for path in table.rglob("_*")) == ["_SUCCESS"]
+
+
+def test_appending_leaves_summaries_but_those_of_a_table_without_data(tmp_path, new):
+    with_summaries(tmp_path / "t")
+    assert new.write(tmp_path / "t", "append").removed == ()
+    with_summaries(tmp_path / "u")
+    for file in list_data_files(tmp_path / "u"):
+        Path(file.path).unlink()
+    assert len(new.write(tmp_path / "u", "append").removed) == 2
+    assert list_table(tmp_path / "u").schema_file is None
+
+
+@pytest.mark.parametrize("kills", [0, 4])
+def test_writers_in_a_crowd_lose_and_double_nothing(tmp_path, kills):
+    """Five processes append what nobody else does, one after the other; some are killed somewhere."""
+    table = tmp_path / "t"
+    stages = [Stage(tmp_path / f"new{i}", (i,), f"of{i}") for i in range(5)]
+
+    def write_in_turn(stage):
+        written = None
+        while written is None:
+            with suppress(UnfinishedWrite):
+                written = stage.write(table, "append")
+
+    def die_after(changes):
+        left = iter(range(changes))
+        sys.addaudithook(lambda event, _: event in CHANGES and next(left, None) is None and kill())
+
+    running = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for i, stage in enumerate(stages):
+            pid = os.fork()
+            if not pid:
+                code = 1
+                try:
+                    if i < kills:
+                        die_after(10 * i + 3)
+                    write_in_turn(stage)
+                    code = 0
+                finally:
+                    os._exit(code)
+            running[pid] = i
+    ended = {running[pid]: os.waitpid(pid, 0)[1] for pid in running}
+    assert all(status in {0, signal.SIGKILL} for status in ended.values())
+    assert [ended[i] for i in range(kills, 5)] == [0] * (5 - kills)
+    rows = seen(table)
+    assert len(set(rows)) == len(rows)
+    assert {i for i, status in ended.items() if status == 0} <= set(rows)
+    recover(table)
+    assert (seen(table), not_settled(table)) == (rows, [])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", ["append", "overwrite, of summaries too", "overwrite of partitions"])
+def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
+    make, mode = CASES[case]
+    table = tmp_path / "t"
+    old = make(tmp_path / "like")
+    whole = tuple(sorted((*old, *SECOND))) if mode == "append" else SECOND
+    found = []
+    for at in states(table, make, lambda: new.write(table, mode)):
+        if not (table / JOURNAL).exists() and found and found[-1] == seen(table):
+            continue
+        rows = tuple(sorted(row.x for row in pr.read(spark, str(table), where="x >= 0").collect()))
+        assert rows == seen(table), at
+        assert rows in {old, whole}
+        found.append(rows)
+        few = pr.read(spark, str(table), where="x = 11", columns=["x"]).collect()
+        assert [row.x for row in few] == [11] * (rows == whole)
+    assert found == sorted(found, key=[old, whole].index)
+    assert {*found} == {old, whole}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new, mode):
+    table = tmp_path / "lake"
+    whole = {*SECOND, *(FIRST[:2] if mode == "append" else ())}
+    for at in states(table, partitions, lambda: new.write(table / "day=1", mode)):
+        if (table / "day=1" / JOURNAL).exists():
+            rows = {(row.x, row.day) for row in pr.read(spark, str(table), where="x >= 0").collect()}
+            assert rows == {*((x, 1) for x in whole), *((x, 2) for x in FIRST[2:])}, at
+            assert pr.read(spark, str(table), where="day = 1").count() == len(whole)
+            with pytest.raises(UnfinishedWrite, match="only Spark can tell the partition columns"):
+                pr.read(spark, [str(table)], where="x >= 0")
+            listed = pr.read(spark, [f"{table}/day=1", f"{table}/day=2"], where="x >= 0")
+            assert {row.x for row in listed.collect()} == {*whole, *FIRST[2:]}

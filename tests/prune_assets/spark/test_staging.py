@@ -4,9 +4,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
+from parquet_core.errors import MalformedFile, WrongUse
 from parquet_core.storage import list_data_files
-from prune_assets.spark.staging import commit, prove, staging_directory
+from prune_assets.spark.staging import prove, staging_directory
 
 
 def put(path, rows=3):
@@ -63,30 +63,3 @@ def test_prove_refuses_a_file_that_is_cut_off(tmp_path):
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(MalformedFile, match="footer cannot be read"):
         prove(tmp_path, rows=3)
-
-
-def test_commit_never_replaces(tmp_path):
-    stage = tmp_path / "t" / "_stage"
-    put(stage / "a.parquet", 1)
-    put(stage / "b.parquet", 1)
-    old = put(tmp_path / "t" / "b.parquet", 9)
-    with pytest.raises(StorageFailure, match="is there already"):
-        commit(prove(stage, rows=2), tmp_path / "t", replaced=[])
-    assert pq.read_metadata(old).num_rows == 9
-    assert not (tmp_path / "t" / "a.parquet").exists()
-
-
-def test_old_files_go_after_all_new_ones_are_there(tmp_path, monkeypatch):
-    table = tmp_path / "t"
-    old = [put(table / name) for name in ("x.parquet", "y.parquet")]
-    put(table / "_stage" / "a.parquet")
-    seen = []
-    unlink = type(old[0]).unlink
-
-    def watched(self, **kwargs):
-        seen.append(sorted(path.name for path in table.glob("*.parquet")))
-        unlink(self, **kwargs)
-
-    monkeypatch.setattr(type(old[0]), "unlink", watched)
-    commit(prove(table / "_stage", rows=3), table, replaced=[str(path) for path in old])
-    assert seen == [["a.parquet", "x.parquet", "y.parquet"], ["a.parquet", "y.parquet"]]

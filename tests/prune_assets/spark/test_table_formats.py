@@ -12,7 +12,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.assets import build_skip_report_asset, build_table_asset
 from prune_assets.resources import SparkSessionResource
-from prune_assets.spark import staging
+from prune_assets.spark.commit import commit
 from prune_assets.spark.table_formats import plain_directory, refuse_table_formats
 from prune_assets.spark.writer import write
 
@@ -148,12 +148,11 @@ def test_directories_that_share_one_above_are_each_looked_at(tmp_path):
 
 def test_a_table_that_became_one_of_delta_is_not_committed_to(tmp_path):
     old = put(tmp_path / "t" / "old.parquet")
-    stage = put(tmp_path / "t" / "_staging-1" / "new.parquet").parent
-    staged = staging.prove(stage, rows=3)
+    staged = put(tmp_path / "t" / f"_staging-{32 * '0'}" / "new.parquet")
     (tmp_path / "t" / "_delta_log").mkdir()
     before = contents(tmp_path)
     with pytest.raises(WrongUse, match="is a table of Delta"):
-        staging.commit(staged, tmp_path / "t", replaced=[str(old)])
+        commit([staged], staged.parent, replaced=[str(old)])
     assert contents(tmp_path) == before
 
 
