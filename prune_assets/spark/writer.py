@@ -32,7 +32,7 @@ _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What a write added: `files` in the order of the sort key; `removed` are the files that overwrite replaced."""
+    """What a write added: `files` in the order of the sort key; `removed` are those that it replaced, summaries too."""
 
     table: str
     files: tuple[str, ...]
@@ -51,7 +51,17 @@ def write(
     mode: Mode = "append",
     options: Mapping[str, str] | None = None,
 ) -> WriteResult:
-    """Write `df` into the directory `table` as `layout` says; all of it or nothing.
+    """Write `df` into the directory `table` as `layout` says; all of it or nothing, wherever the process is killed.
+
+    `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
+    the write never was; killed later, it counts, and the next `write`, `prune check TABLE` or `prune doctor TABLE`
+    does what is left of it. A reader that knows nothing of this, `spark.read.parquet` among them, may meanwhile see at
+    worst a part of the new files, or all of them, beside old ones: for as long as it takes to rename and remove them,
+    and after a kill in that time until one of the three has run. One writer at a time: a second one gets
+    UnfinishedWrite at once.
+
+    An overwrite removes every file of data at or below `table`, and `_metadata` and `_common_metadata` with them, from
+    which Spark would take the old schema.
 
     Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct
     keys than `layout.files` make fewer files. `mode` "error" refuses a table that holds files. `options`
@@ -62,7 +72,7 @@ def write(
     A directory of a Delta, Iceberg or Hudi table, or one with files of such a table below it, is refused.
 
     Raises LayoutError, UnsupportedFeature, WrongUse, StorageFailure or MalformedFile, and whatever
-    Spark raises while it computes `df`. What a crash can leave is said in `prune_assets.spark.staging`.
+    Spark raises while it computes `df`. The order of a commit is said in `prune_assets.spark.commit`.
     """
     if format != "parquet":
         raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")
