@@ -24,6 +24,7 @@ import msgspec
 from parquet_core.errors import MalformedFile, StorageFailure, UnfinishedWrite
 from parquet_core.storage.directory import find_file, read_whole
 from parquet_core.storage.files import JOURNAL, Traffic
+from parquet_core.storage.schemes import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -139,13 +140,13 @@ def _added(path: str, staged: str, moved: str) -> DataFile:
 def apply_journals_above(
     roots: Sequence[str], files: Sequence[str], directories: dict[str, list[DataFile]], *, by_pattern: bool
 ) -> dict[str, str]:
-    """Do the same for writes of local tables that what was named is only a part of.
+    """Do the same for writes of local tables that what was named is only a part of; of a store it would take requests.
 
     `roots`, `files`: the directories and files that were named. A file that is about to be removed is refused, and so
     are files found by a pattern, which might match others then: raises UnfinishedWrite.
     """
-    whole = {root: os.path.abspath(root or "/") for root in roots}
-    parents = {path.rpartition("/")[0] for path in files}
+    whole = {root: os.path.abspath(root or "/") for root in roots if not is_remote(root)}
+    parents = [parent for parent in {path.rpartition("/")[0] for path in files} if not is_remote(parent)]
     found = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
     for directory in found:
         journal = _still_there(f"{directory}/{JOURNAL}")

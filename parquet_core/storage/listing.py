@@ -236,10 +236,8 @@ def _below(found: Iterable[Match], *, by_pattern: bool) -> _Found:
             listed.directories.update(walked.files)
         else:
             listed.files.append(file)
-    # Of a store it would take requests.
-    roots = [root for root in listed.roots if not is_remote(root)]
-    files = [file.path for file in listed.files if not is_remote(file.path)]
-    listed.staged.update(apply_journals_above(roots, files, listed.directories, by_pattern=by_pattern))
+    files = [file.path for file in listed.files]
+    listed.staged.update(apply_journals_above(listed.roots, files, listed.directories, by_pattern=by_pattern))
     return listed
 
 

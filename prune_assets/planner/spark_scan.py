@@ -57,11 +57,6 @@ class SparkScan:
     opening: Opening
     files: NDArray[np.bool_]
 
-    @property
-    def is_pinned(self) -> bool:
-        """Tell whether files that come later are left out."""
-        return self.opening is not Opening.TABLE
-
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
     """Tell how a table was named."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
+# How often what changes while it is planned is planned again.
+_ATTEMPTS = 3
+
 
 def read(
     spark: SparkSession,
@@ -53,20 +56,39 @@ def read(
     if is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:
-        plan = make_plan(table, where=where, columns=columns, session=spark)
+        made, opened, is_planned = _plan_and_open(spark, table, where, columns)
     else:
         _check_plan(spark, plan, table, where)
+        made, opened = plan, _open(spark, table, plan)
+        is_planned = _lists_as_planned(opened, table, made)
     # What asked the clock was given one answer, for the plan and for Spark.
-    asked = where if plan.lowered.frozen is None else plan.lowered.frozen
-    kept = with_derived_filters(_open(spark, table, plan).where(asked), table, plan)
+    asked = where if made.lowered.frozen is None else made.lowered.frozen
+    kept = opened.where(asked)
+    kept = with_derived_filters(kept, made) if is_planned else kept
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
 
 
-def with_derived_filters(frame: DataFrame, table: Table, plan: Plan) -> DataFrame:
-    """AND the derived filters to a DataFrame, if Spark takes them and they hold for every file that it may read."""
+def _plan_and_open(
+    spark: SparkSession, table: Table, where: str | Column, columns: Sequence[str] | None
+) -> tuple[Plan, DataFrame, bool]:
+    """Plan again where files come or go before Spark lists them: of a write it might see a part.
+
+    Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
+    """
+    for _ in range(_ATTEMPTS):
+        made = make_plan(table, where=where, columns=columns, session=spark)
+        opened = _open(spark, table, made)
+        is_planned = _lists_as_planned(opened, table, made)
+        if is_planned or not hasattr(opened, "_jdf"):
+            break
+    return made, opened, is_planned
+
+
+def with_derived_filters(frame: DataFrame, plan: Plan) -> DataFrame:
+    """AND the derived filters to a DataFrame, if Spark takes them; they must hold for every file that it may read."""
     from pyspark.errors import AnalysisException
 
-    if not plan.derived_filters or not (plan.spark_scan.is_pinned or _lists_the_same(frame, table, plan)):
+    if not plan.derived_filters:
         return frame
     try:
         narrowed = frame.where(" AND ".join(f"({filter_text(part)})" for part in plan.derived_filters))
@@ -77,12 +99,17 @@ def with_derived_filters(frame: DataFrame, table: Table, plan: Plan) -> DataFram
     return narrowed
 
 
-def _lists_the_same(frame: DataFrame, table: Table, plan: Plan) -> bool:
-    """Tell whether Spark listed the table's directory as it was planned: a later file may hold rows beyond the bounds.
+def _lists_as_planned(frame: DataFrame, table: Table, plan: Plan) -> bool:
+    """Tell whether Spark has the files that were planned: a later one may hold rows beyond the bounds.
 
     A classic DataFrame keeps its list of files; one of Spark Connect is listed whenever it runs.
     """
-    return hasattr(frame, "_jdf") and set(list_data_files(table)) == set(plan.index.files)
+    opening = plan.spark_scan.opening
+    if opening in {Opening.NOTHING, Opening.PATHS}:
+        return True
+    if not hasattr(frame, "_jdf"):
+        return opening is Opening.NAMES
+    return set(list_data_files(table)) == set(plan.index.files)
 
 
 def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Column) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import fsspec
@@ -138,3 +139,26 @@ def test_what_changes_all_the_time_is_listed_as_it_is_at_last(table, monkeypatch
 
     monkeypatch.setattr(local, "walk", always_changed)
     assert len(names(table)) == 2 + listing._ATTEMPTS
+
+
+def test_without_a_journal_no_file_costs_a_call_more(tmp_path, monkeypatch):
+    calls = []
+
+    def watched(real):
+        return lambda *given, **more: calls.append(given) or real(*given, **more)
+
+    for name in ("stat", "lstat"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+
+    def counted(work):
+        calls.clear()
+        work()
+        return len(calls)
+
+    few, many = tmp_path / "few", tmp_path / "many"
+    for directory, count in ((few, 2), (many, 200)):
+        for i in range(count):
+            put(directory / str(i))
+    assert counted(lambda: list_data_files(few)) == counted(lambda: list_data_files(many)) < 30
+    one, all_files = [str(few / "0")], [str(many / str(i)) for i in range(200)]
+    assert counted(lambda: list_data_files(all_files)) - counted(lambda: list_data_files(one)) == 199

@@ -20,6 +20,8 @@ import prune_assets as pr
 from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
+from prune_assets.planner.spark_scan import Opening
+from prune_assets.spark import reader
 from prune_assets.spark.commit import leftovers, recover
 from prune_assets.spark.writer import write_files
 
@@ -457,3 +459,27 @@ def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new,
                 pr.read(spark, [str(table)], where="x >= 0")
             listed = pr.read(spark, [f"{table}/day=1", f"{table}/day=2"], where="x >= 0")
             assert {row.x for row in listed.collect()} == {*whole, *FIRST[2:]}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", ["append", "overwrite, of summaries too", "overwrite of partitions"])
+def test_spark_sees_no_part_of_a_write_that_begins_after_the_plan(spark, tmp_path, new, case, monkeypatch):
+    make, mode = CASES[case]
+    table, killed = tmp_path / "t", tmp_path / "killed"
+    for _ in states(killed, make, lambda: new.write(killed, mode)):
+        if (killed / JOURNAL).exists() and (killed / "part-00000-new.parquet").exists():
+            break
+    make(table)
+    opened, real = [], reader._open
+
+    def open_later(spark, named, plan):
+        if not opened:
+            shutil.rmtree(table)
+            killed.rename(table)
+        opened.append(plan.spark_scan.opening)
+        return real(spark, named, plan)
+
+    monkeypatch.setattr(reader, "_open", open_later)
+    rows = [row.x for row in pr.read(spark, str(table), where="x >= 0").collect()]
+    assert tuple(sorted(rows)) == seen(table)
+    assert opened == [Opening.TABLE, Opening.PATHS]
