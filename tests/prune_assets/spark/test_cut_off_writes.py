@@ -108,10 +108,14 @@ def is_step(event, _):
     return event in STEPS
 
 
-def in_process(work, at=None, act=None, counts=is_step):
+def is_rename(event, _):
+    return event == "os.rename"
+
+
+def in_process(work, at=None, act=None, counts=is_step, *, on=False):
     """Do something in a process of its own; before step `at`, `act`. Returns how many steps it took and what it said.
 
-    None if it was killed. `counts`: which events are steps.
+    None if it was killed. `counts`: which events are steps; `on`: act before every later one too.
     """
     read, write = os.pipe()
     with warnings.catch_warnings():
@@ -124,7 +128,7 @@ def in_process(work, at=None, act=None, counts=is_step):
             nonlocal steps
             if counts(event, arguments):
                 steps += 1
-                if steps - 1 == at:
+                if at is not None and (steps - 1 == at or (on and steps > at)):
                     act()
 
         said = "fails otherwise"
@@ -251,20 +255,29 @@ def test_what_finishes_a_write_can_be_killed_at_every_step_too(tmp_path, new, ma
     assert again > 20
 
 
+DISK = OSError(28, "No space left on device")
+
+
 @every_case
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["disk", "stop"])
-def test_an_error_at_any_step_leaves_the_old_table_or_says_that_the_new_one_counts(tmp_path, new, make, mode, error):
+@pytest.mark.parametrize(
+    "failure",
+    [(DISK, is_step, False), (DISK, is_rename, True), (KeyboardInterrupt(), is_step, False)],
+    ids=["disk", "no more renames", "stop"],
+)
+def test_an_error_at_any_step_leaves_the_old_table_or_says_that_the_new_one_counts(tmp_path, new, make, mode, failure):
+    error, counts, on = failure
+
     def fail():
         raise error
 
     table = tmp_path / "t"
     old = make(table)
     whole = tuple(sorted((*old, *SECOND))) if mode == "append" else SECOND
-    steps, _ = in_process(lambda: new.write(table, mode))
+    steps, _ = in_process(lambda: new.write(table, mode), counts=counts)
     for at in range(steps):
         shutil.rmtree(table, ignore_errors=True)
         make(table)
-        _, said = in_process(lambda: new.write(table, mode), at, fail)
+        _, said = in_process(lambda: new.write(table, mode), at, fail, counts, on=on)
         before = seen(table)
         assert before in {old, whole}, (at, said)
         if (table / JOURNAL).exists():
