@@ -140,7 +140,10 @@ def _added(path: str, staged: str, moved: str) -> DataFile:
 def apply_journals_above(
     roots: Sequence[str], files: Sequence[str], directories: dict[str, list[DataFile]], *, by_pattern: bool
 ) -> dict[str, str]:
-    """Do the same for writes of local tables that what was named is only a part of; of a store it would take requests.
+    """Do the same for writes of local tables that what was named is only a part of.
+
+    Of a store it would take requests, and behind a symbolic link a look at each directory: there only the journals of
+    what was named itself, and of what is below, count.
 
     `roots`, `files`: the directories and files that were named. A file that is about to be removed is refused, and so
     are files found by a pattern, which might match others then: raises UnfinishedWrite.

@@ -37,8 +37,10 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     """List the files of a table that Spark reads, sorted by path.
 
     `table` is a directory, a file, a glob, a URI of one of them, or a list of these. Which of the files below a
-    directory Spark reads, `parquet_core.storage.partition_discovery` tells. Paths of what is not local stay full URIs.
-    Raises TableNotFound when nothing is there, and WrongUse for directories that Spark refuses to read as one table.
+    directory Spark reads, `parquet_core.storage.partition_discovery` tells; a write that counts but is not finished,
+    Spark does not see, and this does (`parquet_core.storage.journal`). Paths of what is not local stay full URIs.
+    Raises TableNotFound when nothing is there, WrongUse for directories that Spark refuses to read as one table, and
+    UnfinishedWrite for files that such a write removes, or a pattern of files beside them.
     """
     return list_table(table).files
 

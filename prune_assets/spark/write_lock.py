@@ -27,15 +27,21 @@ def write_lock(table: Path) -> Iterator[None]:
     path = table / LOCK
     lock = _take(path)
     try:
-        os.ftruncate(lock, 0)
-        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode(), 0)
+        _sign(lock)
         yield
     finally:
         # While it is held: nobody else's is removed.
         with suppress(OSError):
             path.unlink()
         os.close(lock)
+
+
+def _sign(lock: int) -> None:
+    """Say whose lock it is, for those that it keeps out; it holds as well where there is no room for that."""
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    with suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode(), 0)
 
 
 def _take(path: Path) -> int:

@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
+from parquet_core.storage import JOURNAL, Journal
 from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
@@ -122,3 +125,69 @@ def test_a_spark_that_starts(machine, spark):
     result = prune_doctor("--start-spark")
     assert result.exit_code == 0
     assert f"started, version {spark.version}" in result.stdout
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A table of which a write was killed when it counted already and no file was moved yet, and one before that."""
+    journal = Journal(staging="_staging-" + 32 * "0", added=("b.parquet", "c.parquet"), removed=("a.parquet",))
+    for name in ("a.parquet", f"{journal.staging}/b.parquet", f"{journal.staging}/c.parquet", f"_staging-{32 * '1'}/d"):
+        (tmp_path / "t" / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [1]}), tmp_path / "t" / name)
+    (tmp_path / "t" / JOURNAL).write_bytes(journal.encode())
+    return tmp_path / "t"
+
+
+def test_a_write_that_was_cut_off_is_finished_once(cut_off):
+    result = prune_doctor(str(cut_off))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (
+        f"{cut_off}: finished a write that was cut off: 2 files added, 1 removed; "
+        f"removed what a write left that did not count: _staging-{32 * '1'}\n"
+    )
+    assert sorted(path.name for path in cut_off.iterdir()) == ["b.parquet", "c.parquet"]
+    assert prune_doctor(str(cut_off)).stdout == f"{cut_off}: no write was cut off\n"
+
+
+def test_json_names_the_files_of_a_write_that_was_cut_off(cut_off):
+    told = json.loads(prune_doctor(cut_off.as_uri(), "--json").stdout)
+    assert told == {
+        "schema": "table-doctor/1",
+        "table": cut_off.as_uri(),
+        "added": [f"{cut_off}/b.parquet", f"{cut_off}/c.parquet"],
+        "removed": [f"{cut_off}/a.parquet"],
+        "leftovers": [f"{cut_off}/_staging-{32 * '1'}"],
+    }
+
+
+def test_a_check_says_on_stderr_what_it_finished(cut_off):
+    (cut_off.parent / "layout.yaml").write_text("sort_by: [x]")
+    arguments = ["check", str(cut_off), "--layout", str(cut_off.parent / "layout.yaml"), "--json"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.stderr.startswith(f"{cut_off}: finished a write that was cut off: 2 files added, 1 removed;")
+    assert "a.parquet" not in result.stdout
+    assert {finding["location"] for finding in json.loads(result.stdout)["findings"]}
+    assert CliRunner().invoke(main, arguments).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["no"], 2, "no: no such directory; check the path"),
+        (["t", "--start-spark"], 2, "--start-spark is about this machine, not about a table"),
+        (["s3://bucket/t"], 2, "s3"),
+        (["delta"], 2, "is a table of Delta"),
+    ],
+)
+def test_what_is_no_plain_table_is_left_alone(tmp_path, monkeypatch, arguments, code, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "delta" / JOURNAL).write_bytes(
+        Journal(staging="_staging-" + 32 * "0", added=(), removed=("a",)).encode()
+    )
+    (tmp_path / "delta" / "a").touch()
+    result = prune_doctor(*arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert said in result.stderr
+    assert (tmp_path / "delta" / "a").exists()
