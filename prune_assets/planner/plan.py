@@ -198,8 +198,8 @@ def plan(
 ) -> Plan:
     """Plan which rows of a table a predicate may select.
 
-    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table. One that `write`
-    is at work in, or was killed in, is planned as it was before or as it will be. `where`: Spark SQL, or a PySpark
+    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table. One in which
+    `write` is at work, or was killed, is planned as it was before or as it will be. `where`: Spark SQL, or a PySpark
     Column, which takes a session. `columns`: what will be read, by default all; it decides which
     bytes count. `depth`: how deep to look. `version`, `timestamp`: of a Delta table an older version, by number or
     time: a datetime or ISO 8601 with a zone, or milliseconds. Raises WrongUse (PredicateSyntaxError, UnknownColumn,

@@ -159,6 +159,19 @@ def test_append_adds_and_overwrite_replaces(spark, numbers, tmp_path):
     assert spark.read.parquet(str(table)).count() == 10
 
 
+@pytest.mark.parametrize("summary", ["_metadata", "_common_metadata"])
+def test_an_overwritten_table_has_the_schema_of_the_new_data(spark, numbers, tmp_path, summary):
+    table = tmp_path / "t"
+    write(numbers, table, layout=LAYOUT)
+    pq.write_metadata(pq.read_schema(next(table.glob("*.parquet"))), table / summary)
+    assert spark.read.parquet(str(table)).columns == numbers.columns
+    other = spark.range(10).withColumnRenamed("id", "k")
+    result = write(other, table, layout=replace(LAYOUT, bloom={}), mode="overwrite")
+    assert str(table / summary) in result.removed
+    assert spark.read.parquet(str(table)).columns == ["k"]
+    assert sorted(row.k for row in spark.read.parquet(str(table)).collect()) == list(range(10))
+
+
 def test_a_table_can_be_overwritten_from_itself(spark, numbers, tmp_path):
     table = tmp_path / "t"
     write(numbers, table, layout=LAYOUT)
