@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Recovered:
     """What was done about writes that were cut off.
 
-    `added`, `removed`: the files of a write that counted already and is finished now. `leftovers`: what others left
-    that never counted, removed.
+    `added`, `removed`: the files of a write that counted already and is finished now. `leftovers`: the staging folders
+    of others, which never counted and are removed.
     """
 
     added: tuple[str, ...] = ()
@@ -84,15 +84,13 @@ def recover(table: Path) -> Recovered:
     this process may not write, MalformedFile for a journal that is none, and WrongUse for a table that has become one
     of Delta, Iceberg or Hudi.
     """
-    left = leftovers(table)
-    if not left:
+    if not leftovers(table):
         return Recovered()
     with write_lock(table):
         done = finish(table)
         if (stays := next((name for name in leftovers(table) if name != LOCK), None)) is not None:
             raise StorageFailure(f"{table / stays}: could not be removed; check who may write there")
-    locks = tuple(str(table / name) for name in left if name == LOCK)
-    return Recovered(done.added, done.removed, (*done.leftovers, *locks))
+    return done
 
 
 def leftovers(table: Path) -> list[str]:
