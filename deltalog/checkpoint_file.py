@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from deltalog.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
 from deltalog.errors import MalformedLog
@@ -18,12 +17,14 @@ from deltalog.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsB
 from deltalog.paths import canonical_paths
 from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
-from parquet_core.errors import StorageFailure
-from parquet_core.storage import find_file, is_remote, open_file
+from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
+from parquet_core.storage import find_file, is_remote
+from parquet_core.values import ValueReader, open_values, read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from parquet_core.storage import DataFile, Traffic
@@ -43,6 +44,7 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
 _STORAGE_TYPES = path_array(["u", "p", "i"])
+_REMEDY = "restore the checkpoint or remove it"
 _REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
 
 
@@ -55,29 +57,22 @@ class CheckpointFile:
     _footer: list[pq.FileMetaData] = field(default_factory=list)
 
     @contextmanager
-    def _opened(self, *, coded: bool = True) -> Iterator[pq.ParquetFile]:
-        """Open the file; whatever pyarrow says against it becomes MalformedLog. `coded`: partition values as codes."""
+    def _opened(self) -> Iterator[ValueReader]:
+        """Open the file; whatever is said against it becomes MalformedLog."""
         try:
             if not self._footer:
-                with pq.ParquetFile(open_file(self.file, traffic=self.traffic)) as opened:
-                    self._check(opened.metadata)
-                    self._footer.append(opened.metadata)
+                (footer,) = read_metadata([self.file], traffic=self.traffic)
+                self._check(footer)
+                self._footer.append(footer)
             elif not is_remote(self.file.path):
                 self._check_unchanged()
-            footer = self._footer[0]
-            source = open_file(self.file, traffic=self.traffic)
-            with pq.ParquetFile(
-                source, metadata=footer, read_dictionary=_few_values(footer) if coded else None
-            ) as opened:
+            with open_values(self.file, traffic=self.traffic, metadata=self._footer[0]) as opened:
                 yield opened
+        except (MalformedFile, UnsupportedFeature) as error:
+            raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
         except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
             said = " ".join(str(error).split())[:300] or type(error).__name__
-            raise MalformedLog(f"{self.file.path}: {said}; restore the checkpoint or remove it") from None
-        except FileNotFoundError:
-            raise StorageFailure(f"{self.file.path}: gone since it was listed; list the table again") from None
-        except OSError as error:
-            said = " ".join(str(error).split())[:300]
-            raise MalformedLog(f"{self.file.path}: {said}; restore the checkpoint or remove it") from None
+            raise MalformedLog(f"{self.file.path}: {said}; {_REMEDY}") from None
 
     def _check_unchanged(self) -> None:
         now = find_file(self.file.path)
@@ -99,30 +94,30 @@ class CheckpointFile:
 
     def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
         """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
-        with self._opened(coded=False) as opened:
-            schema = opened.schema_arrow
+        with self._opened() as opened:
+            schema = opened.schema
             names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
             if names:
-                yield from opened.iter_batches(size, columns=names, use_threads=False)
+                yield from opened.batches(range(opened.metadata.num_row_groups), names, rows=size)
 
     def other_actions(self) -> list[Line]:
         """Return all actions but those of files."""
         lines: list[Line] = []
         with self._opened() as opened:
-            names = [name for name in _OTHER_ACTIONS if name in opened.schema_arrow.names]
-            for group in range(opened.num_row_groups):
+            names = [name for name in _OTHER_ACTIONS if name in opened.schema.names]
+            for group in range(opened.metadata.num_row_groups):
                 lines += self._others(opened, group, names)
         return lines
 
-    def _others(self, opened: pq.ParquetFile, group: int, names: list[str]) -> Iterator[Line]:
+    def _others(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
         # Almost every row group holds files alone: one field of each other action tells. Footers count nulls too, but
         # pyarrow ends the process over some that are damaged.
-        probes = [f"{name}.{_first_field(opened.schema_arrow, name)}" for name in names]
-        probed = opened.read_row_group(group, columns=probes, use_threads=False)
+        probes = [f"{name}.{_first_field(opened.schema, name)}" for name in names]
+        probed = opened.table(group, probes)
         names = [name for name in names if probed.column(name).null_count < len(probed)]
         if not names:
             return
-        table = opened.read_row_group(group, columns=names, use_threads=False)
+        table = opened.table(group, names)
         for name in names:
             column = table.column(name)
             for row in column.filter(pc.is_valid(column)).to_pylist():
@@ -137,12 +132,12 @@ class CheckpointFile:
     def files(self, group: int) -> FileBlock:
         """Return the `add` actions of a row group."""
         with self._opened() as opened:
-            fields = _fields(opened.schema_arrow, "add")
+            fields = _fields(opened.schema, "add")
             names = [f"add.{name}" for name in _FILE_COLUMNS if name in fields]
             return self._block(opened, group, names, fields)
 
-    def _block(self, opened: pq.ParquetFile, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        table = opened.read_row_group(group, columns=names, use_threads=False)
+    def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
+        table = opened.table(group, names, coded=_few_values(opened.metadata))
         adds = _whole(table.column("add"))
         path = pc.struct_field(adds, "path")
         if not pa.types.is_string(path.type):
@@ -169,19 +164,19 @@ class CheckpointFile:
     def written_paths(self, group: int) -> pa.Array:
         """Return the paths of the `add` actions of a row group as they are written."""
         with self._opened() as opened:
-            table = opened.read_row_group(group, columns=["add.path"], use_threads=False)
+            table = opened.table(group, ["add.path"])
             path = pc.struct_field(_whole(table.column("add")), "path")
             return path.filter(path.is_valid())
 
     def removed(self) -> Iterator[tuple[str, int | None]]:
         """Return path, as written, and time of deletion of each tombstone."""
         with self._opened() as opened:
-            fields = _fields(opened.schema_arrow, "remove")
+            fields = _fields(opened.schema, "remove")
             names = [f"remove.{name}" for name in _REMOVE_COLUMNS[:2] if name in fields]
             if "path" not in fields:
                 return
-            for group in range(opened.num_row_groups):
-                column = opened.read_row_group(group, columns=names).column("remove")
+            for group in range(opened.metadata.num_row_groups):
+                column = opened.table(group, names).column("remove")
                 for row in column.filter(pc.is_valid(column)).to_pylist():
                     yield row["path"], row.get("deletionTimestamp")
 
@@ -274,8 +269,8 @@ class CheckpointStatistics:
         file has none.
         """
         with self.source._opened() as opened:  # noqa: SLF001 - of the same module
-            fields = _fields(opened.schema_arrow, "add")
-            parsed = _parsed_columns(opened.schema_arrow, fields, columns)
+            fields = _fields(opened.schema, "add")
+            parsed = _parsed_columns(opened.schema, fields, columns)
             forms = [(parsed, _parsed_batch)] if parsed.names else []
             if "stats" in fields:
                 forms.insert(
@@ -289,10 +284,10 @@ class CheckpointStatistics:
                         yield batch
 
     def _batches(
-        self, opened: pq.ParquetFile, names: list[str], wanted: NDArray[np.bool_], take: _Take
+        self, opened: ValueReader, names: list[str], wanted: NDArray[np.bool_], take: _Take
     ) -> Iterator[StatisticsBatch]:
         first = 0
-        for batch in opened.iter_batches(BATCH_FILES, row_groups=[self.group], columns=names, use_threads=False):
+        for batch in opened.batches([self.group], names, rows=BATCH_FILES):
             here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
             positions = np.arange(here.start, here.stop)[wanted[here]]
             if len(positions):

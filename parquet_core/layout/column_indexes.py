@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.storage import open_file
+from parquet_core.values import open_values, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,10 @@ def _cause(
         )
     flat = len(column.path) == 1 and column.max_repetition_level == 0
     if read_values and flat and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
-        confirmed = _cause_in_values(column, offsets, _values(index, column, position))
+        try:
+            confirmed = _cause_in_values(index, column, position, offsets)
+        except UnsupportedFeature:
+            confirmed = None
         if confirmed is not None:
             return confirmed
     if chunk is not None and column.physical is Physical.BYTE_ARRAY and chunk.value_bytes is not None:
@@ -125,26 +128,42 @@ def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
     )
 
 
-def _values(index: MetadataIndex, column: LeafColumn, position: int) -> pa.ChunkedArray:
-    with pq.ParquetFile(open_file(index.files[int(index.file[position])])) as file:
-        return file.read_row_group(int(index.ordinal[position]), columns=[index.name_in_files(column)]).column(0)
+def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator[pa.Array]:
+    """Read the values of a column in one row group, some at a time."""
+    file, name = index.files[int(index.file[position])], index.name_in_files(column)
+    with open_values(file) as values, reading(file, f"column {name}"):
+        for batch in values.batches([int(index.ordinal[position])], [name]):
+            yield batch.column(0)
 
 
-def _cause_in_values(column: LeafColumn, offsets: OffsetIndexes, values: pa.ChunkedArray) -> tuple[str, str] | None:
+def _cause_in_values(
+    index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes
+) -> tuple[str, str] | None:
+    values = _values(index, column, position)
     if column.physical in _FLOATS:
-        if pc.any(pc.is_nan(values)).as_py():
+        if any(pc.any(pc.is_nan(part)).as_py() for part in values):
             return "a page holds NaN, so the writer gives no bounds (confirmed by the values)", (
                 "write NaN as null if that is what it means"
             )
         return None
-    stops = np.append(offsets.first_row[1:], len(values))
-    sizes = [
-        _bound_bytes(values.slice(start, stop - start)) for start, stop in zip(offsets.first_row, stops, strict=True)
-    ]
-    mean = float(np.mean(sizes))
+    mean = float(np.mean(_bound_bytes(values, offsets.first_row)))
     return _max_stats_size(mean, "confirmed by the values read, uncut") if mean > MAX_STATS_SIZE else None
 
 
-def _bound_bytes(page: pa.ChunkedArray) -> int:
-    extremes = pc.min_max(page.cast("binary"))
-    return sum(len(extremes[side].as_py() or b"") for side in ("min", "max"))
+def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> list[int]:
+    """Return the bytes of the least and greatest value together, for each page that begins at one of the rows."""
+    extremes: list[list[bytes]] = [[] for _ in first_row]
+    row = 0
+    for part in values:
+        part_stop = row + len(part)
+        for page in range(
+            int(np.searchsorted(first_row, row, "right")) - 1, int(np.searchsorted(first_row, part_stop))
+        ):
+            start = max(row, int(first_row[page]))
+            stop = part_stop if page + 1 == len(first_row) else min(part_stop, int(first_row[page + 1]))
+            here = pc.min_max(part.slice(start - row, stop - start).cast("binary"))
+            found = [here[side].as_py() for side in ("min", "max")]
+            known = [*extremes[page], *(value for value in found if value is not None)]
+            extremes[page] = [min(known), max(known)] if known else []
+        row = part_stop
+    return [sum(map(len, page)) for page in extremes]

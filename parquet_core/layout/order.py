@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.ranks import ranks
-from parquet_core.storage import open_file
+from parquet_core.storage import Traffic
+from parquet_core.values import open_values, read_metadata, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
 
 _REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
@@ -101,19 +103,38 @@ def _not_ascending(bounds: Bounds, group: NDArray[np.int64]) -> NDArray[np.int64
 
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
-    total = 0
-    for number, file in enumerate(index.files):
-        with pq.ParquetFile(open_file(file)) as parquet:
-            table = parquet.read(columns=stored)
-        # What a file lacks is null in all of its rows.
-        broken = first_unsorted(table, [name for name in stored if name in table.column_names])
+    key, total = f"column {', '.join(names)}", 0
+    footers = read_metadata(index.files, traffic=Traffic())
+    for number, (file, footer) in enumerate(zip(index.files, footers, strict=True)):
+        try:
+            broken, rows = _first_unsorted_in(file, footer, stored)
+        except UnsupportedFeature as error:
+            message = f"strength rows: not provable: {error}"
+            return Finding("order.rows", Severity.WARN, key, message, "sort by a column whose values can be compared")
         if broken is not None:
-            place = f"{file_name(index, number)}, row {broken:,}, column {', '.join(names)}"
+            place = f"{file_name(index, number)}, row {broken:,}, {key}"
             message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"
             return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
-        total += table.num_rows
-    message = f"strength rows: all {total:,} rows ascend inside their files"
-    return Finding("order.rows", Severity.INFO, f"column {', '.join(names)}", message)
+        total += rows
+    return Finding("order.rows", Severity.INFO, key, f"strength rows: all {total:,} rows ascend inside their files")
+
+
+def _first_unsorted_in(file: DataFile, footer: pq.FileMetaData, names: Sequence[str]) -> tuple[int | None, int]:
+    """Return the first row of a file that sorts before its predecessor, and how many rows were looked at."""
+    rows, last = 0, None
+    with open_values(file, metadata=footer) as values:
+        # What a file lacks is null in all of its rows.
+        there = [name for name in names if name in values.schema.names]
+        if not there:
+            return None, footer.num_rows
+        with reading(file, f"column {', '.join(there)}"):
+            for batch in values.batches(range(footer.num_row_groups), there):
+                broken = first_unsorted(pa.Table.from_batches([batch] if last is None else [last, batch]), there)
+                if broken is not None:
+                    return rows + broken - (last is not None), rows
+                rows += len(batch)
+                last = batch.slice(len(batch) - 1) if len(batch) else last
+    return None, rows
 
 
 def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
@@ -122,11 +143,32 @@ def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
     tied = np.ones_like(falls)
     for name in names:
         values = table.column(name).combine_chunks()
-        values = values.cast(pa.binary()) if pa.types.is_string(values.type) else values
-        (rank,) = ranks(values)
-        rank[flags_from(values.is_null())] = 0  # nulls first: the ranks of values begin at 1
-        step = np.diff(rank)
-        falls |= tied & (step < 0)
-        tied &= step == 0
+        if not pa.types.is_null(values.type):
+            less, same = _steps(_comparable(values))
+            falls |= tied & less
+            tied &= same
     broken = np.flatnonzero(falls)
     return int(broken[0]) + 1 if len(broken) else None
+
+
+def _comparable(values: pa.Array) -> pa.Array:
+    """Return values that Arrow compares, in the same order."""
+    if pa.types.is_float16(values.type):
+        return values.cast(pa.float32())
+    # As bytes: what is no UTF-8 has an order too.
+    return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
+
+
+def _steps(values: pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell for each value but the first whether it is below its predecessor, and whether it is the same."""
+    before, after = values[:-1], values[1:]
+    less, same = flags_from(pc.less(after, before)), flags_from(pc.equal(after, before))
+    is_float = pa.types.is_floating(values.type)
+    if values.null_count or is_float:
+        # Nulls are below all values, NaN above.
+        level = flags_from(pc.is_valid(values)).astype(np.int8)
+        if is_float:
+            level += flags_from(pc.is_nan(values))
+        step = np.diff(level)
+        less, same = (step < 0) | less, (step == 0) & (same | (level[1:] != 1))
+    return less, same

@@ -1,0 +1,8 @@
+"""The one door to decoded values: files from strangers are compared with what they claim before they are decoded.
+
+May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
+"""
+
+from parquet_core.values.reader import ValueReader, open_values, read_metadata, reading
+
+__all__ = ["ValueReader", "open_values", "read_metadata", "reading"]

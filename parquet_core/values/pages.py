@@ -1,0 +1,130 @@
+"""The pages of a column chunk: their headers are held against the bytes that are there, before anything is decoded.
+
+A decoder reserves what a header claims: few bytes may ask for gigabytes.
+Source: `parquet.thrift`; which bytes are a chunk's, and when its pages end, as Arrow's `SerializedPageReader` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.compact import INTEGER, decode, struct
+from parquet_core.format.plain import length_prefixed
+
+# A page may take so much uncompressed whatever is stored of it, and so many times what is stored.
+FREE_PAGE_BYTES = 64 << 20
+MOST_RATIO = 64
+# Arrow reads so much behind a chunk of old writers, which did not count the header of the dictionary page.
+BEHIND = 100
+
+_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
+_DELTA_BYTE_ARRAY = 7
+_MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
+_HEADER_GUESS = 1 << 10
+_PAGE_HEADER = struct(
+    {
+        1: INTEGER,  # type
+        2: INTEGER,  # uncompressed_page_size
+        3: INTEGER,  # compressed_page_size
+        5: struct({1: INTEGER, 2: INTEGER}),  # data_page_header: num_values, encoding
+        7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
+        8: struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: INTEGER, 5: INTEGER, 6: INTEGER}),  # data_page_header_v2
+    }
+)
+
+
+class Claims(NamedTuple):
+    """What the footer says of a column chunk; `codec` as Arrow names it, `place` for messages."""
+
+    num_values: int
+    codec: str
+    place: str
+
+
+class _Page(NamedTuple):
+    kind: int
+    plain_bytes: int
+    stored: memoryview
+    num_values: int
+    encoding: int | None
+
+
+def widest_value(data: bytes, length: int, chunk: Claims, *, is_text: bool) -> int:
+    """Check the pages of a chunk of `length` bytes that `data` begins with; return how much one value may expand to.
+
+    In bytes, 0 where no value takes more than its bytes in a page. Raises MalformedFile for a page that the chunk
+    cannot hold, and UnsupportedFeature for one that is too large to be read.
+    """
+    seen = position = widest = 0
+    while seen < chunk.num_values and position < length:
+        page, position = _page(data, position, chunk)
+        if page.kind in {_DATA, _DATA_V2}:
+            seen += page.num_values
+            if is_text and page.encoding == _DELTA_BYTE_ARRAY:
+                widest = max(widest, page.plain_bytes)
+        elif page.kind == _DICTIONARY and is_text:
+            widest = max(widest, _longest(page, chunk))
+    if seen != chunk.num_values:
+        raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
+    return widest
+
+
+def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
+    """Return the page at a position and where it ends."""
+    (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
+    described = {_DATA: v1, _DICTIONARY: dictionary, _DATA_V2: v2 and [v2[0], v2[3]]}.get(kind, [0, None])
+    if described is None or None in {kind, plain_bytes, stored_bytes, described[0]}:
+        raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size or a number of values")
+    page = _Page(kind, plain_bytes, memoryview(data)[start : start + max(stored_bytes, 0)], *described)
+    _check(page, stored_bytes, v2, position, chunk)
+    return page, start + stored_bytes
+
+
+def _header(data: bytes, position: int, chunk: Claims) -> tuple[list[Any], int]:
+    for most in (_HEADER_GUESS, _MOST_HEADER_BYTES):
+        encoded = data[position : position + most]
+        try:
+            slots, length = decode(encoded, _PAGE_HEADER, place=f"{chunk.place}: page at byte {position} of the chunk")
+        except MalformedFile:
+            if len(encoded) < most or most == _MOST_HEADER_BYTES:
+                raise
+        else:
+            return slots, position + length
+    raise AssertionError
+
+
+def _check(page: _Page, stored_bytes: int, v2: list[int] | None, position: int, chunk: Claims) -> None:
+    where = f"the page at byte {position} of the chunk"
+    if not 0 <= stored_bytes == len(page.stored):
+        raise _malformed(chunk, f"{where} claims {stored_bytes} bytes, of which {len(page.stored)} are there")
+    if not 0 <= page.num_values <= chunk.num_values and page.kind != _DICTIONARY:
+        raise _malformed(chunk, f"{where} claims {page.num_values} of the chunk's {chunk.num_values} values")
+    levels = sum(size or 0 for size in v2[4:]) if page.kind == _DATA_V2 and v2 is not None else 0
+    if page.plain_bytes < 0 or not 0 <= levels <= min(page.plain_bytes, stored_bytes):
+        raise _malformed(chunk, f"{where} claims {page.plain_bytes} bytes uncompressed, {levels} of them levels")
+    if chunk.codec == "UNCOMPRESSED" and page.plain_bytes != stored_bytes:
+        raise _malformed(chunk, f"{where} is not compressed, and claims {page.plain_bytes} bytes in {stored_bytes}")
+    if page.kind == _DICTIONARY and not 0 <= page.num_values <= page.plain_bytes:
+        raise _malformed(chunk, f"{where} claims {page.num_values} entries in {page.plain_bytes} bytes")
+    if page.plain_bytes > max(FREE_PAGE_BYTES, MOST_RATIO * stored_bytes):
+        said = f"{where} claims {page.plain_bytes:,} bytes uncompressed in {stored_bytes:,} stored"
+        raise UnsupportedFeature(f"{chunk.place}: {said}, more than is read; write it again with pages of 1 MiB")
+
+
+def _longest(page: _Page, chunk: Claims) -> int:
+    """Return the bytes of the longest entry of a dictionary, or those of all where it cannot be told."""
+    try:
+        codec = None if chunk.codec == "UNCOMPRESSED" else pa.Codec(chunk.codec.lower())
+        plain = page.stored if codec is None else codec.decompress(pa.py_buffer(page.stored), page.plain_bytes)
+    except (pa.ArrowException, OSError, ValueError):
+        return page.plain_bytes
+    entries = length_prefixed(np.frombuffer(plain, np.uint8), page.num_values)
+    return page.plain_bytes if entries is None else int(entries.length.max(initial=0))
+
+
+def _malformed(chunk: Claims, said: str) -> MalformedFile:
+    return MalformedFile(f"{chunk.place}: {said}; the file is damaged, write it again")
