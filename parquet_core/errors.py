@@ -21,14 +21,15 @@ then the next step.
 
 from __future__ import annotations
 
+from parquet_core.printable import one_line
 from parquet_core.redacted import redacted
 
 
 class PruneError(Exception):
-    """Base of every error of this project; its message never holds the secrets of an address."""
+    """Base of every error of this project; its message is one line, and never holds the secrets of an address."""
 
     def __init__(self, *said: object) -> None:
-        super().__init__(*(redacted(part) if isinstance(part, str) else part for part in said))
+        super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in said))
 
 
 class MalformedFile(PruneError):

@@ -8,6 +8,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
+from parquet_core.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def build_layout_checks(
         selected = {key.name for key in context.selected_asset_check_keys}
         try:
             findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS))
-        except (PruneError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
             for name in CHECKS:
                 if name in selected:
                     yield _unreadable(name, asset_key, severity, error)
@@ -104,6 +105,10 @@ def _record(finding: "Finding") -> dg.TableRecord:
     )
 
 
+def _line(error: Exception) -> str:
+    return str(error) if isinstance(error, PruneError) else one_line(f"{type(error).__name__}: {error}")
+
+
 def _unreadable(
     name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, error: Exception
 ) -> dg.AssetCheckResult:
@@ -112,6 +117,6 @@ def _unreadable(
         asset_key=asset_key,
         passed=False,
         severity=severity,
-        description=str(error),
-        metadata={"error": str(error), "error_type": type(error).__name__},
+        description=_line(error),
+        metadata={"error": _line(error), "error_type": type(error).__name__},
     )

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature, WrongUse
+from parquet_core.printable import printable
 from prune_assets import __version__
-from prune_assets.report.quantities import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import msgspec
 import yaml
 
-from parquet_core.errors import LayoutError
+from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec
+from parquet_core.printable import shown
+from parquet_core.storage import find_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_MOST_BYTES = 256 << 10
 _KEYS = tuple(field.name for field in fields(LayoutSpec))
 
 
@@ -66,16 +69,44 @@ def _options(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _mapping(path: Path) -> dict[Any, Any]:
     try:
-        text = path.read_bytes()
-        _refuse_repeated_keys(yaml.compose(text, Loader=yaml.SafeLoader))
-        values = yaml.safe_load(text)
+        text = _text(path)
+        _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
+        values = yaml.load(text, Loader=_Loader)  # noqa: S506 - of the safe kind
     except OSError as error:
         raise LayoutError(f"{path}: cannot be read ({error.strerror}); name a layout file with --layout") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        RecursionError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
         raise LayoutError(f"{path}{_position(error)}: not valid YAML ({_problem(error)})") from error
     if not isinstance(values, dict) or not values:
         raise LayoutError(f"{path}: holds no keys; write at least `sort_by: [column]`")
     return values
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads no aliases: a few that name each other stand for millions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(None, None, "aliases (*name) are not read: write the value itself", mark)
+        return super().compose_node(parent, index)
+
+
+def _text(path: Path) -> bytes:
+    try:
+        file = find_file(str(path))
+    except StorageFailure as error:
+        raise LayoutError(f"{error}, or name a layout file with --layout") from None
+    if file is not None and file.size > _MOST_BYTES:
+        raise LayoutError(f"{path}: {file.size:,} bytes are too many for a layout; name a layout file with --layout")
+    return path.read_bytes()
 
 
 def _refuse_repeated_keys(node: yaml.Node | None) -> None:
@@ -94,11 +125,11 @@ def _value(key: object, value: object) -> Any:
     if key not in _KEYS:
         close = get_close_matches(str(key), _KEYS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(_KEYS)}"
-        raise LayoutError(f"unknown key {key!r}; {hint}")
+        raise LayoutError(f"unknown key {shown(key)}; {hint}")
     name = str(key)
     if name == "bloom" and isinstance(value, dict):
         return {
-            _typed(column, str, f"bloom[{column!r}]"): _typed(p, float, f"bloom[{column!r}]")
+            _typed(column, str, f"bloom[{shown(column)}]"): _typed(p, float, f"bloom[{shown(column)}]")
             for column, p in value.items()
         }
     return _typed(value, get_type_hints(LayoutSpec)[name], name)
@@ -109,7 +140,9 @@ def _typed(value: object, wanted: Any, place: str) -> Any:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
         problem = str(error).replace("`", "").replace("$", place)
-        raise LayoutError(f"{place} = {value!r}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}") from error
+        raise LayoutError(
+            f"{place} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
+        ) from error
 
 
 def _remedy(value: object, wanted: Any) -> str:

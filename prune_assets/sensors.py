@@ -65,5 +65,5 @@ def file_set_fingerprint(table: Path | str) -> str:
     digest = hashlib.sha256()
     for file in list_data_files(table):
         etag = "" if file.etag is None else f"\0{file.etag}"
-        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode())
+        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()[:16]

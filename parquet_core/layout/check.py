@@ -14,6 +14,7 @@ from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.partitions import partition_findings, partition_of_files
 from parquet_core.layout.sizes import check_sizes
 from parquet_core.layout.spec import LayoutSpec
+from parquet_core.printable import shown
 
 if TYPE_CHECKING:
     import os
@@ -41,7 +42,7 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
 
 def _check_spec(layout: LayoutSpec) -> None:
     if not isinstance(layout, LayoutSpec):
-        raise LayoutError(f"layout = {layout!r}: give a LayoutSpec; `prune check` reads one from a file")
+        raise LayoutError(f"layout = {shown(layout)}: give a LayoutSpec; `prune check` reads one from a file")
 
 
 def check_index(

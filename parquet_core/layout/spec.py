@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from parquet_core.errors import LayoutError
+from parquet_core.printable import shown
 
 # The codecs of Spark's Parquet writer; it needs a library of its own for the last two.
 CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
@@ -64,22 +65,25 @@ class LayoutSpec:
             value = getattr(self, name)
             optional = name in {"row_group_rows", "files"}
             if not (value is None and optional) and (not isinstance(value, int) or value < 1):
-                raise LayoutError(f"{name} = {value!r}: must be a whole number of at least 1")
+                raise LayoutError(f"{name} = {shown(value)}: must be a whole number of at least 1")
         if self.compression not in CODECS:
-            raise LayoutError(f"compression = {self.compression!r}: choose one of {', '.join(CODECS)}")
+            raise LayoutError(f"compression = {shown(self.compression)}: choose one of {', '.join(CODECS)}")
 
     def _check_columns(self) -> None:
         """Check the columns that are named, and keep them apart from what the caller may change."""
         sort_by: object = self.sort_by
         named = isinstance(sort_by, Sequence) and not isinstance(sort_by, str | bytes)
         if not named or not all(isinstance(name, str) for name in self.sort_by):
-            raise LayoutError(f"sort_by = {sort_by!r}: give a list of column names, e.g. ['l_shipdate']")
+            raise LayoutError(f"sort_by = {shown(sort_by)}: give a list of column names, e.g. ['l_shipdate']")
         object.__setattr__(self, "sort_by", tuple(self.sort_by))
         if not isinstance(self.bloom, Mapping):
-            raise LayoutError(f"bloom = {self.bloom!r}: give each column its false-positive probability, e.g. 0.01")
+            raise LayoutError(
+                f"bloom = {shown(self.bloom)}: give each column its false-positive probability, e.g. 0.01"
+            )
         for column, probability in self.bloom.items():
             if not isinstance(probability, float) or not 0 < probability < 1:
                 raise LayoutError(
-                    f"bloom[{column!r}] = {probability!r}: a false-positive probability lies between 0 and 1, e.g. 0.01"
+                    f"bloom[{shown(column)}] = {shown(probability)}: "
+                    "a false-positive probability lies between 0 and 1, e.g. 0.01"
                 )
         object.__setattr__(self, "bloom", dict(self.bloom))

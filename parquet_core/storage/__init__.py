@@ -18,7 +18,6 @@ from parquet_core.storage.journal import STAGING, Journal, read_journal
 from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up, summaries_below
 from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
 from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
-from parquet_core.storage.reader import open_file
 from parquet_core.storage.schemes import is_remote, local_path
 from parquet_core.storage.writing import put, put_if_absent
 
@@ -43,7 +42,6 @@ __all__ = [
     "local_path",
     "look_up",
     "name_of",
-    "open_file",
     "put",
     "put_if_absent",
     "read_each",

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 from parquet_core.errors import UnsupportedFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from parquet_core.storage.files import DataFile
 
 _MAGIC = re.compile(r"[*?\[{\\]")
+_STAR = "*"
+_MOST_TOKENS = 1_000_000
 _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)((?:\\.|[^\]\\])+)\]|([{},])|(.)", re.DOTALL)
 
 
@@ -32,33 +34,61 @@ def pattern_of(part: str) -> re.Pattern[str]:
     r"""Turn a part of a path into what its names must match: `*`, `?`, `[ab]`, `[^a]`, `[!a]`, `{a,b}`, `\*`.
 
     Source: `GlobPattern` of Hadoop. Raises UnsupportedFeature for a brace that is not closed in the same part.
+    Matching takes time in proportion to the name, whatever the pattern.
 
     >>> bool(pattern_of("part-{0,1}*.[!c]*").fullmatch("part-1-x.parquet"))
     True
     """
-    depth = 0
-    made = []
+    try:
+        return re.compile("|".join(map(_regex, _alternatives(part))))
+    except re.error as error:
+        raise UnsupportedFeature(f"{part}: not a pattern ({error}); put a backslash before a [ that is meant") from None
+
+
+def _alternatives(part: str) -> list[list[str]]:
+    """Return what the braces of a part leave to choose from, each as what matches one character, or _STAR, in a row."""
+    current: list[list[str]] = [[]]
+    opened: list[tuple[list[list[str]], list[list[str]]]] = []  # what stands before a brace, and its choices so far
     for escaped, stars, mark, negated, members, brace, literal in _TOKEN.findall(part):
-        if stars or mark:
-            made.append("[^/]*" if stars else "[^/]")
-        elif members:
-            made.append(f"[{'^' if negated else ''}{_members(members)}]")
-        elif brace == "{":
-            depth += 1
-            made.append("(?:")
-        elif brace and depth:
-            depth -= brace == "}"
-            made.append("|" if brace == "," else ")")
+        if brace == "{":
+            opened.append((current, []))
+            current = [[]]
+        elif brace and opened:
+            before, choices = opened[-1]
+            choices += current
+            current = [[]]
+            if brace == "}":
+                opened.pop()
+                _refuse_many(part, before, choices)
+                current = [[*head, *choice] for head in before for choice in choices]
         else:
-            made.append(re.escape(escaped or brace or literal))
-    if depth:
+            made = (
+                f"[{'^' if negated else ''}{_members(members)}]" if members else re.escape(escaped or brace or literal)
+            )
+            for row in current:
+                row.append(_STAR if stars else "[^/]" if mark else made)
+    if opened:
         raise UnsupportedFeature(
             f"{part}: a brace that is not closed before the next slash is not understood; give a list instead"
         )
-    try:
-        return re.compile("".join(made))
-    except re.error as error:
-        raise UnsupportedFeature(f"{part}: not a pattern ({error}); put a backslash before a [ that is meant") from None
+    return current
+
+
+def _refuse_many(part: str, before: list[list[str]], choices: list[list[str]]) -> None:
+    if sum(map(len, before)) * len(choices) + sum(map(len, choices)) * len(before) > _MOST_TOKENS:
+        raise UnsupportedFeature(f"{part}: its braces leave too many choices; give a list or a simpler pattern instead")
+
+
+def _regex(row: Sequence[str]) -> str:
+    """Return a regular expression that never goes back: between two stars the first place is as good as any later."""
+    pieces = [""]
+    for token in row:
+        if token == _STAR:
+            pieces.append("")
+        else:
+            pieces[-1] += token
+    inner = "".join(f"(?>[^/]*?{piece})" for piece in pieces[1:-1] if piece)
+    return pieces[0] + inner + (f"[^/]*{pieces[-1]}" if len(pieces) > 1 else "")
 
 
 def _members(text: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from itertools import repeat
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -35,15 +36,16 @@ HOLE = 32 << 10
 # No file has more; so far sums of positions cannot wrap around.
 _MOST_BYTES = 1 << 61
 
+# Who opens a pipe waits for a writer: one that took the place of a listed file is opened, and cannot be read.
+_FOR_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
+
 
 class Walked(NamedTuple):
     """The files in each directory by its path, and the paths of the journals among what is hidden in them."""
 
     files: dict[str, list[DataFile]]
     journals: list[str]
-
-
-_COLLAPSED = re.compile(r"[a-z][a-z0-9]+:/[^/]")
 
 
 def walk(root: str) -> Walked:
@@ -64,9 +66,9 @@ def find(path: str) -> DataFile | None:
     """Look a file up; None when there is none of exactly this name."""
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
-    return None if S_ISDIR(status.st_mode) else _file(path, status)
+    return None if S_ISDIR(status.st_mode) else _regular(path, status)
 
 
 def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
@@ -77,7 +79,7 @@ def children(prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[Data
         return directories, [stat(prefix + entry.name) for entry in entries if not entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return [], []
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _failure(prefix, error) from None
 
 
@@ -85,8 +87,15 @@ def stat(path: str) -> DataFile:
     """Look a file up; TableNotFound when it is not there."""
     try:
         status = os.stat(path)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _failure(path, error) from None
+    return _regular(path, status)
+
+
+def _regular(path: str, status: os.stat_result) -> DataFile:
+    if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
+        # Who opens a pipe waits until somebody writes into it.
+        raise StorageFailure(f"{path}: is a pipe, a socket or a device; only regular files are read, remove it")
     return _file(path, status)
 
 
@@ -94,12 +103,20 @@ def _file(path: str, status: os.stat_result) -> DataFile:
     return DataFile(path, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns)
 
 
-def _failure(path: str, error: OSError) -> TableNotFound | StorageFailure:
+def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageFailure:
+    if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+        return TableNotFound(f"{path}: no file system has such a path ({_said(error)}); check it")
     if isinstance(error, FileNotFoundError):
         if _COLLAPSED.match(path):
             return TableNotFound(f"{path}: no such file or directory; give the URI as text, not as a Path")
         return TableNotFound(f"{path}: no such file or directory; check the path")
     return StorageFailure(f"{path}: {error.strerror}; check who may read it")
+
+
+def _said(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeError):
+        return "it is no text that can be encoded"
+    return str(error.strerror if isinstance(error, OSError) else error)
 
 
 def _list(directory: str, found: Walked, directories: list[str]) -> None:
@@ -124,7 +141,7 @@ def _list(directory: str, found: Walked, directories: list[str]) -> None:
                 directories.append(path)
                 continue
             files.append(_file(path, entry.stat()))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         # What is gone since it was listed is missing; the directory itself has been seen to be there.
         raise _failure(path, error) from None
     finally:
@@ -180,7 +197,7 @@ def read_files(
                     raise outside(file, start, length)
             blocks = None if len(ranges) == 1 else blocks_of(ranges, HOLE)
             try:
-                descriptor = os.open(path, os.O_RDONLY)
+                descriptor = os.open(path, _FOR_READING)
                 try:
                     if blocks is None:
                         answers = [_read(path, descriptor, *ranges[0])]
@@ -256,7 +273,7 @@ def read_at_once(
 def read_block(file: DataFile, start: int, length: int) -> bytes:
     """Read one range that lies inside of the file."""
     try:
-        descriptor = os.open(file.path, os.O_RDONLY)
+        descriptor = os.open(file.path, _FOR_READING)
         try:
             return _read(file.path, descriptor, start, length)
         finally:

@@ -70,7 +70,7 @@ cdef extern from * nogil:
     struct stat_t "stat":
         long long st_size
     ctypedef long pthread_t
-    int DT_DIR, O_RDONLY, O_CLOEXEC, O_DIRECTORY
+    int DT_DIR, O_RDONLY, O_CLOEXEC, O_DIRECTORY, O_NONBLOCK
     DIR* fdopendir(int)
     void rewinddir(DIR*)
     dirent* readdir(DIR*)
@@ -366,9 +366,9 @@ cdef void _read(void* given, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
             known = length
             before = path
         if directory >= 0:
-            descriptor = openat(directory, path + length, O_RDONLY | O_CLOEXEC)
+            descriptor = openat(directory, path + length, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         else:
-            descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0:
             work.requests[i] = -1
             continue

@@ -13,9 +13,9 @@ import msgspec
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.printable import printable
 from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
-from prune_assets.report.quantities import printable
 from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from parquet_core.printable import printable
 from parquet_core.redacted import redacted
-from prune_assets.report.quantities import printable
 from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prune_assets.report.quantities import printable
+from parquet_core.printable import printable
 from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:

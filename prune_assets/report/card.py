@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from prune_assets.report.quantities import bytes_text, clipped, printable
+from parquet_core.printable import printable
+from prune_assets.report.quantities import bytes_text, clipped
 from prune_assets.report.wording import comparison, headline
 
 if TYPE_CHECKING:

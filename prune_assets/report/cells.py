@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from parquet_core.printable import printable
 from prune_assets.report.file_names import short_path
-from prune_assets.report.quantities import bytes_text, clipped, printable
+from prune_assets.report.quantities import bytes_text, clipped
 from prune_assets.report.wording import level_title
 
 if TYPE_CHECKING:

@@ -10,15 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from parquet_core.printable import printable
 from prune_assets.report.file_names import short_path
-from prune_assets.report.quantities import (
-    bytes_text,
-    clipped,
-    count_text,
-    printable,
-    seconds_text,
-    share_text,
-)
+from prune_assets.report.quantities import bytes_text, clipped, count_text, seconds_text, share_text
 from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
 from prune_assets.report.wording import (
     comparison,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 
+from parquet_core.printable import printable
 from prune_assets.report import quantities, wording
 from prune_assets.report.cells import OTHER
 from prune_assets.report.file_names import short_path
@@ -171,8 +172,8 @@ def _environment() -> jinja2.Environment:
 
 
 def _text(value: str) -> str:
-    return quantities.printable(quantities.clipped(value, _LONGEST_TEXT), keep="\n")
+    return printable(quantities.clipped(value, _LONGEST_TEXT), keep="\n")
 
 
 def _path(value: str, table: str) -> str:
-    return quantities.printable(short_path(value, table, _LONGEST_PATH))
+    return printable(short_path(value, table, _LONGEST_PATH))

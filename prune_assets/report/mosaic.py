@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from parquet_core.printable import printable
 from prune_assets.report.aggregate import map_cells
 from prune_assets.report.cells import Cell, bin_cell, row_group_cell
 from prune_assets.report.file_names import short_path
-from prune_assets.report.quantities import bytes_text, printable
+from prune_assets.report.quantities import bytes_text
 from prune_assets.report.row_groups import PlacedRowGroup, placed_row_groups
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import printable
 from prune_assets.report.cells import KEPT, Cell
 from prune_assets.report.file_names import short_path
 from prune_assets.report.mosaic import STRIP_HEIGHT, STRIP_WIDTH, Placed, Strip
-from prune_assets.report.quantities import clipped, printable
+from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import ColumnPages, Page, SkipReport

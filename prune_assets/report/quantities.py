@@ -59,14 +59,3 @@ def clipped(text: str, limit: int) -> str:
     ('abcdef', 'abc… (7 characters)')
     """
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
-
-
-def printable(text: str, *, keep: str = "") -> str:
-    r"""Escape what a terminal would obey or an encoder refuse: controls and lone surrogates; not those in `keep`.
-
-    >>> printable("a\x1b[2Jb"), printable("caf\u00e9\udc80"), printable("a\nb", keep="\n")
-    ('a\\x1b[2Jb', 'café\\udc80', 'a\nb')
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -82,11 +82,11 @@ class Read:
         self.patches = [
             patch("deltalog.snapshot.read_whole", self._whole),
             patch.object(refresh, "read_whole", self._whole),
-            patch("deltalog.checkpoint_file.open_file", self._opened),
+            patch("deltalog.checkpoint_file.open_values", self._opened),
         ]
         from deltalog import checkpoint_file, snapshot
 
-        self._real, self._open = snapshot.read_whole, checkpoint_file.open_file
+        self._real, self._open = snapshot.read_whole, checkpoint_file.open_values
         for each in self.patches:
             each.start()
         return self

@@ -9,7 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from prune_assets.report.quantities import clipped, printable
+from parquet_core.printable import printable
+from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

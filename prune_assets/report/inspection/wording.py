@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.inspection.facts import Hex
-from prune_assets.report.quantities import bytes_text, clipped, printable
+from parquet_core.printable import printable
+from prune_assets.report.quantities import bytes_text, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,42 @@
+"""Texts from outside as one line that may be shown."""
+
+from __future__ import annotations
+
+# Of a message more is cut out of its middle: what stands first names the place, what stands last the next step.
+MOST_CHARACTERS = 2_000
+_LAST = 400
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Escape what a terminal would obey or an encoder refuse: controls and lone surrogates; not those in `keep`.
+
+    >>> printable("a\x1b[2Jb"), printable("caf\u00e9\udc80"), printable("a\nb", keep="\n")
+    ('a\\x1b[2Jb', 'café\\udc80', 'a\nb')
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def one_line(text: str) -> str:
+    r"""Return a message of one line that is not long.
+
+    >>> one_line("a\nb"), len(one_line("x" * 10_000)) < 2_100
+    ('a\\nb', True)
+    """
+    if len(text) > MOST_CHARACTERS:
+        left_out = len(text) - MOST_CHARACTERS
+        text = f"{text[: MOST_CHARACTERS - _LAST]} … ({left_out:,} characters) … {text[-_LAST:]}"
+    return printable(text)
+
+
+def shown(value: object) -> str:
+    """Return any value as one line for a message.
+
+    >>> shown("a"), shown(10**10_000)
+    ("'a'", 'a value of type int')
+    """
+    try:
+        return one_line(repr(value))
+    except Exception:  # noqa: BLE001 - of a number of many digits, or by a class of others
+        return f"a value of type {type(value).__name__}"
