@@ -19,12 +19,11 @@ from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
 from parquet_core.storage import find_file, is_remote
-from parquet_core.values import ValueReader, open_values, read_metadata
+from parquet_core.values import Footer, ValueReader, open_values, read_footers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from parquet_core.storage import DataFile, Traffic
@@ -54,19 +53,19 @@ class CheckpointFile:
 
     file: DataFile
     traffic: Traffic
-    _footer: list[pq.FileMetaData] = field(default_factory=list)
+    _footer: list[Footer] = field(default_factory=list)
 
     @contextmanager
     def _opened(self) -> Iterator[ValueReader]:
         """Open the file; whatever is said against it becomes MalformedLog."""
         try:
             if not self._footer:
-                (footer,) = read_metadata([self.file], traffic=self.traffic)
+                (footer,) = read_footers([self.file], traffic=self.traffic)
                 self._check(footer)
                 self._footer.append(footer)
             elif not is_remote(self.file.path):
                 self._check_unchanged()
-            with open_values(self.file, traffic=self.traffic, metadata=self._footer[0]) as opened:
+            with open_values(self.file, traffic=self.traffic, footer=self._footer[0]) as opened:
                 yield opened
         except (MalformedFile, UnsupportedFeature) as error:
             raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
@@ -79,13 +78,12 @@ class CheckpointFile:
         if now is None or (now.size, now.modified_ns) != (self.file.size, self.file.modified_ns):
             raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
 
-    def _check(self, footer: pq.FileMetaData) -> None:
+    def _check(self, footer: Footer) -> None:
         most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)
-        rows = [footer.row_group(i).num_rows for i in range(footer.num_row_groups)]
-        if not all(0 <= count <= most for count in rows) or not 0 <= sum(rows) <= most:
+        if footer.num_rows > most:
             raise ValueError(f"{footer.num_rows} rows in {self.file.size} bytes")
 
-    def footer(self) -> pq.FileMetaData:
+    def footer(self) -> Footer:
         """Return the footer."""
         if not self._footer:
             with self._opened():
@@ -98,14 +96,14 @@ class CheckpointFile:
             schema = opened.schema
             names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
             if names:
-                yield from opened.batches(range(opened.metadata.num_row_groups), names, rows=size)
+                yield from opened.batches(opened.row_groups, names, rows=size)
 
     def other_actions(self) -> list[Line]:
         """Return all actions but those of files."""
         lines: list[Line] = []
         with self._opened() as opened:
             names = [name for name in _OTHER_ACTIONS if name in opened.schema.names]
-            for group in range(opened.metadata.num_row_groups):
+            for group in opened.row_groups:
                 lines += self._others(opened, group, names)
         return lines
 
@@ -126,8 +124,8 @@ class CheckpointFile:
     def row_groups(self) -> range:
         """Return the numbers of the row groups that may hold files."""
         footer = self.footer()
-        names = {footer.schema.column(i).path.split(".")[0] for i in range(footer.num_columns)}
-        return range(footer.num_row_groups if "add" in names else 0)
+        has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
+        return range(len(footer.row_groups) if has_files else 0)
 
     def files(self, group: int) -> FileBlock:
         """Return the `add` actions of a row group."""
@@ -137,7 +135,7 @@ class CheckpointFile:
             return self._block(opened, group, names, fields)
 
     def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        table = opened.table(group, names, coded=_few_values(opened.metadata))
+        table = opened.table(group, names, coded=_few_values(opened.footer))
         adds = _whole(table.column("add"))
         path = pc.struct_field(adds, "path")
         if not pa.types.is_string(path.type):
@@ -175,16 +173,15 @@ class CheckpointFile:
             names = [f"remove.{name}" for name in _REMOVE_COLUMNS[:2] if name in fields]
             if "path" not in fields:
                 return
-            for group in range(opened.metadata.num_row_groups):
+            for group in opened.row_groups:
                 column = opened.table(group, names).column("remove")
                 for row in column.filter(pc.is_valid(column)).to_pylist():
                     yield row["path"], row.get("deletionTimestamp")
 
 
-def _few_values(footer: pq.FileMetaData) -> list[str]:
+def _few_values(footer: Footer) -> list[str]:
     """Return the columns of keys and values of partitions: each of them stands in many files."""
-    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
-    return [path for path in paths if path.startswith("add.partitionValues.")]
+    return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
 
 
 def _line(name: str, row: dict[str, Any]) -> Line:

@@ -15,18 +15,18 @@ from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.storage import Traffic
-from parquet_core.values import open_values, read_metadata, reading
+from parquet_core.values import open_values, read_footers, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
+    from parquet_core.values import Footer
 
 _REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
 
@@ -104,7 +104,7 @@ def _not_ascending(bounds: Bounds, group: NDArray[np.int64]) -> NDArray[np.int64
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
     key, total = f"column {', '.join(names)}", 0
-    footers = read_metadata(index.files, traffic=Traffic())
+    footers = read_footers(index.files, traffic=Traffic())
     for number, (file, footer) in enumerate(zip(index.files, footers, strict=True)):
         try:
             broken, rows = _first_unsorted_in(file, footer, stored)
@@ -119,16 +119,16 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     return Finding("order.rows", Severity.INFO, key, f"strength rows: all {total:,} rows ascend inside their files")
 
 
-def _first_unsorted_in(file: DataFile, footer: pq.FileMetaData, names: Sequence[str]) -> tuple[int | None, int]:
+def _first_unsorted_in(file: DataFile, footer: Footer, names: Sequence[str]) -> tuple[int | None, int]:
     """Return the first row of a file that sorts before its predecessor, and how many rows were looked at."""
     rows, last = 0, None
-    with open_values(file, metadata=footer) as values:
+    with open_values(file, footer=footer) as values:
         # What a file lacks is null in all of its rows.
         there = [name for name in names if name in values.schema.names]
         if not there:
             return None, footer.num_rows
         with reading(file, f"column {', '.join(there)}"):
-            for batch in values.batches(range(footer.num_row_groups), there):
+            for batch in values.batches(values.row_groups, there):
                 broken = first_unsorted(pa.Table.from_batches([batch] if last is None else [last, batch]), there)
                 if broken is not None:
                     return rows + broken - (last is not None), rows

@@ -3,6 +3,8 @@
 May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
 """
 
-from parquet_core.values.reader import ValueReader, open_values, read_metadata, reading
+from parquet_core.values.failures import reading
+from parquet_core.values.footer import Footer, read_footers
+from parquet_core.values.reader import ValueReader, open_values
 
-__all__ = ["ValueReader", "open_values", "read_metadata", "reading"]
+__all__ = ["Footer", "ValueReader", "open_values", "read_footers", "reading"]

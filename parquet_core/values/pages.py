@@ -21,6 +21,9 @@ MOST_RATIO = 64
 # Arrow reads so much behind a chunk of old writers, which did not count the header of the dictionary page.
 BEHIND = 100
 
+# Those that Arrow reads, by their number, as `pa.Codec` names them; LZ4 of Hadoop's framing it only reads in files.
+CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
+_UNCOMPRESSED = 0
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
 _DELTA_BYTE_ARRAY = 7
 _MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
@@ -38,10 +41,10 @@ _PAGE_HEADER = struct(
 
 
 class Claims(NamedTuple):
-    """What the footer says of a column chunk; `codec` as Arrow names it, `place` for messages."""
+    """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages."""
 
     num_values: int
-    codec: str
+    codec: int
     place: str
 
 
@@ -106,7 +109,7 @@ def _check(page: _Page, stored_bytes: int, v2: list[int] | None, position: int, 
     levels = sum(size or 0 for size in v2[4:]) if page.kind == _DATA_V2 and v2 is not None else 0
     if page.plain_bytes < 0 or not 0 <= levels <= min(page.plain_bytes, stored_bytes):
         raise _malformed(chunk, f"{where} claims {page.plain_bytes} bytes uncompressed, {levels} of them levels")
-    if chunk.codec == "UNCOMPRESSED" and page.plain_bytes != stored_bytes:
+    if chunk.codec == _UNCOMPRESSED and page.plain_bytes != stored_bytes:
         raise _malformed(chunk, f"{where} is not compressed, and claims {page.plain_bytes} bytes in {stored_bytes}")
     if page.kind == _DICTIONARY and not 0 <= page.num_values <= page.plain_bytes:
         raise _malformed(chunk, f"{where} claims {page.num_values} entries in {page.plain_bytes} bytes")
@@ -118,8 +121,8 @@ def _check(page: _Page, stored_bytes: int, v2: list[int] | None, position: int, 
 def _longest(page: _Page, chunk: Claims) -> int:
     """Return the bytes of the longest entry of a dictionary, or those of all where it cannot be told."""
     try:
-        codec = None if chunk.codec == "UNCOMPRESSED" else pa.Codec(chunk.codec.lower())
-        plain = page.stored if codec is None else codec.decompress(pa.py_buffer(page.stored), page.plain_bytes)
+        name = CODECS[chunk.codec]
+        plain = pa.Codec(name).decompress(pa.py_buffer(page.stored), page.plain_bytes) if name else page.stored
     except (pa.ArrowException, OSError, ValueError):
         return page.plain_bytes
     entries = length_prefixed(np.frombuffer(plain, np.uint8), page.num_values)

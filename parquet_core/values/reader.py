@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
-from parquet_core.format.compact import INTEGER, decode, list_of, struct
-from parquet_core.format.encoded_footers import MAGIC, encoded_footers
-from parquet_core.format.schema import MAX_NESTING
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
-from parquet_core.values.pages import BEHIND, Claims, widest_value
+from parquet_core.values.failures import reading
+from parquet_core.values.footer import Footer, read_footers
+from parquet_core.values.pages import BEHIND, CODECS, Claims, widest_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,78 +28,21 @@ BATCH_ROWS = 1 << 16
 BATCH_BYTES = 64 << 20
 _MOST_RATIO = 64
 _RUN_BYTES = 8 << 20  # row groups are read together up to so many
-_FOOTER = struct({2: list_of(struct({5: INTEGER}))})  # schema, of it num_children
-
-
-@contextmanager
-def reading(file: DataFile, what: str = "") -> Iterator[None]:
-    """Turn what Arrow says against a file inside into MalformedFile or UnsupportedFeature.
-
-    `what`: the column or row group. The message ends in the next step, behind its last semicolon.
-    """
-    place = f"{file.path}: {what}: " if what else f"{file.path}: "
-    try:
-        yield
-    except PruneError:
-        raise
-    except NotImplementedError as error:
-        raise UnsupportedFeature(f"{place}{_said(error)}; leave the column out, or write it as another type") from None
-    except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
-        raise MalformedFile(f"{place}{_said(error)}; the file is damaged, write it again") from None
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-def read_metadata(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[pq.FileMetaData]:
-    """Read the footers of files for Arrow, which believes the counts of lists and follows schemas however deep.
-
-    Raises MalformedFile, UnsupportedFeature and StorageFailure.
-    """
-    for batch in encoded_footers(files, _left_encoded, traffic=traffic):
-        for file, start, stop in zip(batch.files, batch.starts.tolist(), batch.stops.tolist(), strict=True):
-            yield _metadata(batch.encoded[start:stop], file)
-
-
-def _left_encoded(encoded: bytes, starts: object, stops: object, files: object) -> None:
-    """Decode nothing while the footers arrive."""
-
-
-def _metadata(encoded: bytes, file: DataFile) -> pq.FileMetaData:
-    # Read to its end, no list has more elements than bytes.
-    (schema,), _ = decode(encoded, _FOOTER, place=f"{file.path}: footer")
-    _check_nesting([children for (children,) in schema or ()], file)
-    with reading(file):
-        return pq.read_metadata(pa.BufferReader(MAGIC + encoded + len(encoded).to_bytes(4, "little") + MAGIC))
-
-
-def _check_nesting(children: list[int | None], file: DataFile) -> None:
-    remaining: list[int] = []
-    for count in children:
-        while remaining and not remaining[-1]:
-            remaining.pop()
-        if remaining:
-            remaining[-1] -= 1
-        if count:
-            remaining.append(count)
-        if len(remaining) > MAX_NESTING:
-            raise MalformedFile(f"{file.path}: the schema is nested deeper than {MAX_NESTING}; the footer is damaged")
 
 
 @contextmanager
 def open_values(
-    file: DataFile, *, traffic: Traffic | None = None, metadata: pq.FileMetaData | None = None
+    file: DataFile, *, traffic: Traffic | None = None, footer: Footer | None = None
 ) -> Iterator[ValueReader]:
-    """Open a file for its values; `metadata`: its footer, as `read_metadata` read it before.
+    """Open a file for its values; `footer`: as `read_footers` read it before.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, as reading from it does.
     """
     traffic = Traffic() if traffic is None else traffic
-    metadata = next(read_metadata([file], traffic=traffic)) if metadata is None else metadata
+    footer = next(read_footers([file], traffic=traffic)) if footer is None else footer
     with reading(file):
-        schema = metadata.schema.to_arrow_schema()
-    yield ValueReader(file, metadata, schema, traffic)
+        schema = footer.metadata.schema.to_arrow_schema()
+    yield ValueReader(file, footer, schema, traffic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +50,14 @@ class ValueReader:
     """An open file; see `open_values`."""
 
     file: DataFile
-    metadata: pq.FileMetaData
+    footer: Footer
     schema: pa.Schema
     traffic: Traffic
+
+    @property
+    def row_groups(self) -> range:
+        """The numbers of all row groups."""
+        return range(len(self.footer.row_groups))
 
     def batches(
         self, groups: Sequence[int], columns: Sequence[str], *, rows: int = BATCH_ROWS, coded: Sequence[str] = ()
@@ -147,7 +95,7 @@ class ValueReader:
 
     def _opened(self, source: _Fetched, coded: Sequence[str]) -> pq.ParquetFile:
         # Read ahead, neighbouring chunks are asked for as one, with what lies between them.
-        return pq.ParquetFile(source, metadata=self.metadata, read_dictionary=list(coded), pre_buffer=False)
+        return pq.ParquetFile(source, metadata=self.footer.metadata, read_dictionary=list(coded), pre_buffer=False)
 
     def _empty(self, columns: Sequence[str], coded: Sequence[str]) -> pa.Table:
         with self._opened(_Fetched(self.file.size, [], []), coded) as opened:
@@ -158,43 +106,44 @@ class ValueReader:
 
     def _leaves(self, columns: Sequence[str]) -> list[int]:
         """Return the numbers of the leaves at or below the columns."""
-        paths = [self.metadata.schema.column(i).path for i in range(self.metadata.num_columns)]
-        return [i for i, path in enumerate(paths) if any(path == c or path.startswith(f"{c}.") for c in columns)]
+        leaves = enumerate(self.footer.leaves)
+        return [i for i, leaf in leaves if any(leaf.path == c or leaf.path.startswith(f"{c}.") for c in columns)]
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_Place]]:
         """Return the chunks of row groups, of as many together as are small."""
         some: list[_Place] = []
         for group in groups:
-            described = self.metadata.row_group(group)
             if some and sum(chunk.fetched for chunk in some) > _RUN_BYTES:
                 yield some
                 some = []
-            some += [self._place(group, leaf, described) for leaf in leaves if described.num_rows]
+            some += [self._place(group, leaf) for leaf in leaves if self.footer.row_groups[group].num_rows]
         if some:
             yield some
 
-    def _place(self, group: int, leaf: int, described: pq.RowGroupMetaData) -> _Place:
-        chunk = described.column(leaf)
-        name = f"{self.file.path}: row group {group}, column {chunk.path_in_schema}"
-        start, length, count = chunk.data_page_offset, chunk.total_compressed_size, chunk.num_values
-        if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-            start = chunk.dictionary_page_offset
-        if start < 0 or length < 0 or start + length > self.file.size:
+    def _place(self, group: int, leaf: int) -> _Place:
+        kind, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
+        name = f"{self.file.path}: row group {group}, column {kind.path}"
+        chunk = self.footer.row_groups[group].chunks[leaf]
+        if chunk is None or chunk.codec is None or chunk.codec not in CODECS:
+            said = "it is encrypted" if chunk is None else f"compression codec {chunk.codec} is not read"
+            raise UnsupportedFeature(f"{name}: {said}; leave the column out")
+        codec, (count, length, start, dictionary) = chunk.codec, chunk[1:]
+        if start is not None and dictionary is not None and 0 < dictionary < start:
+            start = dictionary
+        if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:
             raise MalformedFile(f"{name}: lies outside of the file; the file is damaged, write it again")
-        if count < 0 or (not self.metadata.schema.column(leaf).max_repetition_level and count != described.num_rows):
-            said = f"{count} values in {described.num_rows} rows"
-            raise MalformedFile(f"{name}: {said} cannot be; the file is damaged, write it again")
+        if count is None or count < 0 or (not kind.repeated and count != rows):
+            raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be; the file is damaged, write it again")
         # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
-        return _Place(group, leaf, start, length, fetched, Claims(count, chunk.compression, name))
+        return _Place(group, leaf, start, length, fetched, Claims(count, codec, name))
 
     def _widest(self, chunk: _Place, data: bytes) -> int:
         """Check the pages of a chunk; return the bytes that one of its values may take beyond those in a page."""
-        kind = self.metadata.schema.column(chunk.leaf)
-        is_text, count = kind.physical_type == "BYTE_ARRAY", chunk.claims.num_values
-        widest = widest_value(data, chunk.length, chunk.claims, is_text=is_text)
-        widest = kind.length if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" else widest
-        in_lists = kind.max_repetition_level and count * max(widest, 16) > self._most_bytes()
+        kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values
+        widest = widest_value(data, chunk.length, chunk.claims, is_text=kind.physical == Physical.BYTE_ARRAY)
+        widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
+        in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
             said = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
             raise UnsupportedFeature(f"{chunk.claims.place}: {said}; leave the column out")

@@ -1,8 +1,8 @@
 """Try to break the product at random: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
 
-`metadata` damages the bytes of metadata, `log` the files of Delta logs; `lies` plants contradictions in files;
-`planner` holds plans against Spark's own answers and against what other readers skip, `ordinary` all that people call
-against Spark, on what they ask.
+`metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files; `lies` plants
+contradictions in files; `planner` holds plans against Spark's own answers and against what other readers skip,
+`ordinary` all that people call against Spark, on what they ask.
 Exits with 1 for any finding.
 """
 
@@ -22,7 +22,8 @@ from rich.table import Table
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        sound = [context.invoke(command) for command in (metadata, log, lies, planner, ordinary)]
+        commands = (metadata, log, files, lies, planner, ordinary)
+        sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
 
@@ -64,6 +65,23 @@ def log(context: click.Context, *, count: int, seconds: float, seed: int, first:
     result = run(seed=seed, count=count, seconds=seconds, jobs=jobs, first=first, ground="log")
     allowed = f"Allowed: {limits.seconds:.0f} s; {RATIO} x the input and {limits.free >> 20} MiB."
     _show(result, f"{result.cases():,} damaged logs, seed {seed}", allowed, keep)
+    return _exit_unless(context, not result.violations and result.cases() > 0)
+
+
+@main.command()
+@click.option("--count", default=100_000, show_default=True, help="Damaged files, of every kind.")
+@click.option("--seconds", default=3600.0, show_default=True, help="Stop after so long, whatever the count.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other damage.")
+@click.option("--first", default=0, show_default=True, help="Number of the first case: with --count 1, one again.")
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--keep", default=".fuzz", show_default=True, type=Path, help="Where findings are written.")
+@click.pass_context
+def files(context: click.Context, *, count: int, seconds: float, seed: int, first: int, jobs: int, keep: Path) -> bool:
+    """Damage whole Parquet files; plan, inspect and check may answer or raise our errors, quickly and in little."""
+    limits = ground_of("files")
+    result = run(seed=seed, count=count, seconds=seconds, jobs=jobs, first=first, ground="files")
+    allowed = f"Allowed: {limits.seconds:.0f} s of the processor; {limits.free >> 20} MiB."
+    _show(result, f"{result.cases():,} damaged files, seed {seed}", allowed, keep)
     return _exit_unless(context, not result.violations and result.cases() > 0)
 
 

@@ -99,13 +99,13 @@ def knowingly(chance, data, other):
     except slow_thrift.Odd:
         return blindly(chance, data, other)
     for _ in range(chance.choice([1, 1, 2, 3])):
-        nodes = list(_nodes(fields))
-        if nodes:
-            chance.choice(CHANGES)(chance, *chance.choice(nodes))
+        places = list(nodes(fields))
+        if places:
+            chance.choice(CHANGES)(chance, *chance.choice(places))
     return slow_thrift.encode(fields) + data[stop:]
 
 
-def _nodes(fields):
+def nodes(fields):
     """Yield every field with the struct that holds it."""
     for place in fields:
         yield fields, place
@@ -114,7 +114,7 @@ def _nodes(fields):
 
 def _inner(wire, value):
     if wire == STRUCT:
-        yield from _nodes(value)
+        yield from nodes(value)
     elif wire in LISTS:
         for element in value[1]:
             yield from _inner(value[0], element)

@@ -69,7 +69,7 @@ def test_the_same_findings(table, root, upload):
 
 def rows_of(file):
     with open_values(file) as values:
-        batches = list(values.batches(range(values.metadata.num_row_groups), values.schema.names))
+        batches = list(values.batches(values.row_groups, values.schema.names))
     return [row for batch in batches for row in batch.to_pylist()]
 
 

@@ -1,0 +1,125 @@
+"""A footer as Arrow needs it, and what of it is to be checked before Arrow decodes anything.
+
+Arrow ends the process over some footers when it is asked for parts of them, so they are taken from the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_core.errors import MalformedFile
+from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
+from parquet_core.format.encoded_footers import MAGIC, encoded_footers
+from parquet_core.format.schema import MAX_NESTING, Repetition
+from parquet_core.values.failures import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.storage import DataFile, Traffic
+
+# type, type_length, repetition_type, name, num_children
+_SCHEMA_ELEMENT = struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: BINARY, 5: INTEGER})
+# codec, num_values, total_compressed_size, data_page_offset, dictionary_page_offset
+_META_DATA = struct({4: INTEGER, 5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER})
+_ROW_GROUP = struct({1: list_of(struct({3: _META_DATA})), 3: INTEGER})  # columns, num_rows
+_FILE_META_DATA = struct({2: list_of(_SCHEMA_ELEMENT), 4: list_of(_ROW_GROUP)})
+
+
+class Leaf(NamedTuple):
+    """A column: its dotted path, its physical type as `Physical` numbers it, and whether it lies in a list."""
+
+    path: str
+    physical: int
+    type_length: int
+    repeated: bool
+
+
+class Described(NamedTuple):
+    """What a footer says of a column chunk; None where it does not."""
+
+    codec: int | None
+    num_values: int | None
+    compressed_bytes: int | None
+    data_page_offset: int | None
+    dictionary_page_offset: int | None
+
+
+class RowGroup(NamedTuple):
+    """A row group; a chunk is None where its description is encrypted."""
+
+    chunks: list[Described | None]
+    num_rows: int
+
+
+class Footer(NamedTuple):
+    """A footer for Arrow, and what is checked of it."""
+
+    metadata: pq.FileMetaData
+    leaves: list[Leaf]
+    row_groups: list[RowGroup]
+
+    @property
+    def num_rows(self) -> int:
+        """The rows of all row groups."""
+        return sum(group.num_rows for group in self.row_groups)
+
+
+def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footer]:
+    """Read the footers of files; raises MalformedFile, UnsupportedFeature and StorageFailure."""
+    for batch in encoded_footers(files, _left_encoded, traffic=traffic):
+        for file, start, stop in zip(batch.files, batch.starts.tolist(), batch.stops.tolist(), strict=True):
+            yield _footer(batch.encoded[start:stop], file)
+
+
+def _left_encoded(encoded: bytes, starts: object, stops: object, files: object) -> None:
+    """Decode nothing while the footers arrive."""
+
+
+def _footer(encoded: bytes, file: DataFile) -> Footer:
+    # Read to its end, no list has more elements than bytes: Arrow believes their counts.
+    (schema, groups), _ = decode(encoded, _FILE_META_DATA, place=f"{file.path}: footer")
+    leaves = _leaves(schema or [], file)
+    row_groups = [_row_group(chunks, rows, len(leaves), file) for chunks, rows in groups or []]
+    with reading(file):
+        try:
+            whole = MAGIC + encoded + len(encoded).to_bytes(4, "little") + MAGIC
+            metadata = pq.read_metadata(pa.BufferReader(whole))
+        except pa.ArrowInvalid as error:
+            # Whose keys of maps may be null, for one, which others read.
+            raise NotImplementedError(f"its schema is one that Arrow does not read: {error}") from None
+    return Footer(metadata, leaves, row_groups)
+
+
+def _row_group(chunks: list[list[Any]] | None, rows: int | None, count: int, file: DataFile) -> RowGroup:
+    if rows is None or rows < 0 or len(chunks or ()) != count:
+        raise MalformedFile(
+            f"{file.path}: a row group of {rows} rows and {len(chunks or ())} of {count} columns; the footer is damaged"
+        )
+    return RowGroup([None if meta is None else Described(*meta) for (meta,) in chunks or ()], rows)
+
+
+def _leaves(schema: list[list[Any]], file: DataFile) -> list[Leaf]:
+    """Walk the schema, which Arrow follows however deep it is."""
+    leaves: list[Leaf] = []
+    groups: list[list[Any]] = []  # path, whether in a list, children to come
+    for physical, length, repetition, name, children in schema:
+        while groups and not groups[-1][2]:
+            groups.pop()
+        if len(groups) > MAX_NESTING or (not groups and leaves):
+            raise MalformedFile(f"{file.path}: the schema tree does not add up; the footer is damaged")
+        path = (name or b"").decode(errors="replace")
+        above, repeated = (groups[-1][0], groups[-1][1]) if groups else ("", False)
+        # The root has no name in paths.
+        path = f"{above}.{path}" if len(groups) > 1 else path
+        repeated = repeated or repetition == Repetition.REPEATED
+        if groups:
+            groups[-1][2] -= 1
+        if physical is None or not groups:
+            groups.append([path, repeated, children or 0])
+        else:
+            leaves.append(Leaf(path, physical, length or 0, repeated))
+    return leaves
