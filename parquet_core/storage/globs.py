@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MAGIC = re.compile(r"[*?\[{\\]")
 _STAR = "*"
 _MOST_TOKENS = 1_000_000
-_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)((?:\\.|[^\]\\])+)\]|([{},])|(.)", re.DOTALL)
+_TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?)((?:\\.|[^\]\\]++)++)\]|([{},])|(.)", re.DOTALL)
 
 
 def has_magic(path: str) -> bool:

@@ -30,12 +30,16 @@ _FILE_META_DATA = struct({2: list_of(_SCHEMA_ELEMENT), 4: list_of(_ROW_GROUP)})
 
 
 class Leaf(NamedTuple):
-    """A column: its dotted path, its physical type as `Physical` numbers it, and whether it lies in a list."""
+    """A column: its dotted path, its physical type as `Physical` numbers it, and whether it lies in a list.
+
+    `levels`: how many kinds of levels its values have, of definition and of repetition.
+    """
 
     path: str
     physical: int
     type_length: int
     repeated: bool
+    levels: int
 
 
 class Described(NamedTuple):
@@ -105,21 +109,22 @@ def _row_group(chunks: list[list[Any]] | None, rows: int | None, count: int, fil
 def _leaves(schema: list[list[Any]], file: DataFile) -> list[Leaf]:
     """Walk the schema, which Arrow follows however deep it is."""
     leaves: list[Leaf] = []
-    groups: list[list[Any]] = []  # path, whether in a list, children to come
+    groups: list[list[Any]] = []  # path, whether in a list, children to come, whether it may be null
     for physical, length, repetition, name, children in schema:
         while groups and not groups[-1][2]:
             groups.pop()
         if len(groups) > MAX_NESTING or (not groups and leaves):
             raise MalformedFile(f"{file.path}: the schema tree does not add up; the footer is damaged")
         path = (name or b"").decode(errors="replace")
-        above, repeated = (groups[-1][0], groups[-1][1]) if groups else ("", False)
+        above, repeated, _, defined = groups[-1] if groups else ("", False, 0, False)
         # The root has no name in paths.
         path = f"{above}.{path}" if len(groups) > 1 else path
-        repeated = repeated or repetition == Repetition.REPEATED
         if groups:
             groups[-1][2] -= 1
+            repeated = repeated or repetition == Repetition.REPEATED
+            defined = defined or repetition != Repetition.REQUIRED
         if physical is None or not groups:
-            groups.append([path, repeated, children or 0])
+            groups.append([path, repeated, children or 0, defined])
         else:
-            leaves.append(Leaf(path, physical, length or 0, repeated))
+            leaves.append(Leaf(path, physical, length or 0, repeated, defined + repeated))
     return leaves

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
-from parquet_core.format.compact import INTEGER, decode, struct
+from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
 from parquet_core.format.plain import length_prefixed
+from parquet_core.values import delta
 
 # A page may take so much uncompressed whatever is stored of it, and so many times what is stored.
 FREE_PAGE_BYTES = 64 << 20
@@ -25,7 +26,6 @@ BEHIND = 100
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
-_DELTA_BYTE_ARRAY = 7
 _MOST_HEADER_BYTES = 16 << 20  # statistics of a page hold two values of it
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
@@ -35,17 +35,24 @@ _PAGE_HEADER = struct(
         3: INTEGER,  # compressed_page_size
         5: struct({1: INTEGER, 2: INTEGER}),  # data_page_header: num_values, encoding
         7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
-        8: struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: INTEGER, 5: INTEGER, 6: INTEGER}),  # data_page_header_v2
+        8: struct(
+            {1: INTEGER, 2: INTEGER, 3: INTEGER, 4: INTEGER, 5: INTEGER, 6: INTEGER, 7: BOOLEAN}
+        ),  # data_page_header_v2
     }
 )
 
 
 class Claims(NamedTuple):
-    """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages."""
+    """What the footer says of a column chunk; `codec`: a key of CODECS, `place` for messages.
+
+    `levels`: how many streams of levels stand before the values of a page.
+    """
 
     num_values: int
     codec: int
     place: str
+    is_text: bool
+    levels: int
 
 
 class _Page(NamedTuple):
@@ -54,9 +61,11 @@ class _Page(NamedTuple):
     stored: memoryview
     num_values: int
     encoding: int | None
+    level_bytes: int | None  # of a data page of version 2, where they are known and not compressed
+    compressed: bool
 
 
-def widest_value(data: bytes, length: int, chunk: Claims, *, is_text: bool) -> int:
+def widest_value(data: bytes, length: int, chunk: Claims) -> int:
     """Check the pages of a chunk of `length` bytes that `data` begins with; return how much one value may expand to.
 
     In bytes, 0 where no value takes more than its bytes in a page. Raises MalformedFile for a page that the chunk
@@ -67,9 +76,11 @@ def widest_value(data: bytes, length: int, chunk: Claims, *, is_text: bool) -> i
         page, position = _page(data, position, chunk)
         if page.kind in {_DATA, _DATA_V2}:
             seen += page.num_values
-            if is_text and page.encoding == _DELTA_BYTE_ARRAY:
+            if page.encoding in delta.ENCODINGS:
+                _check_delta(page, chunk)
+            if page.encoding == delta.BYTE_ARRAY:
                 widest = max(widest, page.plain_bytes)
-        elif page.kind == _DICTIONARY and is_text:
+        elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
     if seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
@@ -82,8 +93,19 @@ def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     described = {_DATA: v1, _DICTIONARY: dictionary, _DATA_V2: v2 and [v2[0], v2[3]]}.get(kind, [0, None])
     if described is None or None in {kind, plain_bytes, stored_bytes, described[0]}:
         raise _malformed(chunk, f"the page header at byte {position} of the chunk lacks a size or a number of values")
-    page = _Page(kind, plain_bytes, memoryview(data)[start : start + max(stored_bytes, 0)], *described)
-    _check(page, stored_bytes, v2, position, chunk)
+    is_v2 = kind == _DATA_V2
+    levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
+    compressed = chunk.codec != _UNCOMPRESSED and not (is_v2 and v2[6] == 0)
+    page = _Page(
+        kind,
+        plain_bytes,
+        memoryview(data)[start : start + max(stored_bytes, 0)],
+        described[0],
+        described[1],
+        levels,
+        compressed,
+    )
+    _check(page, stored_bytes, position, chunk)
     return page, start + stored_bytes
 
 
@@ -100,16 +122,16 @@ def _header(data: bytes, position: int, chunk: Claims) -> tuple[list[Any], int]:
     raise AssertionError
 
 
-def _check(page: _Page, stored_bytes: int, v2: list[int] | None, position: int, chunk: Claims) -> None:
+def _check(page: _Page, stored_bytes: int, position: int, chunk: Claims) -> None:
     where = f"the page at byte {position} of the chunk"
     if not 0 <= stored_bytes == len(page.stored):
         raise _malformed(chunk, f"{where} claims {stored_bytes} bytes, of which {len(page.stored)} are there")
     if not 0 <= page.num_values <= chunk.num_values and page.kind != _DICTIONARY:
         raise _malformed(chunk, f"{where} claims {page.num_values} of the chunk's {chunk.num_values} values")
-    levels = sum(size or 0 for size in v2[4:]) if page.kind == _DATA_V2 and v2 is not None else 0
+    levels = page.level_bytes or 0
     if page.plain_bytes < 0 or not 0 <= levels <= min(page.plain_bytes, stored_bytes):
         raise _malformed(chunk, f"{where} claims {page.plain_bytes} bytes uncompressed, {levels} of them levels")
-    if chunk.codec == _UNCOMPRESSED and page.plain_bytes != stored_bytes:
+    if not page.compressed and page.plain_bytes != stored_bytes:
         raise _malformed(chunk, f"{where} is not compressed, and claims {page.plain_bytes} bytes in {stored_bytes}")
     if page.kind == _DICTIONARY and not 0 <= page.num_values <= page.plain_bytes:
         raise _malformed(chunk, f"{where} claims {page.num_values} entries in {page.plain_bytes} bytes")
@@ -121,12 +143,34 @@ def _check(page: _Page, stored_bytes: int, v2: list[int] | None, position: int, 
 def _longest(page: _Page, chunk: Claims) -> int:
     """Return the bytes of the longest entry of a dictionary, or those of all where it cannot be told."""
     try:
-        name = CODECS[chunk.codec]
-        plain = pa.Codec(name).decompress(pa.py_buffer(page.stored), page.plain_bytes) if name else page.stored
+        plain = _plain(page, chunk)
     except (pa.ArrowException, OSError, ValueError):
         return page.plain_bytes
     entries = length_prefixed(np.frombuffer(plain, np.uint8), page.num_values)
     return page.plain_bytes if entries is None else int(entries.length.max(initial=0))
+
+
+def _plain(page: _Page, chunk: Claims) -> memoryview:
+    """Return the bytes of a page uncompressed, without the levels of version 2."""
+    levels = page.level_bytes or 0
+    stored, size = page.stored[levels:], page.plain_bytes - levels
+    if not page.compressed or not size:
+        return stored
+    return memoryview(pa.Codec(CODECS[chunk.codec]).decompress(pa.py_buffer(stored), size)).cast("B")
+
+
+def _check_delta(page: _Page, chunk: Claims) -> None:
+    """Refuse a page whose values claim to be more than its header does."""
+    try:
+        values = _plain(page, chunk)
+        for _ in range(chunk.levels if page.level_bytes is None else 0):
+            values = values[4 + int.from_bytes(values[:4], "little") :]
+        claimed = delta.most_claimed(values, page.encoding or 0) if len(values) else 0
+    except (pa.ArrowException, OSError, ValueError, IndexError) as error:
+        said = " ".join(str(error).split())
+        raise _malformed(chunk, f"a page of a delta encoding cannot be read ({said})") from None
+    if claimed > page.num_values:
+        raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
 
 
 def _malformed(chunk: Claims, said: str) -> MalformedFile:

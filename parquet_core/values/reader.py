@@ -136,12 +136,19 @@ class ValueReader:
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be; the file is damaged, write it again")
         # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
-        return _Place(group, leaf, start, length, fetched, Claims(count, codec, name))
+        return _Place(
+            group,
+            leaf,
+            start,
+            length,
+            fetched,
+            Claims(count, codec, name, kind.physical == Physical.BYTE_ARRAY, kind.levels),
+        )
 
     def _widest(self, chunk: _Place, data: bytes) -> int:
         """Check the pages of a chunk; return the bytes that one of its values may take beyond those in a page."""
         kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values
-        widest = widest_value(data, chunk.length, chunk.claims, is_text=kind.physical == Physical.BYTE_ARRAY)
+        widest = widest_value(data, chunk.length, chunk.claims)
         widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
         in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:

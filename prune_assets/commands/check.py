@@ -16,6 +16,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable
 from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
+from prune_assets.report.json_text import json_text
 from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None
     )
     if as_json:
         result = CheckResult(table=redacted(table), layout=str(layout_file), findings=tuple(findings))
-        click.echo(msgspec.json.encode(result).decode())
+        click.echo(json_text(result))
     else:
         click.echo(findings_text(redacted(table), findings))
     if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):

@@ -11,6 +11,7 @@ import msgspec
 
 from parquet_core.printable import printable
 from parquet_core.redacted import redacted
+from prune_assets.report.json_text import json_text
 from prune_assets.report.terminal import rendered
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
     from prune_assets.doctor import examine
 
     found = examine(start_spark=start_spark)
-    text = msgspec.json.encode(found, enc_hook=str).decode() if as_json else examination_text(found)
+    text = json_text(found, enc_hook=str) if as_json else examination_text(found)
     click.echo(text)
     if found.problems:
         sys.exit(1)
@@ -73,7 +74,7 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
     done = recover(Path(local_path(table)))
     if as_json:
         result = TableResult(table=redacted(table), added=done.added, removed=done.removed, leftovers=done.leftovers)
-        click.echo(msgspec.json.encode(result).decode())
+        click.echo(json_text(result))
     else:
         click.echo(recovered_text(redacted(table), done))
 

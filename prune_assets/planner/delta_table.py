@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
+from parquet_core.printable import shown
 from parquet_core.storage import is_remote, local_path, look_up
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def delta_table(
             )
         return None
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
-        raise WrongUse(f"version={version!r}: must be a number of a version, from 0")
+        raise WrongUse(f"version={shown(version)}: must be a number of a version, from 0")
     from deltalog.deletion_vectors import deleted_rows
     from deltalog.snapshot import open_snapshot
 
@@ -127,7 +127,8 @@ def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
     path = os.fspath(table)
     if not is_remote(path):
         path = local_path(path)
-        return path if Path(path, "_delta_log").is_dir() else None
+        # A path that no file system takes is none of a table, and is refused where it is listed.
+        return path if os.path.isdir(os.path.join(path, "_delta_log")) else None  # noqa: PTH112, PTH118
     from deltalog.log_files import holds_log
 
     return path if holds_log(path) else None

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from parquet_core.errors import WrongUse
+from prune_assets.report.json_text import json_text
 from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import SCHEMA, SkipReport
 
@@ -24,10 +25,7 @@ class _Header(msgspec.Struct):
 
 def to_json(report: SkipReport) -> str:
     """Render a report as one line of JSON."""
-    try:
-        return msgspec.json.encode(report, enc_hook=_plain).decode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
-        return json.dumps(msgspec.to_builtins(report, enc_hook=_plain), separators=(",", ":"))
+    return json_text(report, enc_hook=_plain)
 
 
 def _plain(value: object) -> object:

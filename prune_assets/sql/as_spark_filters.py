@@ -186,15 +186,25 @@ class _Filters:
         return opposite(same) if negated else same
 
     def _strict_columns(self, node: exp.Expr) -> list[Path]:
-        if isinstance(node, ColumnName):
-            column = self._scope.resolve(node.parts_of_name).nullable
-            return [] if column is None else [column.path]
-        strict = (
-            isinstance(node, _STRICT)
-            or (isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS)
-            or (isinstance(node, exp.In) and len(node.expressions) == 1)
-        )
-        return [path for child in node.iter_expressions() for path in self._strict_columns(child)] if strict else []
+        found: list[Path] = []
+        stack = [node]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ColumnName):
+                column = self._scope.resolve(part.parts_of_name).nullable
+                found += [] if column is None else [column.path]
+            elif _is_strict(part):
+                stack += reversed(list(part.iter_expressions()))
+        return found
+
+
+def _is_strict(node: exp.Expr) -> bool:
+    """Tell whether a null among its operands makes an expression null."""
+    return (
+        isinstance(node, _STRICT)
+        or (isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS)
+        or (isinstance(node, exp.In) and len(node.expressions) == 1)
+    )
 
 
 def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:

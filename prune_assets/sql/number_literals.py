@@ -30,7 +30,7 @@ def read_number(source: str, *, negative: bool) -> SparkValue:
     if text[-1] in "FD" or "E" in text:
         return _floating(text, negative)
     if text[-1] in _SUFFIX_BITS:
-        return _sized(int(text[:-1]), _SUFFIX_BITS[text[-1]], negative, source)
+        return _sized(text[:-1], _SUFFIX_BITS[text[-1]], negative, source)
     if "." in text:
         return _decimal(text, negative)
     return _unsized(text, negative)
@@ -49,15 +49,18 @@ def _floating(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (privat
     return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)
 
 
-def _sized(magnitude: int, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)
-    value = -magnitude if negative else magnitude
+def _sized(digits: str, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)
+    # Python refuses to convert thousands of digits.
+    digits = digits.lstrip("0") or "0"
+    value = int(digits[: MAX_DIGITS + 1]) * (-1 if negative else 1)
     if not _fits(value, bits):
         raise NumberOutOfRange(f"{source} is out of the range of {bits} bits")
     return integer(value, bits)
 
 
 def _unsized(digits: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
-    if len(digits.lstrip("0")) > MAX_DIGITS:
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > MAX_DIGITS:
         raise NumberOutOfRange(f"a number of more than {MAX_DIGITS} digits is beyond Spark's decimal")
     value = -int(digits) if negative else int(digits)
     for bits in (32, 64):

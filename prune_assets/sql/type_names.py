@@ -49,6 +49,7 @@ _SIZED = frozenset({"CHAR", "CHARACTER", "VARCHAR"})
 _NESTED = frozenset({"ARRAY", "MAP", "STRUCT"})
 _OTHERS = frozenset({"TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME", "INTERVAL", "VARIANT"})
 _TAILS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO", "WITHOUT", "WITH", "LOCAL", "ZONE"})
+_MOST_DIGITS = 9
 _ANGLES = {"<": 1, ">": -1, ">>": -2, ">>>": -3, "<>": 0}
 
 
@@ -86,7 +87,8 @@ def _decimal(cursor: Cursor) -> SparkType:
 def _number(cursor: Cursor) -> int:
     if cursor.kind() != TokenType.NUMBER or not cursor.tokens[cursor.position].text.isdigit():
         cursor.fail("a whole number is expected here")
-    return int(cursor.take().text)
+    # Of thousands of digits Python makes no number; of more than a few no type has use.
+    return int((cursor.take().text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
 def _without_collation(cursor: Cursor, found: SparkType) -> SparkType | None:

@@ -31,6 +31,8 @@ SECONDS = 1.0  # of the processor that a case may take; what waits instead is se
 RATIO, FREE_BYTES = 64, 1 << 18  # what a case may allocate: so much for a byte of input, and this in any case
 SMALL = 4096  # bytes of input that the ratio is told of; of fewer it would tell what Python and Arrow take themselves
 HANGING = 20.0  # seconds without a new case after which a worker is given up
+# What Arrow is asked for; one for all cases, since what a case leaves behind is given back to it at any time.
+_ASKED = pa.proxy_memory_pool(pa.default_memory_pool())
 ROOT = Path(__file__).parents[2]
 
 
@@ -182,9 +184,9 @@ class Runner:
 
     def _weighed_by_growth(self, name, case, *, weighed):
         """Return the answer, or the message of an error, with the seconds and bytes it took."""
-        before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-        self.pools.append(pool)
-        pa.set_memory_pool(pool)
+        before = pa.default_memory_pool()
+        most = _ASKED.max_memory() or 0
+        pa.set_memory_pool(_ASKED)
         resident = peak_resident(anew=True)
         start = time.process_time()
         try:
@@ -192,7 +194,8 @@ class Runner:
         finally:
             seconds = time.process_time() - start
             pa.set_memory_pool(before)
-        return answer, seconds, max(peak_resident() - resident, pool.max_memory() or 0)
+        asked = _ASKED.max_memory() or 0
+        return answer, seconds, max(peak_resident() - resident, asked if asked > most else 0)
 
     def _compared(self, calls):
         """Answer the calls in both forms; returns the seconds of the slower one."""
@@ -299,6 +302,9 @@ def main():
     numbers = range(int(start), int(stop), int(step))
     result = work(int(seed), numbers, float(seconds), Path(progress), ground)
     Path(output).write_text(json.dumps(asdict(result)))
+    # Arrow's objects may outlive the pools that they are given back to, when the interpreter ends.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

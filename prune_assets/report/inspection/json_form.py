@@ -15,6 +15,7 @@ import msgspec
 
 from deltalog.inspection import DeltaInspection
 from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
+from prune_assets.report.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,25 +28,18 @@ _NO_ROW_GROUPS = "[]}"
 
 def table_json(inspection: TableInspection | DeltaInspection) -> str:
     """Render the inspection of a table as one line of JSON."""
-    return _encode(inspection)
+    return json_text(inspection)
 
 
 def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -> Iterator[str]:
     """Render the inspection of a file as parts of one line of JSON, so that no file is too long for it."""
-    head = _encode(inspection)
+    head = json_text(inspection)
     # The row groups are the last field.
     assert head.endswith(f'"row_groups":{_NO_ROW_GROUPS}')
     yield head.removesuffix("]}")
     for i, row_group in enumerate(row_groups):
-        yield f"{',' if i else ''}{_encode(row_group)}"
+        yield f"{',' if i else ''}{json_text(row_group)}"
     yield "]}"
-
-
-def _encode(value: object) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
-        return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
 
 
 def json_schema() -> dict[str, Any]:

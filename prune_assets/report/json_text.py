@@ -1,0 +1,27 @@
+"""Values as JSON that a terminal may show and any encoder takes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) -> str:
+    r"""Return compact JSON in which what a terminal would obey is escaped.
+
+    >>> json_text(["caf\u00e9\x1b\x9b", "\u202e", "\udcff"])
+    '["caf\\u00e9\\u001b\\u009b","\\u202e","\\udcff"]'
+    """
+    try:
+        text = msgspec.json.encode(value, enc_hook=enc_hook).decode()
+    except UnicodeEncodeError:  # a file name that is not UTF-8 comes as lone surrogates
+        text = json.dumps(msgspec.to_builtins(value, enc_hook=enc_hook), separators=(",", ":"))
+    if text.isascii() and "\x7f" not in text:
+        return text
+    controls = [c for c in set(text) if not c.isprintable()]
+    return text.translate({ord(c): json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in controls})
