@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from decimal import Decimal
 
@@ -229,6 +230,14 @@ def test_blank_lines_and_unknown_actions_say_nothing(log):
     log.create([("x", "long")], add("a"))
     log.commit().write_text('\n{"cdc":{"path":"c","size":1}}\n\r\n{"future":{"x":[1]},"tags":null}\n')
     assert files(log) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["00000000000000000001.json", "_last_checkpoint"])
+def test_a_pipe_in_the_log_is_named_and_not_waited_for(log, name):
+    log.create([("x", "long")], add("a"))
+    os.mkfifo(log.place / name)
+    with pytest.raises(StorageFailure, match=f"{name}: is a pipe"):
+        open_snapshot(log.path)
 
 
 def test_a_version_that_is_missing_is_named(log):

@@ -89,6 +89,25 @@ def test_a_table_that_cannot_be_read_fails_every_check_and_says_why(tmp_path, sp
     assert all(reason in result.description for result in results.values())
 
 
+def test_a_fault_of_the_program_fails_every_check_and_stops_nothing(tmp_path, monkeypatch):
+    def fault(*_, **__):
+        raise RuntimeError("odd\nvery odd")
+
+    monkeypatch.setattr("prune_assets.layout_proof.check", fault)
+    results = evaluate(put(tmp_path / "t", range(10)))
+    assert failed(results) == set(CHECKS)
+    assert {result.description for result in results.values()} == {"RuntimeError: odd\\nvery odd"}
+
+
+def test_values_that_are_not_what_their_pages_claim_fail_every_check(tmp_path):
+    table = put(tmp_path / "t", range(10))
+    part = table / "part-0.parquet"
+    part.write_bytes(b"PAR1" + b"\xff" * 60 + part.read_bytes()[64:])
+    results = evaluate(table)
+    assert failed(results) == set(CHECKS)
+    assert all("page at byte 0 of the chunk" in result.description for result in results.values())
+
+
 def test_a_layout_of_other_columns_fails_every_check_and_says_which_is_meant(tmp_path):
     results = evaluate(put(tmp_path / "t", range(10)), LayoutSpec(sort_by=("days",)))
     assert failed(results) == set(CHECKS)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from dataclasses import fields
 from importlib.resources import files
 
@@ -80,6 +82,31 @@ def test_what_is_wrong_is_said_in_one_line_with_file_and_key(layout_file, text, 
     assert str(raised.value).startswith(str(path))
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_aliases_that_multiply_are_refused_at_once(layout_file):
+    lines = [
+        "a0: &a0 {x: 1}",
+        *(f"a{i}: &a{i} {{{', '.join(f'k{j}: *a{i - 1}' for j in range(9))}}}" for i in range(1, 12)),
+    ]
+    start = time.process_time()
+    with pytest.raises(LayoutError, match=r":2:14: not valid YAML \(aliases"):
+        load_layout(layout_file("\n".join(lines)))
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("text", ["page_rows: " + "9" * 10_000, "a: !!timestamp x", "a: 2001-99-99", "a: !!int ''"])
+def test_values_that_the_loader_trips_over_are_no_yaml(layout_file, text):
+    with pytest.raises(LayoutError, match="not valid YAML"):
+        load_layout(layout_file(text))
+
+
+def test_pipes_and_large_files_are_no_layouts(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b" " * 300_000)
+    for name, said in (("pipe", "is a pipe"), ("large", "300,000 bytes are too many")):
+        with pytest.raises(LayoutError, match=said):
+            load_layout(tmp_path / name)
 
 
 def test_a_missing_file_is_wrong_use(tmp_path):
