@@ -510,7 +510,8 @@ def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) 
     whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
     damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
-    pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size).astype(np.int64)
+    pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)
+    pages = np.minimum(pages, 1 << 62).astype(np.int64)  # many such counts are more than an integer holds
     is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)
     other = np.bincount(owner[is_data & ~is_dictionary], minlength=size) > 0
     described = (np.frombuffer(counts, np.int64) >= 0) & ~damaged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import slow_thrift
-from slow_thrift import STRUCT, get
+from slow_thrift import I32, I64, STRUCT, get
 
 
 def write(path, values, **options):
@@ -14,8 +14,11 @@ def write(path, values, **options):
     return path
 
 
-def claim(path, *, page=(), chunk=(), column=(), rows=None):
-    """Set fields of the first page's header, of the chunk's metadata, of the schema's column: (field ids, number)."""
+def claim(path, *, page=(), chunk=(), column=(), rows=None, encoding_stats=None):
+    """Set fields of the first page's header, of the chunk's metadata, of the schema's column: (field ids, number).
+
+    `encoding_stats`: how many pages each of its entries counts, and how many entries there are.
+    """
     data = path.read_bytes()
     length = int.from_bytes(data[-8:-4], "little")
     body, (footer, _) = data[: -8 - length], slow_thrift.parse(data[-8 - length : -8])
@@ -26,6 +29,10 @@ def claim(path, *, page=(), chunk=(), column=(), rows=None):
     encoded = slow_thrift.encode(header)
     grown = len(encoded) - stop
     _set(meta, [((7,), get(meta, 7, *slow_thrift.NUMBERS) + grown), *chunk])
+    if encoding_stats is not None:
+        count, entries = encoding_stats
+        entry = [[1, I32, 0], [2, I32, 0], [3, I64, count]]
+        _set(meta, [((13,), (STRUCT, [entry] * entries))])
     _set(slow_thrift.elements(footer, 2)[1], column)
     if rows is not None:
         _set(footer, [((3,), rows)])

@@ -12,7 +12,9 @@ import pytest
 from claims import claim, write
 
 import prune_assets as pr
+from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.layout.spec import Severity
 from parquet_core.storage import list_data_files
 from parquet_core.values import open_values
@@ -149,3 +151,9 @@ def test_a_schema_nested_without_end_is_refused(path):
     pq.write_table(pa.table({"x": pa.nulls(1, kind)}), path, store_schema=False)
     with pytest.raises(MalformedFile, match="schema tree"):
         values_of(path)
+
+
+def test_encoding_statistics_of_more_pages_than_an_integer_holds_are_not_believed(path):
+    claim(write(path, pa.array(range(100))), encoding_stats=(MAX_ROWS, (1 << 63) // MAX_ROWS + 1))
+    index = read_dataset(path)
+    assert index.chunk(0, index.columns[0]).data_pages is None
