@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
+from deltalog.allowed_places import opened_place
 from deltalog.checkpoint_file import CheckpointFile
 from deltalog.commits import decode_commit
 from deltalog.errors import MalformedLog
-from deltalog.paths import is_absolute
-from parquet_core.storage import find_file, is_remote, local_path, read_whole
+from deltalog.paths import canonical_path, is_absolute
+from parquet_core.storage import find_file, read_whole
 from parquet_core.storage.ranges import in_flight
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def _sidecars(lines: Sequence[Line], place: str) -> list[DataFile]:
 
 
 def _place_of(path: str, place: str) -> str:
-    name = unquote(path)
-    if is_absolute(name) or name.lower().startswith("file:"):
-        return name if is_remote(name) else local_path(name)
+    name = canonical_path(path)
+    if is_absolute(name):
+        return opened_place(posixpath.dirname(place), name)
     if "/" in name or not name:
         raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
     return f"{place}/{_SIDECARS}/{name}"

@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pyarrow.compute as pc
 
+from deltalog.allowed_places import opened_place
 from deltalog.errors import MalformedLog
 from deltalog.paths import canonical_path, resolve
 from parquet_core.arrow_arrays import numbers_from
@@ -103,7 +104,7 @@ def _bytes_of(vector: Vector, table: str, traffic: Traffic, where: str) -> tuple
         if not len(data) - 4 < vector.size_in_bytes <= len(data):
             raise ValueError(f"{len(data)} bytes instead of {vector.size_in_bytes}")
         return data[: vector.size_in_bytes], where
-    path = vector_path(vector, table)
+    path = opened_place(table, vector_path(vector, table))
     file = find_file(path)
     if file is None:
         raise ValueError(f"its file {path} is missing")

@@ -4,6 +4,7 @@ DeltaError                     (a PruneError)
 ├── MalformedLog               a file of the log is not what the protocol allows; also a MalformedFile
 ├── BrokenLog                  the files of the log do not add up: a version is missing; also a MalformedFile
 ├── UnsupportedTable           a table feature that is not understood, named; also an UnsupportedFeature
+├── OutsideTable               the log names a file outside of its table; also an UnsupportedFeature
 ├── NoSuchVersion              the version or time asked for is not there; also a WrongUse
 ├── NotADeltaTable             there is no log; also a TableNotFound
 ├── TableExists                a table is to be created where one is; also a WrongUse
@@ -50,6 +51,10 @@ class BrokenLog(DeltaError, MalformedFile):
 
 class UnsupportedTable(DeltaError, UnsupportedFeature):
     """The table uses a feature that is not understood."""
+
+
+class OutsideTable(DeltaError, UnsupportedFeature):
+    """The log names a file that does not lie below its table, and the user did not allow it."""
 
 
 class NoSuchVersion(DeltaError, WrongUse):

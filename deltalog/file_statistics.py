@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltalog.allowed_places import opened_place
 from deltalog.bound_texts import bound_texts
 from deltalog.full_actions import FullAdd
 from deltalog.indexed_columns import indexed_columns
@@ -71,7 +72,7 @@ def adds_of(
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
-    found = list(in_flight(_found, [resolve(table, file.path) for file in files]))
+    found = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
     asked = Traffic() if traffic is None else traffic
     texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=asked)

@@ -37,7 +37,8 @@ def remote_of(uri: str) -> Remote:
         from parquet_core.storage.web import web_server
 
         return web_server(uri)
-    if ":" in scheme:
+    # Each part of a chain is another store or archive, of which fsspec opens the last.
+    if "::" in uri:
         raise UnsupportedFeature(f"{uri}: chained URIs are not read; give the URI of the table itself")
     from parquet_core.storage.filesystems import filesystem
 

@@ -209,6 +209,7 @@ def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
     """Return the live files: as they are now where they are opened, the others as the log has them."""
+    from deltalog.allowed_places import opened_place
     from deltalog.paths import resolve
 
     sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
@@ -218,6 +219,6 @@ def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
         return resolve(snapshot.table, paths[number].as_py())
 
     chosen = np.flatnonzero(opened).tolist()
-    named = [path(i) for i in chosen]
+    named = [opened_place(snapshot.table, path(i)) for i in chosen]
     found = {file.path: file for file in look_up(named)}
     return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})

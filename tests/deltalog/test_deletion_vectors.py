@@ -19,7 +19,7 @@ from deltalog.deletion_vectors import (
     vector_of,
     vector_path,
 )
-from deltalog.errors import MalformedLog
+from deltalog.errors import MalformedLog, OutsideTable
 from deltalog.snapshot import open_snapshot
 
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -73,10 +73,14 @@ def test_bitmaps_of_64_bits_are_read(rows):
     assert set(read_vector(inline(sorted(rows)), "t")) == rows
 
 
-def test_relative_and_absolute_files_are_read(tmp_path):
+def test_relative_and_absolute_files_are_read(tmp_path, monkeypatch):
     vector = stored(tmp_path, [0, 5, 1 << 33])
     assert list(read_vector(vector, str(tmp_path))) == [0, 5, 1 << 33]
     absolute = vector._replace(storage_type="p", path_or_inline_dv=f"file://{vector_path(vector, str(tmp_path))}")
+    assert list(read_vector(absolute, str(tmp_path))) == [0, 5, 1 << 33]
+    with pytest.raises(OutsideTable, match="PRUNE_DELTA_ALLOW="):
+        read_vector(absolute, "elsewhere")
+    monkeypatch.setenv("PRUNE_DELTA_ALLOW", str(tmp_path))
     assert list(read_vector(absolute, "elsewhere")) == [0, 5, 1 << 33]
 
 

@@ -1,0 +1,77 @@
+"""Where a log may lead: below its own table, and elsewhere only where the user said so.
+
+A log is written by others, and whoever opens what it names does so with the user's files, network and credentials.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from urllib.parse import unquote
+
+from deltalog.errors import OutsideTable
+from parquet_core.storage import is_remote, local_path
+
+ALLOW = "PRUNE_DELTA_ALLOW"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+# What leads upward, if it is decoded often enough.
+_UPWARD = re.compile(r"\.\.|%(?:25)*2e", re.IGNORECASE)
+# Names of one store.
+_ALIASES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
+
+
+def opened_place(table: str, place: str) -> str:
+    """Return the place of a file that a log names and that is to be opened; `place`: as of `resolve`.
+
+    Raises OutsideTable unless it is below the table, or below an address in PRUNE_DELTA_ALLOW (separated by commas).
+
+    >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
+    ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
+    """
+    root = f"{table.rstrip('/')}/"
+    if place.startswith(root) and not _UPWARD.search(place, len(root)):
+        return place
+    # What opens a place may decode it once more.
+    spellings = _spellings(place)
+    for address in (table, *_allowed()):
+        if all(_is_below(spelling, address) for spelling in spellings):
+            return _normal(place) if ".." in place.split("/") else place
+    raise OutsideTable(
+        f"{table}: its log names {place}, which is not below the table and was not opened; if you trust whoever writes "
+        f"this log, set {ALLOW}={posixpath.dirname(_normal(place))} (several with commas between them)"
+    )
+
+
+def _spellings(place: str) -> set[str]:
+    found = set()
+    while place not in found:
+        found.add(place)
+        place = unquote(place)
+    return found
+
+
+def _allowed() -> list[str]:
+    return [address.strip() for address in os.environ.get(ALLOW, "").split(",") if address.strip()]
+
+
+def _is_below(place: str, address: str) -> bool:
+    """Tell whether a place is below an address, as both are spelled or, on this machine, as links lead."""
+    roots = [f"{root.rstrip('/')}/" for root in _names(address)]
+    return any(name.startswith(root) for name in _names(place) for root in roots)
+
+
+def _names(place: str) -> list[str]:
+    name = _normal(place)
+    return [name] if is_remote(place) or "\0" in name else [name, os.path.realpath(name)]
+
+
+def _normal(place: str) -> str:
+    """Return the one spelling of a place, without `.` and `..`."""
+    if not is_remote(place):
+        return os.path.abspath(local_path(place))
+    found = _URI.fullmatch(place)
+    if found is None:  # a chain, which nothing is below
+        return place
+    scheme, path = found[1].lower(), posixpath.normpath(f"/{found[3].lstrip('/')}").rstrip("/")
+    return f"{_ALIASES.get(scheme, scheme)}://{found[2]}{path}"
