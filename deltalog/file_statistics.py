@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from deltalog.allowed_places import opened_place
 from deltalog.bound_texts import bound_texts
+from deltalog.check_files import check_files
 from deltalog.full_actions import FullAdd
 from deltalog.indexed_columns import indexed_columns
 from deltalog.paths import encoded_path, resolve
@@ -68,7 +69,8 @@ def adds_of(
 
     `properties` and `domains` of the table decide which columns have statistics. Partition values have the names of
     columns and the texts of the protocol. Raises WrongUse for values that are not those of the table's partition
-    columns, TableNotFound for a file that is not there, and what `read_logged` raises.
+    columns, TableNotFound for a file that is not there, RefusedCommit for one that Spark would not read as the table
+    has it, OutsideTable for one that is not below the table, and what `read_logged` raises.
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
@@ -132,6 +134,7 @@ def _statistics(
         by_id=schema.mapping == "id",
     )
     index = read_logged(table, logged, traffic=traffic)
+    check_files(index, schema)
     records = np.zeros(len(files), np.int64)
     np.add.at(records, index.file, index.row_count)
     found = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]

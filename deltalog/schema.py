@@ -162,7 +162,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
     name = kind if isinstance(kind, str) else kind["type"]
     if not isinstance(name, str):
         raise TypeError
-    element = _element(name)
+    element = parquet_element(name)
     reason = here.reason
     physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
@@ -194,7 +194,7 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
     )
 
 
-def _element(name: str) -> SchemaElement | None:
+def parquet_element(name: str) -> SchemaElement | None:
     """Return how Parquet would describe a type, None for what has no order or is not known."""
     if name in _BY_NAME:
         return _BY_NAME[name]

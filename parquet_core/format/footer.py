@@ -378,20 +378,21 @@ def _provenance(kind: EncodedKind) -> Provenance:
     schema, pairs, created_by, orders = kind
     key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
+    columns, elements = _parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY))
     return Provenance(
-        columns=_parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY)),
+        columns=columns,
         column_orders=tuple(0 if order is None else order[0] for order in members),
         key_values=key_values,
         created_by=_text(created_by),
+        elements=elements,
     )
 
 
 # Files whose key-value metadata differ carry the same schema, byte for byte.
 @lru_cache(maxsize=64)
-def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[LeafColumn, ...]:
-    elements = decode_list(schema, _SCHEMA_ELEMENT, place="schema")
-    columns = leaf_columns(map(_schema_element, elements), place="schema")
-    return without_spark_comparisons(columns, spark_schema)
+def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[tuple[LeafColumn, ...], tuple[SchemaElement, ...]]:
+    elements = tuple(map(_schema_element, decode_list(schema, _SCHEMA_ELEMENT, place="schema")))
+    return without_spark_comparisons(leaf_columns(elements, place="schema"), spark_schema), elements
 
 
 def _schema_element(slots: Slots) -> SchemaElement:

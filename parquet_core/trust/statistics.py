@@ -8,7 +8,7 @@ Sources: `parquet.thrift` of parquet-format; PARQUET-251 and PARQUET-1225.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.plain import PlainValues
+    from parquet_core.format.schema import SchemaElement
     from parquet_core.predicate import Path
 
 # Members of the union ColumnOrder.
@@ -42,13 +43,15 @@ _COPIED = "original.created.by"
 class Provenance:
     """What of a footer decides about trust; one stands for all files that share it.
 
-    `column_orders` holds a member of the union ColumnOrder per leaf, () when the writer gave none.
+    `column_orders` holds a member of the union ColumnOrder per leaf, () when the writer gave none. `elements`: the
+    schema as it is written, root first.
     """
 
     columns: tuple[LeafColumn, ...]
     column_orders: tuple[int, ...]
     key_values: dict[str, str]
     created_by: str
+    elements: tuple[SchemaElement, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def by_path(self) -> dict[Path, LeafColumn]:
