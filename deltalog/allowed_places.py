@@ -10,13 +10,13 @@ import posixpath
 import re
 from urllib.parse import unquote
 
-from deltalog.errors import OutsideTable
+from deltalog.errors import MalformedLog, OutsideTable
 from parquet_core.storage import is_remote, local_path
 
 ALLOW = "PRUNE_DELTA_ALLOW"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
-# What leads upward, if it is decoded often enough.
-_UPWARD = re.compile(r"\.\.|%(?:25)*2e", re.IGNORECASE)
+# Dots that show themselves when they are decoded, however often that takes.
+_UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
 # Names of one store.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 
@@ -24,13 +24,16 @@ _ALIASES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 def opened_place(table: str, place: str) -> str:
     """Return the place of a file that a log names and that is to be opened; `place`: as of `resolve`.
 
-    Raises OutsideTable unless it is below the table, or below an address in PRUNE_DELTA_ALLOW (separated by commas).
+    Raises OutsideTable unless it is below the table, or below an address in PRUNE_DELTA_ALLOW (separated by commas),
+    and MalformedLog for what is no name of a file.
 
     >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
     """
+    if "\0" in place:
+        raise MalformedLog(f"{table}: {place!r} is no name of a file; the log is damaged")
     root = f"{table.rstrip('/')}/"
-    if place.startswith(root) and not _UPWARD.search(place, len(root)):
+    if place.startswith(root) and not _leads_upward(place, len(root)):
         return place
     # What opens a place may decode it once more.
     spellings = _spellings(place)
@@ -38,9 +41,14 @@ def opened_place(table: str, place: str) -> str:
         if all(_is_below(spelling, address) for spelling in spellings):
             return _normal(place) if ".." in place.split("/") else place
     raise OutsideTable(
-        f"{table}: its log names {place}, which is not below the table and was not opened; if you trust whoever writes "
-        f"this log, set {ALLOW}={posixpath.dirname(_normal(place))} (several with commas between them)"
+        f"{table}: a file of the table is to be {place}, which is not below the table and was not opened; if you trust "
+        f"whoever writes its log, set {ALLOW}={posixpath.dirname(_normal(place))} (several with commas between them)"
     )
+
+
+def _leads_upward(place: str, start: int) -> bool:
+    # Of most places the search for substrings decides: a table has many files.
+    return place.find("..", start) >= 0 or ("%" in place and _UPWARD.search(place, start) is not None)
 
 
 def _spellings(place: str) -> set[str]:
@@ -63,7 +71,7 @@ def _is_below(place: str, address: str) -> bool:
 
 def _names(place: str) -> list[str]:
     name = _normal(place)
-    return [name] if is_remote(place) or "\0" in name else [name, os.path.realpath(name)]
+    return [name] if is_remote(place) else [name, os.path.realpath(name)]
 
 
 def _normal(place: str) -> str:

@@ -164,7 +164,7 @@ def _pair_of(node: _Node) -> list[_Node] | None:
 def _is_read(node: _Node, kind: str) -> bool:
     """Tell whether Spark reads a plain value as one of a type of the table."""
     if kind == "variant":
-        return node.is_group(None) or node.element.physical is None
+        return node.element.physical is None and not node.repeated
     wanted = parquet_element(kind)
     if wanted is None:
         return True  # `void` and others that no reader looks at

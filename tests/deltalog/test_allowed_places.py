@@ -12,7 +12,7 @@ from log_writer import PROTOCOL, Log, add
 
 import prune_assets as pr
 from deltalog.allowed_places import opened_place
-from deltalog.errors import OutsideTable
+from deltalog.errors import MalformedLog, OutsideTable
 from deltalog.paths import canonical_path, resolve
 from deltalog.snapshot import open_snapshot
 from parquet_core.errors import UnsupportedFeature
@@ -101,6 +101,11 @@ def test_nothing_beside_what_the_user_allows_is_opened(monkeypatch, path):
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", "s3://source/t,https://h")
     with pytest.raises(OutsideTable, match="is not below the table"):
         opened("gs://b/t", path)
+
+
+def test_what_is_no_name_of_a_file_is_refused():
+    with pytest.raises(MalformedLog, match="no name of a file"):
+        opened("/lake/t", "a%00b.parquet")
 
 
 def test_a_table_reached_by_a_link_has_its_own_absolute_paths(tmp_path):
