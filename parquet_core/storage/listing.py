@@ -267,7 +267,7 @@ def _walk_steadily(root: str) -> Walked:
 def _changed_ns(directory: str) -> int | None:
     try:
         return os.stat(directory or "/").st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):  # what is no path is refused where it is listed
         return None
 
 

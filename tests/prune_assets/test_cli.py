@@ -56,7 +56,7 @@ def test_an_error_is_one_line_on_stderr_and_an_exit_code(prune, error, code):
 
 
 def test_a_message_of_more_lines_or_with_controls_stays_one_line(prune):
-    assert prune(StorageFailure("a\nb\x1b[2J")).stderr == "error: a b\\x1b[2J\n"
+    assert prune(StorageFailure("a\nb\x1b[2J")).stderr == "error: a\\nb\\x1b[2J\n"
 
 
 def test_a_fault_of_the_program_shows_no_traceback_unless_asked(prune, monkeypatch):
