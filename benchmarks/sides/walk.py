@@ -26,8 +26,8 @@ def encoded_footers(directory: str) -> tuple[bytes, array, array]:
 
 def walk(form: ModuleType, buffer: bytes, starts: array, stops: array) -> int:
     """Decode every footer down to where its column chunks lie; returns how many there are."""
-    _, (groups, places) = form.decode_tables(buffer, starts, stops, footer._FILE_META_DATA, 2, place=str)
-    return len(places) - len(groups) // footer._ROW_GROUP.width
+    _, (_, chunks) = form.decode_tables(buffer, starts, stops, footer._FILE_META_DATA, 2, place=str)
+    return len(chunks) // (1 + footer.CHUNK_PLACES.width)
 
 
 def measure(form: ModuleType) -> None:

@@ -80,18 +80,6 @@ _COLUMN_CHUNK = struct(
         8: ENCODED,  # crypto_metadata
     }
 )
-# The same as far as it says where the parts of a chunk lie, which is decoded of every column.
-_PLACES = struct(
-    {
-        1: BINARY,
-        3: struct({5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER, 14: INTEGER, 15: INTEGER}),
-        4: INTEGER,
-        5: INTEGER,
-        6: INTEGER,
-        7: INTEGER,
-        8: ENCODED,
-    }
-)
 _ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page type, encoding, count
 _DATA_PAGE, _DATA_PAGE_V2 = 0, 3
 _PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
@@ -255,66 +243,6 @@ def absent_chunks(count: int) -> ColumnChunks:
     )
 
 
-class ChunkPlaces(NamedTuple):
-    """Where the column chunks of row groups lie, and what lies there for them: all columns, those that are described.
-
-    By chunk: its row `group`, its `num_values`, whether its column is `repeated`, and ranges of shape (chunks, 2),
-    offset and length in bytes, a length of 0 where there is none, as there is no data without values. A filter of
-    unknown length takes one byte.
-    """
-
-    group: Numbers
-    num_values: Numbers
-    repeated: NDArray[np.bool_]
-    data_page_offset: Numbers
-    data: Numbers
-    bloom_filter: Numbers
-    offset_index: Numbers
-    column_index: Numbers
-
-
-def decode_chunk_places(
-    encoded: tuple[bytes, Numbers, Numbers],
-    group: Numbers,
-    repeated: NDArray[np.bool_],
-    *,
-    place: Callable[[int], str],
-) -> ChunkPlaces:
-    """Decode where column chunks lie; `encoded`: bytes, and where in them each begins and ends.
-
-    What is encrypted, lies in another file or lacks a field is left out. Raises MalformedFile for what is no chunk.
-    """
-    table = _as_rows(decode_table(*encoded, _PLACES, place=place), _PLACES.width)
-    at = _PLACES.offset
-    here = (table[:, at(8)] == MISSING) & (table[:, at(1) + 1] <= 0)
-    here &= (table[:, at(3, 5)] >= 0) & (table[:, at(3, 7)] >= 0) & (table[:, at(3, 9)] >= 0)
-    if not here.all():
-        table, group, repeated = table[here], group[here], repeated[here]
-    data, dictionary = (table[:, at(3, field)] for field in (9, 11))
-    size = np.where(table[:, at(3, 5)] > 0, table[:, at(3, 7)], 0)
-    filters = _pairs(table, at(3, 14), at(3, 15))
-    filters[(filters[:, 0] > 0) & (filters[:, 1] < 0), 1] = 1
-    return ChunkPlaces(
-        group=group,
-        num_values=table[:, at(3, 5)],
-        repeated=repeated,
-        data_page_offset=data,
-        data=np.stack([np.where((dictionary > 0) & (dictionary < data), dictionary, data), size], axis=1),
-        bloom_filter=_there(filters),
-        offset_index=_there(_pairs(table, at(4), at(5))),
-        column_index=_there(_pairs(table, at(6), at(7))),
-    )
-
-
-def _pairs(table: Numbers, offset: int, length: int) -> Numbers:
-    return np.stack([table[:, offset], table[:, length]], axis=1)
-
-
-def _there(pairs: Numbers) -> Numbers:
-    """Return ranges, those that are none with a length of 0."""
-    return np.where(np.any(pairs <= 0, axis=1)[:, None], 0, pairs)
-
-
 @dataclass(frozen=True, slots=True)
 class ChunkRanges:
     """Where the footers of successive row groups describe one column, and what must be true of it.
@@ -365,7 +293,7 @@ def decode_totals(
 ) -> Totals:
     """Add up column chunks, so many `columns` of each row group behind each other.
 
-    `encoded`: as in `decode_chunk_places`. More bytes than the file has are those of the file.
+    `encoded`: bytes, and where in them each chunk begins and ends. More bytes than the file has are those of the file.
     """
     table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
     pages, _ = _encoding_stats(encoded[0], table, place)

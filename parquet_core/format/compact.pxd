@@ -2,7 +2,8 @@
 import cython
 
 cdef int _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID
-cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND, _ROWS_KIND, _PLACES_KIND
+cdef int _INTEGER_KIND, _BOOLEAN_KIND, _BINARY_KIND, _STRUCT_KIND, _LIST_KIND, _MEMBER_KIND, _ENCODED_KIND, _ROWS_KIND
+cdef cython.longlong _MISSING
 cdef list _NO_SINKS
 
 cdef class Kind:
@@ -64,7 +65,7 @@ cdef Py_ssize_t _row(const unsigned char* data, Py_ssize_t position, Py_ssize_t 
 @cython.locals(code=cython.int, stop=Py_ssize_t, byte=cython.int, column=Py_ssize_t)
 cdef Py_ssize_t _cell(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, int wire, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
-@cython.locals(first=Py_ssize_t, of=Kind, count=cython.longlong, wire=cython.int)
+@cython.locals(first=Py_ssize_t, of=Kind, count=cython.longlong, wire=cython.int, width=Py_ssize_t, column=Py_ssize_t, numbers=cython.longlong[::1])
 cdef Py_ssize_t _sunk(const unsigned char* data, Py_ssize_t position, Py_ssize_t size, Kind kind, cython.longlong[::1] table, Py_ssize_t cell, int depth, list sinks) except -1
 
 @cython.locals(count=cython.longlong, wire=cython.int, stop=Py_ssize_t, width=Py_ssize_t)

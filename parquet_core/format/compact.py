@@ -27,6 +27,7 @@ MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 
 # Stands in a table where the writer left a number out; in the length of a value it is negative too.
 MISSING: Final = -(1 << 63)
+_MISSING: Final = -(1 << 63)  # the same as a number of the machine
 
 Slots: TypeAlias = list[Any]
 Table: TypeAlias = "array[int]"
@@ -128,7 +129,6 @@ _LIST_KIND: Final = 4
 _MEMBER_KIND: Final = 5
 _ENCODED_KIND: Final = 6
 _ROWS_KIND: Final = 7
-_PLACES_KIND: Final = 8
 
 INTEGER = Kind(_INTEGER_KIND, (_BYTE, 4, 5, _I64), {})
 BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
@@ -147,11 +147,6 @@ def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
     return Kind(_STRUCT_KIND, (_STRUCT,), fields, least=least)
 
 
-def encoded_struct(*, least: int) -> Kind:
-    """Return the kind ENCODED of structs that take so many bytes at least."""
-    return Kind(_ENCODED_KIND, (_STRUCT,), {}, least=least)
-
-
 def member(fields: dict[int, Kind]) -> Kind:
     """Return the kind of a union of which only the member set matters: its value is (field id, slots)."""
     return Kind(_MEMBER_KIND, (_STRUCT,), fields)
@@ -163,13 +158,8 @@ def list_of(kind: Kind) -> Kind:
 
 
 def rows_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of structs whose rows go into a table of their own."""
+    """Return the kind of a list of structs of which a table of its own gets where each begins, and then its row."""
     return Kind(_ROWS_KIND, (_LIST, _SET), {}, kind, sink)
-
-
-def places_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of which a table gets the place where each element begins, and the last one ends."""
-    return Kind(_PLACES_KIND, (_LIST, _SET), {}, kind, sink)
 
 
 EMPTY = struct({})
@@ -607,14 +597,14 @@ def _cell(
     if code == _STRUCT_KIND:
         # A field that is given twice counts as given last, with nothing left of what came before.
         for column in range(kind.width):
-            table[cell + column] = MISSING
+            table[cell + column] = _MISSING
         return _row(data, position, size, kind, table, cell, depth + 1, sinks)
     if code == _INTEGER_KIND:
         stop = _end(position, size, 1)
         byte = data[position]
         table[cell] = byte - 256 if byte >= 0x80 else byte
         return stop
-    if code in {_ROWS_KIND, _PLACES_KIND}:
+    if code == _ROWS_KIND:
         return _sunk(data, position, size, kind, table, cell, depth, sinks)
     stop = _skip(data, position, size, wire, depth)
     table[cell] = position
@@ -634,19 +624,17 @@ def _sunk(
         return position
     sink = sinks[kind.sink]
     first = position
+    width = 1 + of.width
+    table[cell] = len(sink) // width
     table[cell + 1] = count
-    if kind.code == _PLACES_KIND:
-        table[cell] = len(sink)
-        for _ in range(count):
-            sink.append(position)
-            position = _skip(data, position, size, wire, depth)
-        sink.append(position)
-    else:
-        table[cell] = len(sink) // of.width
-        for _ in range(count):
-            row = array("q", [MISSING]) * of.width
-            position = _row(data, position, size, of, row, 0, depth + 1, sinks)
-            sink.extend(row)
+    row = array("q", [MISSING]) * width
+    numbers: Table = row
+    for _ in range(count):
+        numbers[0] = position
+        for column in range(1, width):
+            numbers[column] = _MISSING
+        position = _row(data, position, size, of, numbers, 1, depth + 1, sinks)
+        sink.extend(row)
     # Many short lists are to take no more memory than a long one.
     if position - first < count * of.least:
         raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.chunk_places import CHUNK_PLACES, Surroundings, conflicts
 from parquet_core.format.column_chunk import (
     MAX_ROWS,
-    ChunkPlaces,
     ChunkRanges,
     ColumnChunks,
     Totals,
     absent_chunks,
-    decode_chunk_places,
     decode_column_chunks,
     decode_totals,
 )
@@ -32,9 +31,7 @@ from parquet_core.format.compact import (
     INTEGER,
     decode_list,
     decode_tables,
-    encoded_struct,
     member,
-    places_of,
     rows_of,
     struct,
 )
@@ -83,10 +80,9 @@ _SCHEMA_ELEMENT = struct(
 _KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
-_COLUMN_CHUNK = encoded_struct(least=3)  # file_offset
 _GROUPS, _CHUNKS = 0, 1
 # columns, total_byte_size, num_rows
-_ROW_GROUP = struct({1: places_of(_COLUMN_CHUNK, _CHUNKS), 3: INTEGER, 4: ENCODED_LIST}, least=7)
+_ROW_GROUP = struct({1: rows_of(CHUNK_PLACES, _CHUNKS), 3: INTEGER, 4: ENCODED_LIST}, least=7)
 _FILE_META_DATA = struct(
     {
         2: ENCODED_LIST,  # schema
@@ -99,6 +95,8 @@ _FILE_META_DATA = struct(
 )
 _COMMON_KINDS = 8
 _WIDTH = _FILE_META_DATA.width
+_SUNK_WIDTHS = 1 + _ROW_GROUP.width, 1 + CHUNK_PLACES.width
+_NONE = np.zeros(0, np.bool_)
 
 # A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
 EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes | None]
@@ -113,7 +111,8 @@ class Footers:
     """The footers of successive files.
 
     `kind` is the index in `kinds` of what a file says about its schema, writer and orders. Per row group:
-    `file` and `ordinal` (counted from 0 here), `row_count`, its `file_size`, and where in `encoded` its chunks begin.
+    `file` and `ordinal` (counted from 0 here), `row_count`, its `file_size`, and the number of its first chunk. Per
+    column chunk: where in `encoded` it begins and ends, and its conflicts, as bits of Conflict.
     """
 
     files: tuple[DataFile, ...]
@@ -130,6 +129,7 @@ class Footers:
     first_chunk: Numbers
     chunk_start: Numbers
     chunk_stop: Numbers
+    conflicts: NDArray[np.uint8]
     encoded: bytes = field(repr=False)
 
     def __len__(self) -> int:
@@ -172,23 +172,11 @@ class Footers:
         )
         return found.scattered(there, len(self)), statistics, there
 
-    def chunk_places(self) -> ChunkPlaces:
-        """Decode of all chunks, of every column, how many values they have and where their parts lie.
-
-        Raises MalformedFile, naming file, row group and column.
-        """
-        kind = self.kind_of_group
-        leaves = np.array([len(provenance.columns) for provenance in self.kinds], np.int64)
-        group = np.repeat(np.arange(len(self)), leaves[kind])
-        leaf = np.arange(len(group)) - self.first_chunk[group]
-        repeated = [leaf.max_repetition_level > 0 for provenance in self.kinds for leaf in provenance.columns]
-        first = np.cumsum(leaves) - leaves
-
-        def place(i: int) -> str:
-            return self.place(int(group[i]), self.kinds[kind[group[i]]].columns[leaf[i]].name)
-
-        encoded = self.encoded, self.chunk_start, self.chunk_stop
-        return decode_chunk_places(encoded, group, np.array(repeated, np.bool_)[first[kind[group]] + leaf], place=place)
+    def is_repeated(self) -> NDArray[np.bool_]:
+        """Tell of each column chunk whether its column is repeated."""
+        kinds = [np.array([leaf.max_repetition_level > 0 for leaf in kind.columns], np.bool_) for kind in self.kinds]
+        found: NDArray[np.bool_] = np.concatenate([kinds[i] for i in self.kind_of_group.tolist()] or [_NONE])
+        return found
 
     def totals(self, columns: Sequence[Sequence[Path]]) -> Totals:
         """Add up what columns come to in each row group.
@@ -259,39 +247,49 @@ def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequen
 
 
 class _Tables(NamedTuple):
-    """Rows of numbers: of files, of row groups, and where in the bytes each column chunk begins and the last ends."""
+    """Rows of numbers of files and of row groups; per column chunk where it begins and ends, and its conflicts."""
 
     files: Numbers
     groups: Numbers
-    places: Numbers
+    chunk_start: Numbers
+    chunk_stop: Numbers
+    conflicts: NDArray[np.uint8]
 
 
 def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> _Tables:
     def place(i: int) -> str:
         return f"{files[i].path}: footer"
 
-    decoded, (rows, places) = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
-    return _Tables(_rows(decoded, _WIDTH), _rows(rows, _ROW_GROUP.width), np.frombuffer(places, np.int64))
+    decoded, sunk = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
+    table, groups, chunks = _rows(decoded, _WIDTH), *(_rows(*pair) for pair in zip(sunk, _SUNK_WIDTHS, strict=True))
+    groups, group_counts = _elements(table, _FILE_META_DATA.offset(4), groups)
+    groups = groups[:, 1:]
+    chunks, chunk_counts = _elements(groups, _ROW_GROUP.offset(1), chunks)
+    around = Surroundings(
+        file=np.repeat(np.repeat(np.arange(len(files)), group_counts), chunk_counts),
+        row_count=np.repeat(groups[:, _ROW_GROUP.offset(3)], chunk_counts),
+        sizes=np.array([file.size for file in files], np.int64),
+    )
+    return _Tables(table, groups, chunks[:, 0].copy(), chunks[:, 1].copy(), conflicts(chunks[:, 1:], around))
+
+
+def _elements(table: Numbers, at: int, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Return of all lists that `table` has at `at` the elements, which are among `rows`, and how many each has.
+
+    A list that was given twice has left others there.
+    """
+    counts = np.maximum(table[:, at + 1], 0)
+    whole = counts.sum() == len(rows)
+    return (rows if whole else rows[spans(table[:, at], counts)]), counts
 
 
 def _joined(parts: Sequence[_Tables]) -> _Tables:
     """Put tables behind each other."""
-    if len(parts) == 1:
-        return parts[0]
-    tables = _Tables(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-    # A list is named by the number of its first element, which is counted in its own part.
-    for table, column, of, behind in (
-        (tables.files, _FILE_META_DATA.offset(4), [part.files for part in parts], [part.groups for part in parts]),
-        (tables.groups, _ROW_GROUP.offset(1), [part.groups for part in parts], [part.places for part in parts]),
-    ):
-        sizes = np.array([len(part) for part in behind], np.int64)
-        shift = np.repeat(np.cumsum(sizes) - sizes, [len(part) for part in of])
-        table[:, column] += np.where(table[:, column] >= 0, shift, 0)
-    return tables
+    return parts[0] if len(parts) == 1 else _Tables(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile], tables: _Tables) -> Footers:
-    table, groups, begins = tables
+    table, groups = tables.files, tables.groups
     at = _FILE_META_DATA.offset
     incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
     for i in np.flatnonzero(incomplete):
@@ -299,7 +297,6 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
     encoded_kinds, kind = _encoded_kinds(encoded, table)
     kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
     counts = table[:, at(4) + 1]
-    groups = groups[spans(table[:, at(4)], counts)]
     file = np.repeat(np.arange(len(files)), counts)
     ordinal = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
     leaves = np.array([len(provenance.columns) for provenance in kinds], np.int64)[kind[file]]
@@ -309,7 +306,6 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
 
     at = _ROW_GROUP.offset
     row_count, chunk_counts = groups[:, at(3)].copy(), np.maximum(groups[:, at(1) + 1], 0)
-    chunk = spans(groups[:, at(1)], chunk_counts)
     for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
         place = group_place(int(i))
         raise MalformedFile(f"{place}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
@@ -328,8 +324,9 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         file_size=np.array([file.size for file in files], np.int64)[file],
         sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
-        chunk_start=begins[chunk],
-        chunk_stop=begins[chunk + 1],
+        chunk_start=tables.chunk_start,
+        chunk_stop=tables.chunk_stop,
+        conflicts=tables.conflicts,
         encoded=encoded,
     )
 

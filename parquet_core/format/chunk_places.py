@@ -1,0 +1,126 @@
+"""Where column chunks and what belongs to them lie in a file, and which of these statements exclude each other.
+
+Source: `parquet.thrift` of parquet-format.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.format.compact import BINARY, ENCODED, INTEGER, MISSING, struct
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Numbers = NDArray[np.int64]
+
+# A ColumnChunk as far as it says where its parts lie, which is decoded of every column.
+CHUNK_PLACES = struct(
+    {
+        1: BINARY,  # file_path
+        3: struct({5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER, 14: INTEGER, 15: INTEGER}),
+        4: INTEGER,
+        5: INTEGER,
+        6: INTEGER,
+        7: INTEGER,
+        8: ENCODED,  # crypto_metadata
+    },
+    least=3,  # file_offset
+)
+
+
+class Conflict(IntFlag):
+    """What a column chunk says that cannot be: by itself, beside its row group, or beside the rest of its file."""
+
+    FEWER_VALUES = 1
+    MORE_VALUES = 2
+    DATA = 4
+    SHARED_FILTER = 8
+    SHARED_INDEX = 16
+
+
+class Surroundings(NamedTuple):
+    """By column chunk the number of its file and the rows of its row group; by file its bytes."""
+
+    file: Numbers
+    row_count: Numbers
+    sizes: Numbers
+
+
+def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
+    """Return by column chunk the conflicts that it is part of; `table`: its numbers, as of CHUNK_PLACES.
+
+    What is encrypted, lies in another file or lacks a field is left out. A flat column has one value a row, nulls
+    included, and a repeated one at least one: of the latter MORE_VALUES says nothing.
+    """
+    at = CHUNK_PLACES.offset
+    here = (table[:, at(8)] == MISSING) & (table[:, at(1) + 1] <= 0)
+    here &= (table[:, at(3, 5)] >= 0) & (table[:, at(3, 7)] >= 0) & (table[:, at(3, 9)] >= 0)
+    if here.all():
+        return _conflicts(table, around)
+    found = np.zeros(len(table), np.uint8)
+    found[here] = _conflicts(table[here], around._replace(file=around.file[here], row_count=around.row_count[here]))
+    return found
+
+
+def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
+    at, size = CHUNK_PLACES.offset, around.sizes[around.file]
+    num_values, data_page, dictionary = table[:, at(3, 5)], table[:, at(3, 9)], table[:, at(3, 11)]
+    offset = np.where((dictionary > 0) & (dictionary < data_page), dictionary, data_page)
+    length = np.where(num_values > 0, table[:, at(3, 7)], 0)
+    # Of a filter whose length is not told one byte is.
+    filter_bytes = table[:, at(3, 15)]
+    filter_bytes = np.where(filter_bytes < 0, 1, filter_bytes)
+    ranges = (
+        (offset, length),
+        (table[:, at(3, 14)], filter_bytes),
+        (table[:, at(4)], table[:, at(5)]),
+        (table[:, at(6)], table[:, at(7)]),
+    )
+    data, filters, *indexes = _sharing(ranges, around)
+    # Asked so that no sum wraps around: lengths are those of a file at most.
+    outside = (length > size) | (offset > size - length) | (data_page - offset > length)
+    found = np.zeros(len(table), np.uint8)
+    for conflict, flags in (
+        (Conflict.FEWER_VALUES, num_values < around.row_count),
+        (Conflict.MORE_VALUES, num_values > around.row_count),
+        (Conflict.DATA, data | (outside & (num_values > 0))),
+        (Conflict.SHARED_FILTER, filters),
+        (Conflict.SHARED_INDEX, indexes[0] | indexes[1]),
+    ):
+        found[flags] |= np.uint8(conflict)
+    return found
+
+
+def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) -> list[Flags]:
+    """Tell of each kind of range which chunks share its bytes with any other range of their file.
+
+    A range is an offset and a length, and none where either is not positive, but data may begin at 0.
+    """
+    # Behind each other, the files are one: what lies in two of them shares nothing.
+    base, size = (np.cumsum(around.sizes) - around.sizes)[around.file], around.sizes[around.file]
+    starts, stops, there = [], [], []
+    for number, (offset, length) in enumerate(ranges):
+        is_range = (length > 0) & (offset < size) & (offset > (0 if number else -1))
+        at = np.flatnonzero(is_range)
+        start = offset[at]
+        there.append(at + number * len(size))
+        starts.append(base[at] + start)
+        stops.append(starts[-1] + np.minimum(length[at], size[at] - start))
+    shared = np.zeros(len(ranges) * len(size), np.bool_)
+    shared[np.concatenate(there)[_overlapping(np.concatenate(starts), np.concatenate(stops))]] = True
+    return np.split(shared, len(ranges))
+
+
+def _overlapping(start: Numbers, stop: Numbers) -> Numbers:
+    """Return which of some ranges overlap another one."""
+    order = np.argsort(start, kind="stable")
+    start, stop = start[order], stop[order]
+    found = np.zeros(len(order), np.bool_)
+    found[1:] = start[1:] < np.maximum.accumulate(stop)[:-1]
+    found[:-1] |= stop[:-1] > start[1:]
+    return order[found]
