@@ -109,10 +109,8 @@ def text_of(node: exp.Expr, sql: str, tokens: Sequence[Token], *, brackets: bool
     inside = tokens[node.meta["first"] : node.meta["last"] + 1]
     while not brackets and _is_bracketed(inside):
         inside = inside[1:-1]
-    text = sql[inside[0].start : inside[0].end]
-    for before, token in pairwise(inside):
-        text += (" " if before.end < token.start else "") + token.text
-    return text
+    later = (f" {token.text}" if before.end < token.start else token.text for before, token in pairwise(inside))
+    return sql[inside[0].start : inside[0].end] + "".join(later)
 
 
 def _is_bracketed(tokens: Sequence[Token]) -> bool:
