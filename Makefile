@@ -30,8 +30,8 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 	@.ci/test $(ARGS)
 
 .PHONY: deep
-deep: $(READY)  ## run the tests that take minutes: the whole workload of ordinary predicates (ARGS="-k taxi" for some)
-	@$(PY) -m pytest -m deep $(ARGS)
+deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole workload (ARGS="-k taxi" for some)
+	@.ci/test --deep $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from pathlib import Path
 from unittest.mock import patch
+from zlib import crc32
 
 import pytest
 from emulated_stores import (  # noqa: F401 - fixtures
@@ -19,6 +21,27 @@ from emulated_stores import (  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).parents[1]
 PARQUET_TESTING = ROOT.parent / "shared" / "data" / "parquet-testing"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run the tests that take minutes, and no others")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Choose the tests of `make test`, one case in so many of a `sampled` one among them, or with --deep the others."""
+    deep = {item for item in items if item.get_closest_marker("deep")}
+    sampled = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            sampled[item.path, item.originalname].append(item)
+    for cases in sampled.values():
+        (every,) = cases[0].get_closest_marker("sampled").args
+        # In the order of a checksum of their names: as good as drawn, and the same each time.
+        cases.sort(key=lambda item: crc32(item.name.encode()))
+        deep.update(cases[-(-len(cases) // every) :])
+    left = [item for item in items if (item in deep) != config.getoption("deep")]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if (item in deep) == config.getoption("deep")]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,6 +32,7 @@ def crash(log, point):
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("policy", "point"), CASES)
 def test_a_killed_writer_leaves_the_table_as_it_was(log, policy, point):
     fill(log, **POLICIES[policy])
@@ -56,6 +57,7 @@ def test_a_killed_writer_leaves_the_table_as_it_was(log, policy, point):
     assert open_snapshot(log.path).file_count == len(before["files"]) + 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("policy", "point"), [("classic", "rows"), ("classic", "half of the hint"), ("v2", "rows"), ("v2", "manifest")]
 )

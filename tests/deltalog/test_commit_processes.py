@@ -43,6 +43,7 @@ def crowd(tmp_path_factory):
     return place, said
 
 
+@pytest.mark.deep
 def test_every_number_is_there_exactly_once_and_in_order(crowd):
     place, _ = crowd
     found = {writer: [] for writer in range(WRITERS)}

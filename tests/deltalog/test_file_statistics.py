@@ -252,6 +252,7 @@ def test_of_files_by_spark_floating_bounds_are_known(table):
         assert "f" in said["maxValues"]
 
 
+@pytest.mark.sampled(2)
 def test_no_row_is_lost(table, rows):
     _, place, contents = table
     mine = open_snapshot(place)

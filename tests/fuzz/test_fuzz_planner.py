@@ -35,6 +35,7 @@ def numbers():
     return Table((Column(("i32",), "i32", values),), {}, (File(0, 100, "spark", OPTIONS),))
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_plans_hold_against_spark_and_its_peers(spark):
     result = machine.run(spark, seed=5, count=300, seconds=120)
@@ -62,6 +63,7 @@ def test_answers_that_differ_from_duckdbs_are_told(spark, numbers):
         }
 
 
+@pytest.mark.deep
 def test_plans_hold_against_the_predicate_row_by_row():
     result = machine.run(None, seed=5, count=500, seconds=120)
     assert [(number, *finding) for number, finding, _ in result.findings] == []
@@ -70,6 +72,7 @@ def test_plans_hold_against_the_predicate_row_by_row():
     assert result.tally.counts["compared with DataFusion"] > 100
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.spark
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(spark, path):

@@ -42,6 +42,7 @@ def test_case_14_a_collation_has_another_order(spark, tmp_path):
     assert check(spark, tmp_path / "t", "a = 'abc'") == (1, 2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "pattern", [r"50\\%%", r"5\\_%", "_0%", "%", "", "\U0010ffff%", "p" * 70 + "%", "%1", "%0%", "50%"]
 )

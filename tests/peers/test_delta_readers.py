@@ -172,6 +172,7 @@ def test_every_reader_finds_the_rows_of_a_table_that_our_checkpoint_tells_of(rea
         assert found["files"] is None or len(found["files"]) == FILES
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reader", [reader for reader in READERS if reader != "delta-spark"])
 def test_golden_tables_are_the_same_to_every_reader_from_our_checkpoint(reader, tmp_path):
     from tests.peers.delta_matrix import GOLDEN, copies

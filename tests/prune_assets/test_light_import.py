@@ -70,6 +70,7 @@ def test_explain_imports_what_it_needs(tmp_path):
     assert brought & NOT_TO_EXPLAIN == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "code",
     [

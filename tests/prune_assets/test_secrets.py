@@ -75,6 +75,7 @@ def test_a_signed_url_is_planned_and_its_signature_shown_nowhere(signed_url, tmp
     assert not [path for path in kept if SECRET.encode() in path.read_bytes() or SECRET in str(path)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "address",
     [

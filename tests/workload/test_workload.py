@@ -70,6 +70,7 @@ def findings(ground, cases):
     return refused + [f"{one.case.id}: {check}: {detail}" for one in found for check, detail in one.findings]
 
 
+@pytest.mark.sampled(23)
 @pytest.mark.spark
 @pytest.mark.parametrize("table", SAMPLED)
 def test_some_ordinary_predicates_are_answered_as_by_spark(ground, table):
@@ -101,6 +102,7 @@ def test_a_number_always_draws_the_same_and_another_one_other():
     assert generator.draw(1, 2) == generator.draw(1, 2) != generator.draw(1, 3)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("rows", [tpc_rows.store_sales, web_rows.events, web_rows.logs, measured_rows.readings])
 def test_every_form_of_a_column_makes_sql_that_is_planned(rows, tmp_path):
     chance, table = random.Random(1), rows()

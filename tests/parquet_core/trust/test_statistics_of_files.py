@@ -199,6 +199,7 @@ def test_what_is_claimed_of_every_type_of_spark_holds(written_by_spark):
     assert claims["text"]["page upper"] > 0
 
 
+@pytest.mark.deep
 def test_every_claim_about_every_file_of_other_writers_holds(parquet_testing):
     total, files = Counter(), 0
     for path in sorted((parquet_testing / "data").glob("*.parquet")):

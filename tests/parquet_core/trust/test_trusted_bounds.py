@@ -554,6 +554,7 @@ ENTRIES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.deep
 @settings(max_examples=1000, deadline=None)
 @given(
     st.sampled_from(sorted(PHYSICAL)),

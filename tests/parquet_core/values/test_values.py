@@ -101,6 +101,7 @@ def test_values_of_a_fixed_length_of_gigabytes_are_refused(path, pool):
     assert pool.max_memory() < 8 << 20
 
 
+@pytest.mark.deep
 def test_one_long_text_in_many_rows_is_read_some_rows_at_a_time(path, pool):
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), pa.array(["x" * 1_000_000]))
     write(path, texts, use_dictionary=True, compression="zstd")

@@ -74,6 +74,7 @@ def test_every_form_tells_which_leaf_kept_a_row_group_and_what_a_rewrite_would_s
     assert "Planned again with" in (lake / "r.html").read_text()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("least", "code", "form"),
     [("0.9", 0, []), ("0.9", 0, ["--json"]), ("0.9999", 1, ["--json"]), ("0.9999", 1, ["--html", "r.html"])],
@@ -111,6 +112,7 @@ BAD = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("spoil", "table", "where", "message"), BAD, ids=[message for *_, message in BAD])
 def test_bad_input_ends_in_one_line_and_exit_code_2(lake, spoil, table, where, message):
     if spoil is not None:

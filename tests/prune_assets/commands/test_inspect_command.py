@@ -155,6 +155,7 @@ def long(tmp_path_factory):
     return path
 
 
+@pytest.mark.deep
 def test_a_wide_file_stays_readable_and_its_json_whole(wide):
     text = prune_inspect(wide).stdout
     assert len(text.splitlines()) < 120
@@ -200,6 +201,7 @@ def test_pages_are_not_listed_of_a_table(table):
     assert "pages are listed of one file" in result.stderr
 
 
+@pytest.mark.deep
 def test_real_files_of_many_writers_are_shown_or_refused_in_one_line(parquet_testing):
     validator = jsonschema.Draft202012Validator(json_schema())
     codes = []

@@ -40,6 +40,7 @@ def readable(table):
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("table", tables())
 def test_no_selected_row_of_a_golden_table_is_skipped(table):
     files = readable(table)
@@ -53,6 +54,7 @@ def test_no_selected_row_of_a_golden_table_is_skipped(table):
         check_soundness(GOLDEN / table, random_predicate(chance, columns, files), files)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("table", sorted(skip_truth()))
 def test_every_file_that_must_be_kept_is_among_those_to_read(table):
     if isinstance(readable(table), str):

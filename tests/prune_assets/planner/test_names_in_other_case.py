@@ -115,6 +115,7 @@ def hold(spark, table, files, where):
     return len(truth), len(kept)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_a_delta_table_selects_what_spark_does(spark, tmp_path, sensitive):
@@ -142,6 +143,7 @@ def test_what_is_found_in_another_case_prunes(spark, tmp_path):
     assert hold(spark, tmp_path / "t", files, "id < 100")[0] == 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_a_plain_table_selects_what_spark_does(spark, tmp_path, sensitive):
@@ -217,6 +219,7 @@ def test_letters_beyond_ascii_are_left_open(tmp_path):
         assert kept == {"1.parquet", "2.parquet"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_statistics_of_the_log_under_other_names_say_nothing(spark, tmp_path, sensitive):

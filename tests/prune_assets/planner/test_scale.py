@@ -89,6 +89,7 @@ def test_a_report_makes_a_few_calls_a_file_at_most(sql):
     assert counted[18_000] - counted[6_000] <= 10 * 12_000
 
 
+@pytest.mark.deep
 def test_thousands_of_terms_and_levels_cost_no_stack():
     index = synthetic_index(3, SHARED, rows=ROWS)
     long = " OR ".join(f"(a > {i} AND b < {i * 7 % 600})" for i in range(1_000))

@@ -65,6 +65,7 @@ def named_rows(index, ranges):
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_pruned_read_gives_the_same_rows(spark, tmp_path, seed):
     chance = random.Random(seed)
@@ -126,6 +127,7 @@ def predicate_on(chance, names):
     return f"NOT ({text})" if chance.random() < 0.3 else text
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path, seed, monkeypatch):
     """Without a cache no plan knows of files that directory names rule out but what these say."""

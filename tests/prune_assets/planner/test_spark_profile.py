@@ -72,6 +72,7 @@ def write(spark, chance, table, directory, seed):
         writers[seed % 4](chance, table, directory)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, seed):
     chance = random.Random(7000 + seed)
@@ -93,6 +94,7 @@ def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, see
     assert cut > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_patterns_are_asked_as_sparks_own_predicates_are(spark, tmp_path, seed):
     chance = random.Random(50 + seed)
@@ -210,6 +212,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("narrower", [False, True])
 def test_casts_that_spark_takes_off_the_column_are_foretold(spark, tmp_path, narrower):
     """Also where some files store the integers as shorter ones, as tables have whose column was widened."""

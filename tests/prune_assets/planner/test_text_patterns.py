@@ -16,6 +16,7 @@ from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner.plan import plan
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_row_that_matches_is_skipped(seed, tmp_path):
     chance = random.Random(seed)
@@ -57,6 +58,7 @@ def check(spark, directory, predicates):
     return skipped, proven
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(4))
 def test_no_text_that_spark_selects_is_skipped(spark, tmp_path, seed):
@@ -76,6 +78,7 @@ def test_no_text_that_spark_selects_is_skipped(spark, tmp_path, seed):
 BROKEN = ["61", "61FF62", "E2616263", "61E282", "FF", "80", "C3A9", "C3", "6162E26364", "F09F98", "EFBFBD", "", "6162"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("together", [1, 3])
 def test_strings_that_are_no_utf8(spark, tmp_path, together):

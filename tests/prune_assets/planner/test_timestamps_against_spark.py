@@ -155,6 +155,7 @@ def predicate(chance, zone, depth=1):
 WRITERS = ["us", "ms", "INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"]
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(12))
 def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
     chance = random.Random(seed)
@@ -190,6 +191,7 @@ def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 @pytest.mark.parametrize("form", ["INT96", "TIMESTAMP_MICROS"])
 def test_instants_of_the_old_calendar(spark, tmp_path, mode, form):

@@ -68,6 +68,7 @@ READ_DECIMALS = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("table", READ)
 def test_numbers_of_another_width(spark, tmp_path, table):
     files = [numbers_of(NUMBERS[file]) for file in READ[table] if file != table]
@@ -76,6 +77,7 @@ def test_numbers_of_another_width(spark, tmp_path, table):
         check(spark, directory, where)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("table", READ_DECIMALS)
 def test_decimals_of_another_form(spark, tmp_path, table):
     whole = [None if value is None or value > 99 else value for value in numbers_of(pa.int32()).to_pylist()]
@@ -153,6 +155,7 @@ def test_what_is_asked_of_one_width_warns_of_nothing(tmp_path):
     assert plan(directory, where="a = 1").warnings == ()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "where",
     [
@@ -178,6 +181,7 @@ def test_longer_decimals_than_are_declared_are_kept(spark, tmp_path, where, dict
     check(spark, tmp_path / "t.parquet", where)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "where", ["u = 300", "u > 255", "NOT u < 256", "u IN (5, 300)", "u NOT IN (7, 300)", "u + 1 = 301"]
 )

@@ -60,6 +60,7 @@ def check(spark, directory, predicates, *, sessions):
     return skipped
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("zone", "ansi"), [("UTC", "true"), ("Europe/Berlin", "false")])
 def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zone, ansi):
     chance = random.Random(zone)
@@ -71,6 +72,7 @@ def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zon
     assert sum(map(bool, skipped.values())) > len(skipped) / 2
 
 
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("writer", ["spark", "duckdb", "polars"])
 def test_files_of_other_writers(spark, tmp_path, writer):
     chance = random.Random(writer)
@@ -147,6 +149,7 @@ SKIPPED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("where", "files", "why"), SKIPPED, ids=[where for where, *_ in SKIPPED])
 def test_files_are_skipped_by_values_that_spark_is_asked_about(spark, shipments, where, files, why):
     made = plan(shipments, where=where, session=spark)

@@ -24,6 +24,7 @@ def count(pattern, text):
     return len(re.findall(pattern, text))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("files", "row_groups", "cells"),
     [(1, 6, 6), (8, 12, 96), (10_000, 4, 1_482)],
@@ -46,6 +47,7 @@ def test_pages_open_without_complaint_and_show_every_cell(files, row_groups, cel
     assert len(opened.png) > 4 * len(blank.png)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("size", "dark"), [((1200, 1600), True), ((500, 1600), False)], ids=["dark", "narrow"])
 def test_other_windows_show_it_too(size, dark, blank, tmp_path):
     page = to_html(make_report(files=8))

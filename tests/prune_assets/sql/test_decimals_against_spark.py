@@ -119,6 +119,7 @@ def random_condition(draw):
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("chosen", [{}, {ANSI: "false"}, {MINIMUM: "false"}, RETAINED], ids=str)
 def test_decimals_are_rounded_as_spark_does(spark, table, rows, chosen):
     draw = random.Random("decimals")

@@ -107,6 +107,7 @@ def forwards(chain, start):
     return at
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_types_are_spark_s(spark, on):
     draw = random.Random(11)
@@ -152,6 +153,7 @@ def is_answered(table, column):
     return True
 
 
+@pytest.mark.deep
 def test_values_are_spark_s(chains, values):
     data, table = values
     ours = {}

@@ -84,6 +84,7 @@ def test_conditions_on_remainders_mean_the_same_on_every_row(spark, table, rows,
     assert wrong == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, on):
     draw = random.Random(f"known {on}")

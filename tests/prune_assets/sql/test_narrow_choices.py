@@ -71,6 +71,7 @@ class Trees:
         return Or(tuple(self.tree(columns, self.draw.randint(0, 3)) for _ in range(self.draw.randint(2, 3))))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 def test_the_and_is_what_it_was(kind):
     draw, changed, smaller = random.Random(f"choices {kind}"), 0, 0

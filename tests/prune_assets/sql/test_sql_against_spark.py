@@ -223,6 +223,7 @@ def test_fixtures_mean_the_same_on_every_row(spark, table, rows, on):
     assert wrong == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_random_predicates_mean_the_same_on_every_row(spark, table, rows, on):
     draw = random.Random(7 + on)

@@ -337,6 +337,7 @@ def surprises(table, rows, predicates):
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("zone", "ansi"),
     [*((zone, True) for zone in ["UTC", "+05:45", *CHANGES_OF]), ("UTC", False), ("America/Havana", False)],
