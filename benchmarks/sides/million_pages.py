@@ -4,7 +4,7 @@ import json
 import time
 
 from benchmarks.synthetic_index import synthetic_index
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import lower
 

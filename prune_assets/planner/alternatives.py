@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.access_plan import Verdict
+from prune_assets.planner.evaluation import evaluate, row_groups_left_for_free
 from prune_assets.planner.extents import extent_of, kept_by
-from prune_assets.planner.levels import evaluate, file_levels, statistics_level
-from prune_assets.planner.question import question_of
-from prune_assets.planner.replaced import replaced
+from prune_assets.planner.trees.replaced import replaced
 from prune_assets.report.skip_report import Conjunct, Rewrite
 from prune_assets.sql.render import render
 
@@ -65,7 +64,5 @@ def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
         # Of files that were not opened there is more to ask.
         complete = index.opened is None or bool(index.opened[index.file[access.verdict != Verdict.SKIP]].all())
         return kept_by(access, index, plan.columns, plan.sizes).extent(index), complete
-    question = question_of(predicate, index, plan.delta)
-    partitions, log_statistics = file_levels(question)
-    alive = statistics_level(question, log_statistics or partitions).alive
+    alive = row_groups_left_for_free(predicate, index, plan.delta)
     return extent_of(index, plan.sizes, alive & (index.row_count > 0)), False

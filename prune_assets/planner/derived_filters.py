@@ -33,8 +33,8 @@ from parquet_core.predicate import (
 )
 from parquet_core.satisfiable import reaches_beyond_type
 from prune_assets.planner.implied import implied_ranges
-from prune_assets.planner.post_order import post_order
 from prune_assets.planner.survivor_bounds import SurvivorBounds, can_be_written, value_key
+from prune_assets.planner.trees.post_order import post_order
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters
 

@@ -21,6 +21,7 @@ from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
 from parquet_core.pruning import fold
 from parquet_core.ranks import ranks
+from prune_assets.planner.levels import STATISTICS
 from prune_assets.planner.survivor_bounds import can_be_written
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.levels import Evaluation, PageAnswers
+    from prune_assets.planner.evaluation import Evaluation
+    from prune_assets.planner.levels.page_level import PageAnswers
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
@@ -78,7 +80,7 @@ def _all_but(cut: Positions, flags: Flags) -> Positions:
 
 
 def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
-    pages = evaluation.page_answers
+    pages = evaluation.pages.of_pages
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = _all_but(cut, index.row_count > 0)
     kept = evaluation.row_groups.alive[whole]
@@ -99,7 +101,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
     """Tell what statistics leave where nobody asks about values: Spark does not."""
-    answers = evaluation.statistics.by_leaf.copy()
+    answers = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
             answers[i] = Outcomes.UNKNOWN

@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
-from prune_assets.planner.open_leaves import asked_outcomes, open_outcomes
+from prune_assets.planner.trees.open_leaves import asked_outcomes, open_outcomes
 from prune_assets.report.skip_report import Denial, Leaf
 from prune_assets.sql.render import render
 
@@ -71,13 +71,12 @@ def _open_of(plan: Plan, answers: OutcomeArray, positions: NDArray[np.int64]) ->
 
 def _denied(plan: Plan, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:
     shares, before = [], plan.index.row_count == 0
-    of_files = plan.evaluation.levels_of_files
     for state, answers in zip(plan.evaluation.of_row_groups, by_level, strict=True):
         denied = ((answers & np.uint8(wanted)) == 0) & ~before
         before = before | denied
         if denied.any():
             size = int(plan.sizes.bytes[denied].sum())
-            if state.level in of_files:
+            if state.unit == "file":
                 shares.append(Denial(state.level, len(distinct(plan.index.file[denied])), size, "file"))
             else:
                 shares.append(Denial(state.level, int(denied.sum()), size))

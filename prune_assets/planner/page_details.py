@@ -22,7 +22,7 @@ MAX_PAGES = 1_500
 
 def page_details(plan: Plan) -> tuple[ColumnPages, ...]:
     """Return the pages of the costliest row groups that are read in part, at most `MAX_PAGES` in all."""
-    answers = plan.evaluation.page_answers
+    answers = plan.evaluation.pages.of_pages
     if answers is None:
         return ()
     selected = np.flatnonzero(plan.evaluation.access.verdict == Verdict.SELECTION)

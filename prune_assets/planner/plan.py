@@ -21,12 +21,11 @@ from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
 from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
+from prune_assets.planner.evaluation import Evaluation, evaluate, files_left
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
-from prune_assets.planner.levels import Evaluation, evaluate
-from prune_assets.planner.partition_level import files_left
-from prune_assets.planner.replaced import replaced
 from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
+from prune_assets.planner.trees.replaced import replaced
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.dataset.structure_reader import ABSENT
-from parquet_core.evidence.bloom import probes
-from parquet_core.evidence.dictionary import can_decide
 from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
@@ -26,7 +23,8 @@ from parquet_core.predicate import (
 )
 from parquet_core.pruning import fold
 from prune_assets.planner.bound_words import show, why_open
-from prune_assets.planner.open_leaves import open_outcomes
+from prune_assets.planner.levels import LEVELS
+from prune_assets.planner.trees.open_leaves import open_outcomes
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
@@ -39,13 +37,9 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path, Predicate
     from prune_assets.planner.delta_table import DeltaTable
-    from prune_assets.planner.levels import Evaluation
-    from prune_assets.planner.question import LevelState
+    from prune_assets.planner.evaluation import Evaluation
+    from prune_assets.planner.levels.level import LevelState
 
-_EVIDENCE = {
-    "bloom_filter": "a bloom filter denies its value; ",
-    "dictionary": "no entry of the dictionary satisfies it; ",
-}
 # A leaf may be a list of thousands; in the reason of each row group its beginning does.
 MAX_SQL_CHARACTERS = 500
 _MOST_LEAVES = 20
@@ -88,8 +82,8 @@ class Reasons:
             all_of += [f"and {number - _MOST_LEAVES:,} more"] if number > _MOST_LEAVES else []
             return f"no row can satisfy all of: {'; '.join(all_of)}"
         conjunct = self._conjuncts[number]
-        of_log = state.level in {"partition_values", "delta_statistics"}
-        said = f"{_EVIDENCE.get(state.level, '')}{self._bounds(conjunct, position, of_log=of_log)}"
+        denies = next(level.denies for level in LEVELS if level.name == state.level)
+        said = f"{denies}{self._bounds(conjunct, position, of_log=state.unit == 'file')}"
         return f"{self._sql_of_conjunct(number)}: {said or 'true of no row'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
@@ -146,41 +140,11 @@ class Reasons:
         return f"of the {asked} some satisfy it, or fail"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
-        """Say what filter, dictionary and page index had to say about a leaf."""
-        doubted = self._index.why_silent(column, position)
-        notes = [f"statistics: {doubted}"] if doubted else []
-        if probes(leaf) is not None:
-            notes.append(self._filter(column, position))
-        if can_decide(leaf) and self._evaluation.dictionary.status != "not_applicable":
-            notes.append(self._dictionary(column, position))
-        return [note for note in [*notes, self._page_index(leaf, column, position)] if note]
-
-    def _filter(self, column: LeafColumn, position: int) -> str:
-        if int(self._index.column_chunks(column).bloom_filter[position, 0]) <= 0:
-            return "no bloom filter"
-        (known,) = self._index.filters_at_hand(column, np.array([position]))
-        if isinstance(known, str):
-            return f"bloom filter: {known}"
-        return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
-
-    def _dictionary(self, column: LeafColumn, position: int) -> str:
-        (known,) = self._index.dictionaries_at_hand(column, np.array([position]))
-        if isinstance(known, str):
-            return f"dictionary: {known}"
-        return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
-
-    def _page_index(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-        pages, state = self._evaluation.page_answers, self._evaluation.pages
-        if pages is None or leaf.column not in pages.pages:
-            known = self._index.page_reason_at_hand(column, position)
-            if known and known != ABSENT:
-                return f"page index: {known}"
-            return "no page index" if state.status == "absent" else "page index not asked"
-        place = int(np.searchsorted(pages.positions, position))
-        if place >= len(pages.positions) or pages.positions[place] != position:
-            return "page index not asked"
-        reason = str(pages.pages[leaf.column].reason[place])
-        return f"page index: {reason}" if reason else ""
+        """Say what each level had to say about a leaf that it left open."""
+        question, states = self._evaluation.question, {state.level: state for state in self._evaluation.states}
+        asked = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
+        notes = [explain(state, question, leaf, column, position) for state, explain in asked]
+        return [note for note in notes if note]
 
     def _directory(self, path: Path, position: int) -> str:
         if self._delta is not None:

@@ -138,14 +138,13 @@ def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -
 def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
     before = total
     found = []
-    of_files = plan.evaluation.levels_of_files
-    for state in plan.evaluation.levels:
+    for state in plan.evaluation.states:
         paged = state is plan.evaluation.pages
         after = plan.kept.extent(plan.index) if paged else extent_of(plan.index, plan.sizes, state.alive)
         found.append(
             Level(
                 level=state.level,
-                unit="page" if paged else "file" if state.level in of_files else "row group",
+                unit=state.unit,
                 total=before,
                 kept=after,
                 skipped_rows=before.rows - after.rows,
@@ -201,7 +200,7 @@ def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> Ro
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
     verdict = _VERDICTS[evaluation.access.verdict[position]]
     level, reason = _attribute(plan, position, credited, reasons)
-    asked = [state.level for state in evaluation.levels if state.status == "consulted"]
+    asked = [state.level for state in evaluation.states if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
         row_count=rows,

@@ -38,7 +38,7 @@ def table_map(plan: Plan) -> tuple[MapCell, ...]:
     last = np.minimum(first + run, count) - 1
     level, skipped = credited_level(plan), plan.sizes.bytes - plan.kept.bytes
     known = level >= 0
-    width = len(plan.evaluation.levels)
+    width = len(plan.evaluation.states)
     by_level = _sums(cell[known] * width + level[known], skipped[known], cells * width).reshape(cells, width)
     size, kept = _sums(cell, plan.sizes.bytes, cells), _sums(cell, plan.kept.bytes, cells)
     read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)

@@ -18,7 +18,7 @@ from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import Compare, IsNull, Not, Op
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
 
 
 @pytest.fixture

@@ -237,7 +237,7 @@ def _count(case, evaluation, selected, tally):
     alive = np.ones(len(base), np.bool_)
     tally.levels["row groups"] += len(base)
     tally.levels["row groups without a selected row"] += int((~hit & (rows > 0)).sum())
-    for level in evaluation.levels:
+    for level in evaluation.states:
         now = may_match(level.answers)
         tally.levels[f"row groups skipped by {level.level}"] += int((alive & ~now).sum())
         alive &= now

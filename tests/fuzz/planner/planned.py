@@ -15,9 +15,9 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.evidence import bounds, many_leaves, two_columns
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import levels
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
+from prune_assets.planner.levels.level import LevelState
 from prune_assets.planner.plan import named_columns
-from prune_assets.planner.question import LevelState
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize

@@ -17,7 +17,7 @@ from deltalog.paths import resolve
 from parquet_core.outcomes import Outcomes as Truth
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.planner.delta_table import delta_table, read_delta
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
 
 GOLDEN = Path(__file__).parents[3].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"

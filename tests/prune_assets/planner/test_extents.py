@@ -10,8 +10,8 @@ import pytest
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.predicate import Compare, Interval, Op
 from prune_assets.planner import extents
+from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.extents import extent_of, kept_by, measure
-from prune_assets.planner.levels import evaluate
 
 ALL = Compare(("a",), Op.GE, pa.scalar(0))
 FEW = Interval(("a",), pa.scalar(131), pa.scalar(158))

@@ -15,9 +15,13 @@ from predicate_cases import random_predicate, random_table, truth, write_by_pyar
 
 from parquet_core.access_plan import Verdict
 from parquet_core.dataset.opening import read_dataset
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
+from prune_assets.planner import evaluation, reasons
+from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.implied import MAX_RANGES, implied_ranges
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
+from prune_assets.planner.levels.level import Level, LevelState
 from prune_assets.planner.plan import plan
 from prune_assets.sql.render import render
 
@@ -104,7 +108,7 @@ CASES = [
 @pytest.mark.parametrize(("predicate", "alive", "rows", "why"), CASES, ids=[why for *_, why in CASES])
 def test_each_level_skips_what_it_can_prove(sorted_table, predicate, alive, rows, why):
     evaluation = evaluate(predicate, sorted_table)
-    assert tuple(int(level.alive.sum()) for level in evaluation.levels) == alive, why
+    assert tuple(int(level.alive.sum()) for level in evaluation.states) == alive, why
     assert len(rows_of(sorted_table, evaluation.access.ranges)) == rows, why
 
 
@@ -116,13 +120,13 @@ def test_whole_matches_are_proven(sorted_table):
 
 def test_no_filter_is_fetched_where_it_could_change_nothing(sorted_table):
     state = evaluate(Or((eq("key", 997), IsNull(("word",)), Compare(DAY, Op.GE, pa.scalar(200)))), sorted_table)
-    assert state.bloom.status == "not_applicable"
+    assert state.after(BLOOM_FILTERS).status == "not_applicable"
     assert "bloom" not in sorted_table.traffic.bytes
 
 
 def test_levels_say_what_became_of_them(sorted_table, tmp_path):
     asked = evaluate(eq("key", 997), sorted_table)
-    assert [level.status for level in asked.levels] == [
+    assert [level.status for level in asked.states] == [
         "not_applicable",
         "consulted",
         "consulted",
@@ -132,10 +136,10 @@ def test_levels_say_what_became_of_them(sorted_table, tmp_path):
     bare_options = {"write_statistics": False, "use_dictionary": False}
     pq.write_table(pa.table({"key": [1, 9]}), tmp_path / "bare.parquet", **bare_options)
     bare = evaluate(eq("key", 997), read_dataset(tmp_path / "bare.parquet"))
-    assert [level.status for level in bare.levels] == ["not_applicable", "absent", "absent", "absent", "absent"]
-    assert all(level.why for level in bare.levels)
+    assert [level.status for level in bare.states] == ["not_applicable", "absent", "absent", "absent", "absent"]
+    assert all(level.why for level in bare.states)
     odd = evaluate(Unsupported("rand() < 1", "random"), sorted_table)
-    assert [level.status for level in odd.levels] == ["not_applicable"] * 5
+    assert [level.status for level in odd.states] == ["not_applicable"] * 5
 
 
 def test_the_implied_range_says_what_spark_cannot_find_by_itself(sorted_table):
@@ -156,7 +160,7 @@ def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_read
     pq.write_table(pa.table({"b": pa.array([1, 2], pa.int64())}), tmp_path / "t/2.parquet")
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.uint64())}), tmp_path / "t/3.parquet")
     evaluation = evaluate(eq("a", 7), read_dataset(tmp_path / "t"))
-    assert evaluation.statistics.alive.tolist() == [False, False, False, True]
+    assert evaluation.after(STATISTICS).alive.tolist() == [False, False, False, True]
 
 
 def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
@@ -174,8 +178,8 @@ def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
     kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
     unordered = replace(sorted_table, kinds=kinds, _chunks={}, _bounds={}, _pages={}, _offsets={})
     evaluation = evaluate(eq("day", 5000), unordered)
-    assert evaluation.statistics.alive.all()
-    assert not evaluation.dictionary.alive.any(), "a dictionary holds values, whose order is that of their type"
+    assert evaluation.after(STATISTICS).alive.all()
+    assert not evaluation.after(DICTIONARIES).alive.any(), "a dictionary holds values, ordered by their type"
 
 
 def test_a_row_group_without_rows_is_skipped(tmp_path):
@@ -282,7 +286,7 @@ def test_no_dictionary_is_read_where_it_could_change_nothing(tmp_path):
     index = read_dataset(tmp_path / "t.parquet")
     either = Or((eq("w", "m"), Unsupported("rand() < 1", "random")))
     for predicate in (either, eq("w", "zz"), IsNull(("w",)), Not(IsNull(("w",)))):
-        assert evaluate(predicate, index).dictionary.status == "not_applicable"
+        assert evaluate(predicate, index).after(DICTIONARIES).status == "not_applicable"
     assert "dictionary" not in index.traffic.bytes
     between = Interval(("w",), pa.scalar("c"), pa.scalar("y"))
     assert evaluate(between, index).access.verdict.tolist() == [Verdict.SKIP], "ranges profit too"
@@ -294,8 +298,8 @@ def test_a_dictionary_that_costs_more_than_it_could_save_is_left_alone(tmp_path)
     pq.write_table(many, tmp_path / "t.parquet", compression="none")
     index = read_dataset(tmp_path / "t.parquet")
     evaluation = evaluate(eq("a", 7), index)
-    assert evaluation.dictionary.status == "not_applicable"
-    assert "larger than what they could save" in evaluation.dictionary.why
+    assert evaluation.after(DICTIONARIES).status == "not_applicable"
+    assert "larger than what they could save" in evaluation.after(DICTIONARIES).why
     assert "dictionary" not in index.traffic.bytes
 
 
@@ -344,7 +348,7 @@ FLOAT_CASES = [
 def test_floats_flags_bytes_and_fields(sorted_floats, where, alive, rows, why):
     made = plan(str(sorted_floats), where=where)
     evaluation = made.evaluation
-    asked = (evaluation.statistics, evaluation.bloom, evaluation.pages)
+    asked = (evaluation.after(STATISTICS), evaluation.after(BLOOM_FILTERS), evaluation.pages)
     assert tuple(int(level.alive.sum()) for level in asked) == alive, why
     assert len(rows_of(made.index, made.evaluation.access.ranges)) == rows, why
 
@@ -357,7 +361,7 @@ def test_a_known_count_of_nan_lets_bounds_decide(tmp_path):
             connection.register("part", part)
             connection.execute(f"COPY part TO '{tmp_path}/{i}.parquet' (FORMAT parquet)")
     for where, files in (("x > 7.5", 3), ("x >= 'NaN'", 0), ("x <> 5", 10), ("NOT x < 9", 1), ("isnan(x)", 0)):
-        assert plan(str(tmp_path), where=where).evaluation.statistics.alive.sum() == files, where
+        assert plan(str(tmp_path), where=where).evaluation.after(STATISTICS).alive.sum() == files, where
 
 
 def test_both_zeros_are_one_value(tmp_path):
@@ -367,7 +371,8 @@ def test_both_zeros_are_one_value(tmp_path):
         filters = {"x": {"ndv": 9, "fpp": 1e-6}, "y": {"ndv": 9, "fpp": 1e-6}}
         pq.write_table(table, tmp_path / f"{i}.parquet", write_statistics=False, bloom_filter_options=filters)
     for where in ("x = 0", "x = -0D", "x IN (-0.0, 5)", "y = 0F", "y <=> -0D"):
-        assert plan(str(tmp_path), where=where).evaluation.bloom.alive.tolist() == [True, True, False], where
+        left = plan(str(tmp_path), where=where).evaluation.after(BLOOM_FILTERS).alive
+        assert left.tolist() == [True, True, False], where
 
 
 @pytest.mark.parametrize(
@@ -393,3 +398,27 @@ def test_files_that_order_floats_in_either_way(parquet_testing, where):
 def test_a_nan_among_the_bounds_spoils_them(parquet_testing):
     made = plan(str(parquet_testing / "data/nan_in_stats.parquet"), where="x > 5")
     assert made.evaluation.access.verdict.tolist() == [Verdict.SCAN]
+
+
+def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
+    """Whatever plans, explains and shows goes through LEVELS."""
+
+    def ask(question, before):
+        answers = before.by_leaf.copy()
+        answers[0, 1] = Outcomes.FALSE
+        return LevelState("geospatial_boxes", question.fold(answers), answers, "consulted")
+
+    def explain(state, question, leaf, column, position):
+        return "the box may hold it"
+
+    entry = Level("geospatial_boxes", ask, denies="its box denies it; ", explain=explain)
+    for module in (evaluation, reasons):
+        monkeypatch.setattr(module, "LEVELS", (*LEVELS[:3], entry, *LEVELS[3:]))
+    pq.write_table(pa.table({"a": range(100)}), tmp_path / "f.parquet", row_group_size=20)
+    report = plan(str(tmp_path), where="a IN (25, 45)").report
+    skipped, kept = report.files[0].row_groups[1:3]
+    assert (skipped.verdict, skipped.level) == ("skip", "geospatial_boxes")
+    assert "its box denies it" in skipped.reason
+    assert "the box may hold it" in kept.reason
+    assert "Geospatial boxes" in str(report)
+    assert "Geospatial boxes" in report.to_html()

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from benchmarks.synthetic_index import synthetic_index
-from prune_assets.planner import levels
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
+from prune_assets.planner.levels import page_level
 from prune_assets.planner.plan import Plan
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import lower
@@ -28,7 +28,7 @@ def calls(files, pages, sql):
     predicate = lowered(sql, index)
     evaluate(predicate, index)
     counted, evaluation = count_calls(lambda: evaluate(predicate, index))
-    assert evaluation.page_answers is not None, "the pages must have had a say"
+    assert evaluation.pages.of_pages is not None, "the pages must have had a say"
     return counted
 
 
@@ -68,9 +68,9 @@ def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
     index = synthetic_index(40, pages, rows=ROWS)
     predicate = lowered(sql, index)
     whole = evaluate(predicate, index)
-    monkeypatch.setattr(levels, "MAX_SEGMENTS", 50)
+    monkeypatch.setattr(page_level, "MAX_SEGMENTS", 50)
     cut = evaluate(predicate, index)
-    assert cut.page_answers.answers.tolist() == whole.page_answers.answers.tolist()
+    assert cut.pages.of_pages.answers.tolist() == whole.pages.of_pages.answers.tolist()
     for name in ("row_group", "start", "stop"):
         assert getattr(cut.access.ranges, name).tolist() == getattr(whole.access.ranges, name).tolist()
         assert getattr(cut.access.matches, name).tolist() == getattr(whole.access.matches, name).tolist()

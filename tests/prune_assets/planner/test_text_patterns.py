@@ -13,6 +13,7 @@ from test_soundness_against_spark import answers_of_spark, named_rows
 from text_cases import text_predicate, text_table, write_texts
 
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.planner.levels import PARTITIONS
 from prune_assets.planner.plan import plan
 
 
@@ -167,4 +168,4 @@ def test_a_directory_is_asked_for_its_text(tmp_path):
         pq.write_table(pa.table({"x": [1]}), tmp_path / f"p={name}/a.parquet")
     for where, kept in (("p LIKE 'a%'", 1), ("p LIKE '%b'", 2), ("p NOT LIKE '_b'", 0), ("left(p, 1) <> 'c'", 1)):
         made = plan(tmp_path, where=where)
-        assert int(made.evaluation.partitions.alive.sum()) == kept, where
+        assert int(made.evaluation.after(PARTITIONS).alive.sum()) == kept, where

@@ -18,7 +18,7 @@ from parquet_core.errors import MalformedFile
 from parquet_core.predicate import Compare, Op
 from prune_assets.asset_metadata import skip_metadata
 from prune_assets.commands.explain import explain
-from prune_assets.planner.partition_level import files_left
+from prune_assets.planner.evaluation import files_left
 from prune_assets.planner.plan import plan
 from prune_assets.report.json_form import from_json
 

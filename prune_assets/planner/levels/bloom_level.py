@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,17 +10,21 @@ from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
-from prune_assets.planner.question import LevelState
+from prune_assets.planner.levels.level import Level, LevelState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from prune_assets.planner.question import Question
+    from parquet_core.predicate import ColumnLeaf
+    from prune_assets.planner.levels.question import Question
     from prune_assets.report.skip_report import Status
 
+_NAME: Final = "bloom_filter"
 
-def bloom_level(question: Question, before: LevelState) -> LevelState:
+
+def ask(question: Question, before: LevelState) -> LevelState:
     """Ask the filters of row groups that their absence of values could rule out."""
     answers = before.by_leaf
     equality = [i for i, leaf in enumerate(question.parts) if probes(leaf) is not None]
@@ -29,7 +33,7 @@ def bloom_level(question: Question, before: LevelState) -> LevelState:
     helpful = before.alive & ~may_match(question.fold(best)) if equality else np.zeros(len(question.index), np.bool_)
     if not helpful.any():
         why = "nothing is left that a filter could rule out" if equality else "no equality or IN to look up"
-        return LevelState("bloom_filter", before.answers, answers, "not_applicable", why)
+        return LevelState(_NAME, before.answers, answers, "not_applicable", why)
     refined = answers.copy()
     found, reasons = 0, dict[str, None]()
     wanted = frozenset(equality)
@@ -52,7 +56,7 @@ def bloom_level(question: Question, before: LevelState) -> LevelState:
             refined[at] = intersect(refined[at], denied)
     status: Status = "consulted" if found else "absent"
     folded, why = question.fold(refined), "; ".join(list(reasons)[:3])
-    return LevelState("bloom_filter", folded, refined, status, why)
+    return LevelState(_NAME, folded, refined, status, why)
 
 
 def _best_case(question: Question, answers: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:
@@ -62,3 +66,18 @@ def _best_case(question: Question, answers: OutcomeArray, equality: Sequence[int
     best[sorted(set(equality).difference(unequal))] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.TRUE)
     best[unequal] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.FALSE)
     return best
+
+
+def explain(_: LevelState, question: Question, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
+    """Say why filters did not rule a value out; they are asked for equality alone."""
+    if probes(leaf) is None:
+        return ""
+    if int(question.index.column_chunks(column).bloom_filter[position, 0]) <= 0:
+        return "no bloom filter"
+    (known,) = question.index.filters_at_hand(column, np.array([position]))
+    if isinstance(known, str):
+        return f"bloom filter: {known}"
+    return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
+
+
+BLOOM_FILTERS = Level(_NAME, ask, denies="a bloom filter denies its value; ", explain=explain)

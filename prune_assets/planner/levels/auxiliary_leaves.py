@@ -1,4 +1,4 @@
-"""What is asked beside the leaves of a predicate, so that more is known of them.
+"""Auxiliary leaves: what is asked beside the leaves of a predicate, so that more is known of them.
 
 Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
 where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
@@ -34,7 +34,7 @@ MAX_VALUES_IN_ALL = 200
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBeside:
+class AuxiliaryLeaves:
     """`extra`: what is asked behind the leaves, `leaves` in number.
 
     `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, ask whether its columns are
@@ -82,8 +82,8 @@ class AskedBeside:
         return tuple((place, self.extra[place - self.leaves].column) for place in asked)
 
 
-def asked_beside(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AskedBeside:
-    """Return what is asked beside the leaves on columns of files."""
+def auxiliary_leaves(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AuxiliaryLeaves:
+    """Return the auxiliary leaves for the leaves on columns of files."""
     extra: list[ColumnLeaf] = []
     lists: list[tuple[int, slice]] = []
     nulls: list[tuple[int, slice]] = []
@@ -106,7 +106,7 @@ def asked_beside(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> 
             first = len(leaves) + len(extra)
             extra += found
             places.append((i, slice(first, len(leaves) + len(extra))))
-    return AskedBeside(len(leaves), tuple(extra), tuple(lists), tuple(nulls), tuple(nans))
+    return AuxiliaryLeaves(len(leaves), tuple(extra), tuple(lists), tuple(nulls), tuple(nans))
 
 
 def _values(leaf: In, columns: Mapping[Path, LeafColumn]) -> list[ColumnLeaf]:

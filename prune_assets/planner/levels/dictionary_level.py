@@ -7,7 +7,7 @@ rules the row group out. Below `ALWAYS_WORTH` it takes no longer than the reques
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_d
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
-from prune_assets.planner.open_leaves import asked_outcomes
-from prune_assets.planner.question import LevelState
+from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.trees.open_leaves import asked_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf
-    from prune_assets.planner.question import Question
+    from parquet_core.predicate import ColumnLeaf, Leaf
+    from prune_assets.planner.levels.question import Question
 
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
 
+_NAME: Final = "dictionary"
 ALWAYS_WORTH = 64 << 10
 # Dictionaries that are held at once, in bytes as they are stored.
 MAX_BATCH = 16 << 20
@@ -48,11 +49,11 @@ class _Candidate(NamedTuple):
     cost: Numbers
 
 
-def dictionary_level(question: Question, before: LevelState) -> LevelState:
+def ask(question: Question, before: LevelState) -> LevelState:
     """Ask the dictionaries of row groups that they could rule out."""
     waiting = _candidates(question)
     refined = before.by_leaf.copy()
-    worth, let_it_be_true = _worth(question), question.beside.wanted(asked_outcomes(question.predicate))
+    worth, let_it_be_true = _worth(question), question.auxiliary.wanted(asked_outcomes(question.predicate))
     found, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
         numbers = list(candidate.leaves)
@@ -81,9 +82,9 @@ def dictionary_level(question: Question, before: LevelState) -> LevelState:
         why.append("some dictionaries are larger than what they could save is worth")
     if found == 0 and not reasons:
         said = why or ["nothing is left that a dictionary could rule out" if waiting else "no value to look up"]
-        return LevelState("dictionary", before.answers, before.by_leaf, "not_applicable", said[0])
+        return LevelState(_NAME, before.answers, before.by_leaf, "not_applicable", said[0])
     folded = question.fold(refined)
-    return LevelState("dictionary", folded, refined, "consulted" if found else "absent", "; ".join(why))
+    return LevelState(_NAME, folded, refined, "consulted" if found else "absent", "; ".join(why))
 
 
 def _candidates(question: Question) -> list[_Candidate]:
@@ -150,3 +151,16 @@ def _batches(positions: Numbers, cost: Numbers) -> Iterator[Numbers]:
     """Cut row groups into runs of about `MAX_BATCH` bytes."""
     number = np.cumsum(cost[positions]) // MAX_BATCH
     yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))
+
+
+def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
+    """Say why the entries of a dictionary did not rule a row group out."""
+    if state.status == "not_applicable" or not can_decide(leaf):
+        return ""
+    (known,) = question.index.dictionaries_at_hand(column, np.array([position]))
+    if isinstance(known, str):
+        return f"dictionary: {known}"
+    return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
+
+
+DICTIONARIES = Level(_NAME, ask, denies="no entry of the dictionary satisfies it; ", explain=explain)

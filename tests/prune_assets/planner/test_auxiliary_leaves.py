@@ -9,8 +9,8 @@ import pytest
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, IsNaN, IsTruth, Not, Op, Or
-from prune_assets.planner import asked_beside
-from prune_assets.planner.levels import evaluate
+from prune_assets.planner.evaluation import evaluate
+from prune_assets.planner.levels import auxiliary_leaves
 from prune_assets.planner.plan import plan
 from tests.numbered_cases.cases import check
 from tests.prune_assets.planner.named_rows import named_rows
@@ -81,9 +81,9 @@ def test_isnan_is_as_sharp_as_a_comparison(tmp_path, wrap, dictionary):
 def test_short_lists_are_split(tmp_path):
     index = read_dataset(table(tmp_path / "t.parquet", bloom=False, dictionary=False))
     columns = {column.path: column for column in index.columns}
-    leaves = [in_list(1, 2), in_list(*range(asked_beside.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
-    found = asked_beside.asked_beside(leaves, columns)
-    assert len(found.extra) <= asked_beside.MAX_VALUES_IN_ALL
+    leaves = [in_list(1, 2), in_list(*range(auxiliary_leaves.MAX_VALUES + 1)), in_list(7), *[in_list(1, 2, 3)] * 100]
+    found = auxiliary_leaves.auxiliary_leaves(leaves, columns)
+    assert len(found.extra) <= auxiliary_leaves.MAX_VALUES_IN_ALL
     assert [number for number, _ in found.lists[:2]] == [0, 3]
 
 

@@ -1,4 +1,4 @@
-"""What every level is asked, and what it leaves."""
+"""What every level is asked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.format.spark_schema import tells_nulls
-from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
 from parquet_core.pruning import prepare
-from prune_assets.planner.asked_beside import asked_beside
+from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deltalog.skipping import FileAnswers
@@ -22,38 +24,17 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
-    from prune_assets.planner.asked_beside import AskedBeside
     from prune_assets.planner.delta_table import DeltaTable
-    from prune_assets.report.skip_report import LevelName, Status
-
-
-@dataclass(frozen=True, slots=True)
-class LevelState:
-    """What a level and those before it left.
-
-    `answers`: per row group; `by_leaf`: the same for each leaf of the predicate, a row each, as far as whole row
-    groups go.
-    """
-
-    level: LevelName
-    answers: OutcomeArray
-    by_leaf: OutcomeArray
-    status: Status
-    why: str = ""
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """Row groups in which a row may be selected."""
-        return may_match(self.answers)
+    from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A predicate, its leaves from left to right, and the dataset it is asked of.
 
-    Behind its leaves `parts` has what is asked `beside` them.
+    Behind its leaves `parts` has the `auxiliary` ones.
     `columns`: those that files say something about; `partitions`: those that directory names give their values.
-    `delta`: the table whose log lists the files, and what that says (`log`).
+    `delta`: the table whose log lists the files, and what that says (`log`). `of_pages`: page indexes are asked too.
     """
 
     predicate: Predicate
@@ -62,9 +43,10 @@ class Question:
     columns: dict[Path, LeafColumn]
     partitions: dict[Path, LeafColumn]
     prepared: Fold
-    beside: AskedBeside
+    auxiliary: AuxiliaryLeaves
     delta: DeltaTable | None = None
     log: FileAnswers | None = None
+    of_pages: bool = True
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
         """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
@@ -82,14 +64,18 @@ class Question:
         """
         asked = [column for column in self.asked() if self._may_have_bounds_that_tell(column, positions)]
         undecided = Outcomes.TRUE | Outcomes.FALSE
-        mixed = [path for place, path in self.beside.null_columns() if np.any(answers[place] == undecided)]
+        mixed = [path for place, path in self.auxiliary.null_columns() if np.any(answers[place] == undecided)]
         return list(dict.fromkeys([*asked, *(self.columns[path] for path in mixed)]))
 
     def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
-        naming = [leaf for leaf in self.parts[: self.beside.leaves] if column.path in columns_of_leaf(leaf)]
+        naming = [leaf for leaf in self.parts[: self.auxiliary.leaves] if column.path in columns_of_leaf(leaf)]
         if not all(isinstance(leaf, OnValues) for leaf in naming):
             return True
         return any(not isinstance(it, str | None) for it in self.index.dictionaries_at_hand(column, positions))
+
+    def column_leaves(self, numbers: Sequence[int]) -> list[ColumnLeaf]:
+        """Return those of some parts that ask a column."""
+        return [leaf for i in numbers if isinstance(leaf := self.parts[i], ColumnLeaf)]
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
         """Return the columns that files say something about, each with the numbers of its leaves."""
@@ -118,16 +104,26 @@ class Question:
 
     def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
         """Combine the answers to the parts about containers of any kind."""
-        return self.prepared(self.beside.joined(answers))
+        return self.prepared(self.auxiliary.joined(answers))
 
 
-def question_of(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None) -> Question:
+def question_of(
+    predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None, *, of_pages: bool = True
+) -> Question:
     """Ask a predicate of a dataset, and of the log that lists its files where there is one."""
     partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
     columns = {column.path: column for column in index.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
-    beside = asked_beside(parts, columns)
-    log = None if delta is None else delta.ask(predicate)
+    auxiliary = auxiliary_leaves(parts, columns)
     return Question(
-        predicate, (*parts, *beside.extra), index, columns, partitions, prepare(predicate), beside, delta, log
+        predicate=predicate,
+        parts=(*parts, *auxiliary.extra),
+        index=index,
+        columns=columns,
+        partitions=partitions,
+        prepared=prepare(predicate),
+        auxiliary=auxiliary,
+        delta=delta,
+        log=None if delta is None else delta.ask(predicate),
+        of_pages=of_pages,
     )

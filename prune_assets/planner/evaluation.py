@@ -1,0 +1,139 @@
+"""Ask every level about a predicate, and make the access plan of what they leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.access_plan import AccessPlan, flagged_segments, join, make_access_plan, whole_groups
+from parquet_core.outcomes import Outcomes, may_match, must_match
+from parquet_core.predicate import OnPartitions, OnValues, Unsupported
+from prune_assets.planner.levels import LEVELS, PARTITIONS
+from prune_assets.planner.levels.level import LevelState
+from prune_assets.planner.levels.question import Question, question_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.predicate import Predicate
+    from prune_assets.planner.delta_table import DeltaTable
+    from prune_assets.planner.levels.level import Level
+    from prune_assets.planner.levels.page_level import PageAnswers
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A predicate asked through every level that the table has; `states`: what each left, in cost order, pages last."""
+
+    question: Question
+    states: tuple[LevelState, ...]
+    access: AccessPlan
+
+    @property
+    def predicate(self) -> Predicate:
+        """The predicate that was asked."""
+        return self.question.predicate
+
+    @property
+    def of_row_groups(self) -> tuple[LevelState, ...]:
+        """The levels about whole row groups, in cost order."""
+        return self.states[:-1]
+
+    @property
+    def row_groups(self) -> LevelState:
+        """What all that is known of whole row groups leaves."""
+        return self.states[-2]
+
+    @property
+    def pages(self) -> LevelState:
+        """What is left when pages were asked too."""
+        return self.states[-1]
+
+    def after(self, level: Level) -> LevelState:
+        """Return what a level left; KeyError where the table has nothing of the kind."""
+        found = {state.level: state for state in self.states}
+        return found[level.name]
+
+
+def evaluate(
+    predicate: Predicate, index: MetadataIndex, *, pages: bool = True, delta: DeltaTable | None = None
+) -> Evaluation:
+    """Ask every level about a predicate; `pages` False stops at row groups.
+
+    `delta`: the table whose log lists the files of `index`.
+    """
+    question = question_of(predicate, index, delta, of_pages=pages)
+    while True:
+        known = index.contradictions
+        states = asked(question, LEVELS)
+        # What was believed before a file was seen to contradict itself is asked again.
+        if index.contradictions == known:
+            break
+    access = _access(question, states[-2], states[-1].of_pages)
+    return Evaluation(question, tuple(_of_leaves(question, state) for state in states), access)
+
+
+def asked(question: Question, levels: Sequence[Level]) -> list[LevelState]:
+    """Return what each of some levels leaves of what those before it left; levels that the table lacks are left out."""
+    states: list[LevelState] = []
+    before = _nothing_asked(question)
+    for level in levels:
+        state = level.ask(question, before)
+        if state is not None:
+            states.append(state)
+            before = state
+    return states
+
+
+def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None) -> NDArray[np.bool_]:
+    """Tell which row groups are left by what was read with the listing and the footers."""
+    return asked(question_of(predicate, index, delta), [level for level in LEVELS if level.is_free])[-1].alive
+
+
+def files_left(predicate: Predicate, index: MetadataIndex) -> NDArray[np.bool_]:
+    """Tell which files directory names leave for a predicate, whatever else is known of them."""
+    left = np.zeros(len(index.files), np.bool_)
+    left[index.file[asked(question_of(predicate, index), [PARTITIONS])[-1].alive]] = True
+    return left
+
+
+def _nothing_asked(question: Question) -> LevelState:
+    answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
+    return LevelState(PARTITIONS.name, np.full(len(question.index), Outcomes.UNKNOWN, np.uint8), answers, "absent")
+
+
+def _of_leaves(question: Question, state: LevelState) -> LevelState:
+    """Return a state with the answers of the predicate's own leaves alone."""
+    return replace(state, by_leaf=question.auxiliary.joined(state.by_leaf))
+
+
+def _access(question: Question, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
+    index = question.index
+    cut = np.zeros(0, np.int64) if pages is None else pages.positions
+    whole = before.alive.copy()
+    whole[cut] = False
+    ranges = whole_groups(np.flatnonzero(whole), index.row_count)
+    matches = whole_groups(np.flatnonzero(whole & must_match(before.answers)), index.row_count)
+    if pages is not None:
+        may = flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count)
+        must = flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count)
+        ranges, matches = join(ranges, may), join(matches, must)
+    matches = matches.only(~_may_raise(question, before))
+    if index.deleted is not None:
+        # Which rows of these files still count was not asked.
+        matches = matches.only(~index.deleted[index.file])
+    return make_access_plan(ranges, matches, index.row_count)
+
+
+def _may_raise(question: Question, before: LevelState) -> NDArray[np.bool_]:
+    """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
+    if any(isinstance(part, Unsupported) for part in question.parts):
+        return np.ones(len(question.index), np.bool_)
+    numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues | OnPartitions)]
+    unasked: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
+    return unasked

@@ -1,0 +1,21 @@
+"""The levels in cost order: a new kind of evidence is a module here and an entry in LEVELS.
+
+Partition values stand in paths or in a Delta log, which gives statistics of whole files behind them; footers, with the
+statistics in them, are read of the files that these leave. Where a chunk has both a bloom filter and a dictionary the
+filter is the smaller by far, a byte or two a value; the dictionary may also have to be decompressed. Page indexes come
+last, because they leave parts of row groups, which nothing else can use.
+
+Each level is asked only about what the levels before it left open, and its answers are intersected with theirs at the
+leaf. So an OR is skipped when statistics deny one arm and a bloom filter the other.
+"""
+
+from prune_assets.planner.levels.bloom_level import BLOOM_FILTERS
+from prune_assets.planner.levels.dictionary_level import DICTIONARIES
+from prune_assets.planner.levels.log_level import LOG_STATISTICS
+from prune_assets.planner.levels.page_level import PAGES
+from prune_assets.planner.levels.partition_level import PARTITIONS
+from prune_assets.planner.levels.statistics_level import STATISTICS
+
+LEVELS = (PARTITIONS, LOG_STATISTICS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)
+
+__all__ = ["BLOOM_FILTERS", "DICTIONARIES", "LEVELS", "LOG_STATISTICS", "PAGES", "PARTITIONS", "STATISTICS"]

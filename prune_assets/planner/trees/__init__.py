@@ -1,0 +1,1 @@
+"""Trees of predicates: walked without a stack, replaced in part, asked which leaves leave them open."""
