@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deltalog.allowed_places import opened_place
 from deltalog.checkpoint_file import CheckpointFile
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.errors import MalformedLog
 from deltalog.paths import canonical_path, is_absolute
-from parquet_core.storage import find_file, read_whole
+from parquet_core.storage import find_file
 from parquet_core.storage.ranges import in_flight
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def load_checkpoint(checkpoint: Checkpoint, *, place: str, traffic: Traffic) -> 
     files: list[CheckpointFile] = []
     for file in checkpoint.files:
         if file.path.endswith(".json"):
-            data = next(iter(read_whole([file], purpose="log", traffic=traffic)))
-            lines += decode_commit(data, file=file)
+            lines += next(read_commits([file], LINES, traffic=traffic))
         else:
             files.append(CheckpointFile(file, traffic))
             lines += files[-1].other_actions()

@@ -19,7 +19,7 @@ import numpy as np
 
 from deltalog.checkpoint_hint import write_hint
 from deltalog.checkpoints import load_checkpoint
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.deletions import check_deletable, delete_files
 from deltalog.errors import MalformedLog
 from deltalog.intervals import DAY_MS, duration_of
@@ -27,7 +27,7 @@ from deltalog.last_checkpoint import read_hint
 from deltalog.log_state import open_state
 from deltalog.maintainable import check_maintainable, protected_before
 from deltalog.written_checkpoint import checkpoint_of, hint_of
-from parquet_core.storage import Traffic, is_remote, list_directory, local_path, name_of, read_whole
+from parquet_core.storage import Traffic, is_remote, list_directory, local_path, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,8 +137,7 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
 
 def _in_commit_time(file: DataFile) -> int | None:
     """Return the time that a commit gives itself; None of one from before the table had such times."""
-    data = next(iter(read_whole([file], purpose="log", traffic=Traffic())))
-    for line in decode_commit(data, file=file):
+    for line in next(read_commits([file], LINES, traffic=Traffic())):
         if line.commit_info:
             said = msgspec.json.decode(line.commit_info)
             found = said.get("inCommitTimestamp") if isinstance(said, dict) else None

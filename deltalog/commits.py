@@ -1,55 +1,92 @@
-"""Commits and other JSON files of the log: one action a line."""
+"""Commits and other JSON files of the log: one action a line.
+
+A large file is read in blocks that end at line breaks, so that its bytes never stand whole beside its actions.
+"""
 
 from __future__ import annotations
 
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from deltalog.actions import Add, DeletionVector, Line, Remove, fits
 from deltalog.errors import MalformedLog
+from parquet_core.storage import read_range, read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from parquet_core.storage import DataFile
+    from parquet_core.storage import DataFile, Traffic
 
 AnyLine = TypeVar("AnyLine", bound=Line)
-_LINES = msgspec.json.Decoder(Line)
+LINES = msgspec.json.Decoder(Line)
 # Between two actions more than a line break may stand.
 _BLANK = b" \t\r\n"
+# What is read of a file at once. A line that is longer is read whole.
+_BLOCK_BYTES = 64 << 20
 
 
-def decode_commit(data: bytes, *, file: DataFile) -> list[Line]:
-    """Return the lines of a JSON file of the log; MalformedLog names the line that is none."""
-    return decode_lines(data, _LINES, file=file)
+def read_commits(
+    files: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], *, traffic: Traffic
+) -> Iterator[Iterable[AnyLine]]:
+    """Read JSON files of the log, in order: the lines of each, with as much of an action as the decoder takes.
+
+    Lines of a large file are read as they are taken. Raises MalformedLog, which names the line, and what `read_each`
+    does.
+    """
+    for is_large, some in groupby(files, lambda file: file.size > _BLOCK_BYTES):
+        if is_large:
+            yield from (chain.from_iterable(_in_blocks(file, decoder, traffic)) for file in some)
+            continue
+        small = list(some)
+        for file, data in zip(small, read_whole(small, purpose="log", traffic=traffic), strict=True):
+            yield _decoded(data, decoder, file)
 
 
-def decode_lines(data: bytes, decoder: msgspec.json.Decoder[AnyLine], *, file: DataFile) -> list[AnyLine]:
-    """Return the same, with as much of each action as a decoder takes."""
+def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:
+    start, wanted, line = 0, _BLOCK_BYTES, 1
+    while start < file.size:
+        data = read_range(file, start, min(wanted, file.size - start), purpose="log", traffic=traffic)
+        stop = len(data) if start + len(data) == file.size else data.rfind(b"\n") + 1
+        if not stop:
+            wanted *= 2
+            continue
+        block = data[:stop]
+        del data
+        yield _decoded(block, decoder, file, line)
+        start, wanted, line = start + stop, _BLOCK_BYTES, line + block.count(b"\n")
+
+
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int = 1) -> list[AnyLine]:
     try:
         lines = decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-        lines = list(_one_by_one(data, decoder, file))
-    for number, line in enumerate(lines, 1):
+        lines = list(_one_by_one(data, decoder, file, first_line))
+    for at, line in enumerate(lines):
         complaint = _complaint(line)
         if complaint:
+            number = [number for number, _ in _texts(data, first_line)][at]
             raise MalformedLog(f"{file.path}, line {number}: {complaint}; restore the file from a copy")
     return lines
 
 
-def _one_by_one(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile) -> Iterator[AnyLine]:
-    texts = data.split(b"\n")
-    last = max((number for number, text in enumerate(texts, 1) if text.strip(_BLANK)), default=0)
-    for number, text in enumerate(texts, 1):
-        if not text.strip(_BLANK):
-            continue
+def _one_by_one(
+    data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int
+) -> Iterator[AnyLine]:
+    texts = list(_texts(data, first_line))
+    for number, text in texts:
         try:
             yield decoder.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
-            cut = number == last and not data.endswith(b"\n")
+            cut = number == texts[-1][0] and not data.endswith(b"\n")
             what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"
             raise MalformedLog(f"{file.path}, line {number}: {what}; restore the file from a copy") from None
+
+
+def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers in the file."""
+    return ((number, text) for number, text in enumerate(data.split(b"\n"), first_line) if text.strip(_BLANK))
 
 
 def _complaint(line: Line) -> str:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.errors import NoSuchVersion
 from deltalog.log_files import list_log
-from parquet_core.storage import Traffic, read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from deltalog.actions import Line
     from deltalog.log_files import LogListing
     from deltalog.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
-    from parquet_core.storage import DataFile
+    from parquet_core.storage import DataFile, Traffic
 
 _ENABLED = "delta.enableInCommitTimestamps"
 _SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
@@ -148,12 +148,11 @@ def _enabled(snapshot: Snapshot) -> _Enabled | None:
 
 
 def _infos(files: Sequence[DataFile], traffic: Traffic) -> list[dict[str, Any]]:
-    whole = read_whole(files, purpose="log", traffic=traffic)
-    return [_info(data, file) for file, data in zip(files, whole, strict=True)]
+    return [_info(lines) for lines in read_commits(files, LINES, traffic=traffic)]
 
 
-def _info(data: bytes, file: DataFile) -> dict[str, Any]:
-    for line in decode_commit(data, file=file):
+def _info(lines: Iterable[Line]) -> dict[str, Any]:
+    for line in lines:
         if line.commit_info:
             try:
                 found = msgspec.json.decode(line.commit_info)

@@ -14,13 +14,12 @@ import pyarrow.compute as pc
 
 from deltalog.actions import DeletionVector
 from deltalog.checkpoints import load_checkpoint
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.errors import BrokenLog, RefusedCommit
 from deltalog.file_block import ABSENT
 from deltalog.paths import canonical_paths
 from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.storage import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,15 +119,9 @@ def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
 def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
     """Yield the paths of `add` actions behind the checkpoint as written, the newest first."""
     newest_first = [file for _, _, file in snapshot.segment.tail[::-1]]
-    whole = read_whole(newest_first, purpose="log", traffic=snapshot.traffic)
-    yield path_array(
-        [
-            line.add.path
-            for file, data in zip(newest_first, whole, strict=True)
-            for line in decode_commit(data, file=file)[::-1]
-            if line.add is not None
-        ]
-    )
+    commits = read_commits(newest_first, LINES, traffic=snapshot.traffic)
+    added = ([line.add.path for line in lines if line.add is not None] for lines in commits)
+    yield path_array([path for paths in added for path in reversed(paths)])
 
 
 def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.checkpoints import load_checkpoint
-from deltalog.commits import decode_lines
+from deltalog.commits import read_commits
 from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable
 from deltalog.file_block import identities
 from deltalog.fingerprints import fingerprints, repeated
@@ -29,7 +29,7 @@ from deltalog.schema import read_schema
 from deltalog.texts import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
-from parquet_core.storage import Traffic, read_whole
+from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from deltalog.fingerprints import Fingerprints
     from deltalog.log_files import Checkpoint, LogListing, Segment
     from deltalog.schema import TableSchema
-    from parquet_core.storage import DataFile
 
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
@@ -210,17 +209,16 @@ def _open(table: str, version: int | None) -> LogState:
 def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
     traffic, tail = Traffic(), Tail()
     files = [file for _, _, file in segment.tail[::-1]]
-    for file, data in zip(files, read_whole(files, purpose="log", traffic=traffic), strict=True):
-        tail.take(_decoded(data, file))
+    for lines in read_commits(files, _LINES, traffic=traffic):
+        tail.take([*lines])
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
         found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
         stored = found.files
         tail.take([line for line in found.lines if line.add is None and line.remove is None])
-        for manifest in segment.checkpoint.files:
-            if manifest.path.endswith(".json"):
-                data = next(iter(read_whole([manifest], purpose="log", traffic=traffic)))
-                tail.take(_decoded(data, manifest))
+        manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
+        for lines in read_commits(manifests, _LINES, traffic=traffic):
+            tail.take([*lines])
     place = f"{listing.place}, version {segment.version}"
     if tail.protocol is None or tail.metadata is None:
         missing = "protocol" if tail.protocol is None else "metaData"
@@ -252,10 +250,6 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         traffic=traffic,
         _spoken_of=spoken_of,
     )
-
-
-def _decoded(data: bytes, file: DataFile) -> list[FullLine]:
-    return decode_lines(data, _LINES, file=file)
 
 
 def _live(tail: Tail) -> list[FullAdd]:

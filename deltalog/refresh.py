@@ -6,13 +6,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.join_blocks import join_small
 from deltalog.log_files import Segment, last_version, list_log
 from deltalog.replay import Live, Tail, later_blocks, without_adds
 from parquet_core.errors import StorageFailure, TableNotFound
-from parquet_core.storage import Traffic, read_whole
+from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
     from deltalog.log_files import LogListing
@@ -89,7 +89,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
 
 
 def _tail(files: list[DataFile], traffic: Traffic) -> Tail:
-    tail, newest_first = Tail(), files[::-1]
-    for file, data in zip(newest_first, read_whole(newest_first, purpose="log", traffic=traffic), strict=True):
-        tail.take(decode_commit(data, file=file))
+    tail = Tail()
+    for lines in read_commits(files[::-1], LINES, traffic=traffic):
+        tail.take([*lines])
     return tail

@@ -133,8 +133,7 @@ class Live(NamedTuple):
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
     """Return the live files, those of the checkpoint first."""
-    spoken = _spoken_of(tail)
-    left = [_unspoken(block, fingerprints(block.path), spoken) for block in checkpoint]
+    left = _all_unspoken(tail, ((block, fingerprints(block.path)) for block in checkpoint))
     blocks, marks, twice = _without_repeats([block for block, _ in left], [mark for _, mark in left])
     return _with_adds(blocks, marks, tail)._replace(twice=twice)
 
@@ -145,8 +144,7 @@ def later_blocks(tail: Tail, before: Live, said: Tail) -> Live | None:
     None when they speak of another deletion vector of a file that stays live: which of its statistics may be trusted
     then depends on all commits.
     """
-    spoken = _spoken_of(tail)
-    left = [_unspoken(block, mark, spoken) for block, mark in zip(before.blocks, before.marks, strict=True)]
+    left = _all_unspoken(tail, zip(before.blocks, before.marks, strict=True))
     if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
         return None
     tail.take_earlier(said)
@@ -174,6 +172,12 @@ def _spoken_of(tail: Tail) -> _Spoken:
     for path, identity in (*tail.added, *tail.removed):
         paths.setdefault(path, set()).add(identity)
     return _Spoken(paths, fingerprints(path_array(list(paths))))
+
+
+def _all_unspoken(tail: Tail, blocks: Iterable[tuple[FileBlock, Fingerprints]]) -> list[tuple[FileBlock, Fingerprints]]:
+    # What the commits speak of is let go with this call: of a large commit it takes as much as its paths.
+    spoken = _spoken_of(tail)
+    return [_unspoken(block, marks, spoken) for block, marks in blocks]
 
 
 def _unspoken(block: FileBlock, marks: Fingerprints, spoken: _Spoken) -> tuple[FileBlock, Fingerprints]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from deltalog.ahead import ahead
 from deltalog.checkpoints import load_checkpoint
-from deltalog.commits import decode_commit
+from deltalog.commits import LINES, read_commits
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
 from deltalog.fingerprints import fingerprints
 from deltalog.history import version_at
@@ -23,7 +23,7 @@ from deltalog.replay import Tail, contradiction, live_blocks, without_adds
 from deltalog.schema import read_schema
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
-from parquet_core.storage import Traffic, is_remote, local_path, name_of, read_whole
+from parquet_core.storage import Traffic, is_remote, local_path, name_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -253,9 +253,7 @@ class _Attempt:
     def _load(self, segment: Segment) -> Snapshot:
         if self.listing.hint is not None:
             self.opened = [self.listing.hint]
-        tail = Tail()
-        for lines in self._commits(segment):
-            tail.take(lines)
+        tail = self._tail(segment)
         files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
         described = describe(tail, f"{self.listing.place}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
@@ -280,14 +278,19 @@ class _Attempt:
             _checkpoint=tuple(files),
         )
 
+    def _tail(self, segment: Segment) -> Tail:
+        tail = Tail()
+        for lines in self._commits(segment):
+            tail.take(lines)
+        return tail
+
     def _commits(self, segment: Segment) -> Iterator[list[Line]]:
         """Read commits and compactions, the newest first."""
         newest_first = segment.tail[::-1]
         files = [file for _, _, file in newest_first]
         self.opened += files
-        whole = read_whole(files, purpose="log", traffic=self.traffic)
-        for (first, last, file), data in zip(newest_first, whole, strict=True):
-            lines = decode_commit(data, file=file)
+        whole = map(list, read_commits(files, LINES, traffic=self.traffic))
+        for (first, last, file), lines in zip(newest_first, whole, strict=True):
             if first < last and (path := contradiction(lines)):
                 raise MalformedLog(f"{file.path}: the compaction speaks twice of {path}; remove it")
             yield lines

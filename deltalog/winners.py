@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from deltalog.actions import Add, DomainMetadata, Metadata, Protocol, Remove, Transaction
+from deltalog.actions import Add, DomainMetadata, Line, Remove, Transaction
+from deltalog.commits import read_commits
 from deltalog.errors import MalformedLog
-from parquet_core.storage import Traffic, read_whole
+from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,14 +21,8 @@ class _Added(Add, frozen=True, gc=False, rename="camel"):
     data_change: bool = True
 
 
-class _Line(msgspec.Struct, frozen=True, gc=False):
+class _Line(Line, frozen=True, gc=False):
     add: _Added | None = None
-    remove: Remove | None = None
-    meta_data: Metadata | None = msgspec.field(default=None, name="metaData")
-    protocol: Protocol | None = None
-    txn: Transaction | None = None
-    domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
-    commit_info: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="commitInfo")
 
 
 class Winner(NamedTuple):
@@ -66,13 +61,10 @@ _LINES = msgspec.json.Decoder(_Line)
 
 def read_winner(file: DataFile, version: int) -> Winner:
     """Read a commit; MalformedLog when it is none."""
-    data = next(read_whole([file], purpose="log", traffic=Traffic()))
     try:
-        lines = _LINES.decode_lines(data)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
-        raise MalformedLog(
-            f"{file.path}: {error}; nothing can be committed after it before it is restored from a copy"
-        ) from None
+        lines = [*next(read_commits([file], _LINES, traffic=Traffic()))]
+    except MalformedLog as error:
+        raise MalformedLog(f"{error}; nothing can be committed after it before it is restored") from None
     added = _each(lines, lambda line: line.add)
     return Winner(
         version=version,

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_writer import Log, add, remove
 
-from deltalog import keep, refresh
+from deltalog import commits, keep
 from deltalog.kept_version import latest_kept
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot
@@ -80,13 +80,12 @@ class Read:
     def __enter__(self):
         self.names: list[str] = []
         self.patches = [
-            patch("deltalog.snapshot.read_whole", self._whole),
-            patch.object(refresh, "read_whole", self._whole),
+            patch.object(commits, "read_whole", self._whole),
             patch("deltalog.checkpoint_file.open_values", self._opened),
         ]
-        from deltalog import checkpoint_file, snapshot
+        from deltalog import checkpoint_file
 
-        self._real, self._open = snapshot.read_whole, checkpoint_file.open_values
+        self._real, self._open = commits.read_whole, checkpoint_file.open_values
         for each in self.patches:
             each.start()
         return self

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_writer import add, remove
 
-from deltalog import refresh
+from deltalog import commits
 from deltalog.errors import NotADeltaTable
 from deltalog.skipping import skip_files
 from deltalog.snapshot import open_snapshot
@@ -56,8 +56,8 @@ def opened(snapshot):
         read.extend(file.path.rpartition("/")[2] for file in files)
         return whole(files, **options)
 
-    whole = refresh.read_whole
-    with patch.object(refresh, "read_whole", noted), patch("deltalog.snapshot.read_whole", noted):
+    whole = commits.read_whole
+    with patch.object(commits, "read_whole", noted):
         return read, snapshot.refreshed()
 
 
