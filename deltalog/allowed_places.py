@@ -8,10 +8,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from deltalog.errors import MalformedLog, OutsideTable
+from parquet_core.errors import WrongUse
+from parquet_core.printable import shown
 from parquet_core.storage import is_remote, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ALLOW = "PRUNE_DELTA_ALLOW"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
@@ -21,11 +27,24 @@ _UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 
 
-def opened_place(table: str, place: str) -> str:
+def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return the addresses that a caller allows as text; WrongUse for what is no list of them.
+
+    >>> addresses(["s3://source/table", "/lake"])
+    ('s3://source/table', '/lake')
+    """
+    if isinstance(allow, str | os.PathLike):
+        raise WrongUse(f"allow={shown(allow)}: give a list of addresses, allow=[{shown(os.fspath(allow))}]")
+    if not all(isinstance(address, str | os.PathLike) and os.fspath(address).strip() for address in allow):
+        raise WrongUse(f"allow={shown(allow)}: give addresses as text, allow=['s3://source/table', '/lake']")
+    return tuple(os.fspath(address) for address in allow)
+
+
+def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
     """Return the place of a file that a log names and that is to be opened; `place`: as of `resolve`.
 
-    Raises OutsideTable unless it is below the table, or below an address in PRUNE_DELTA_ALLOW (separated by commas),
-    and MalformedLog for what is no name of a file.
+    Raises OutsideTable unless it is below the table, below an address that the caller allows, or below one in
+    PRUNE_DELTA_ALLOW (separated by commas), and MalformedLog for what is no name of a file.
 
     >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
@@ -37,12 +56,14 @@ def opened_place(table: str, place: str) -> str:
         return place
     # What opens a place may decode it once more.
     spellings = _spellings(place)
-    for address in (table, *_allowed()):
+    for address in (table, *allow, *_allowed()):
         if all(_is_below(spelling, address) for spelling in spellings):
             return _normal(place) if ".." in place.split("/") else place
+    above = posixpath.dirname(_normal(place))
     raise OutsideTable(
         f"{table}: a file of the table is to be {place}, which is not below the table and was not opened; if you trust "
-        f"whoever writes its log, set {ALLOW}={posixpath.dirname(_normal(place))} (several with commas between them)"
+        f"whoever writes its log, open the table with allow=[{above!r}], or set {ALLOW}={above} (several with commas "
+        "between them)"
     )
 
 

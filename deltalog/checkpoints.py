@@ -32,8 +32,13 @@ class LoadedCheckpoint(NamedTuple):
     opened: list[DataFile]
 
 
-def load_checkpoint(checkpoint: Checkpoint, *, place: str, traffic: Traffic) -> LoadedCheckpoint:
-    """Read what a checkpoint says of all but files, and find its files; MalformedLog names what is damaged."""
+def load_checkpoint(
+    checkpoint: Checkpoint, *, place: str, traffic: Traffic, allow: Sequence[str] = ()
+) -> LoadedCheckpoint:
+    """Read what a checkpoint says of all but files, and find its files; `allow`: where else than below the table.
+
+    MalformedLog names what is damaged.
+    """
     lines: list[Line] = []
     files: list[CheckpointFile] = []
     for file in checkpoint.files:
@@ -44,7 +49,7 @@ def load_checkpoint(checkpoint: Checkpoint, *, place: str, traffic: Traffic) -> 
             lines += files[-1].other_actions()
     if checkpoint.kind == WITH_UUID:
         _check_manifest(lines, checkpoint)
-    sidecars = _sidecars(lines, place)
+    sidecars = _sidecars(lines, place, allow)
     found = [CheckpointFile(file, traffic) for file in sidecars]
     return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
 
@@ -58,8 +63,9 @@ def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
         )
 
 
-def _sidecars(lines: Sequence[Line], place: str) -> list[DataFile]:
-    paths = list(dict.fromkeys(_place_of(line.sidecar.path, place) for line in lines if line.sidecar is not None))
+def _sidecars(lines: Sequence[Line], place: str, allow: Sequence[str]) -> list[DataFile]:
+    named = (line.sidecar.path for line in lines if line.sidecar is not None)
+    paths = list(dict.fromkeys(_place_of(path, place, allow) for path in named))
     found = list(in_flight(find_file, paths))
     missing = [path for path, file in zip(paths, found, strict=True) if file is None]
     if missing:
@@ -67,10 +73,10 @@ def _sidecars(lines: Sequence[Line], place: str) -> list[DataFile]:
     return [file for file in found if file is not None]
 
 
-def _place_of(path: str, place: str) -> str:
+def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
     name = canonical_path(path)
     if is_absolute(name):
-        return opened_place(posixpath.dirname(place), name)
+        return opened_place(posixpath.dirname(place), name, allow)
     if "/" in name or not name:
         raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
     return f"{place}/{_SIDECARS}/{name}"

@@ -22,6 +22,8 @@ from parquet_core.errors import MalformedFile
 from parquet_core.storage import Traffic, find_file, read_range
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from pyroaring import BitMap64
 
@@ -82,11 +84,14 @@ def vector_path(vector: Vector, table: str) -> str:
     return resolve(table, f"{inside}deletion_vector_{name}.bin")
 
 
-def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None) -> BitMap64:
-    """Return the deleted row positions; MalformedLog when the vector is not what the action says."""
+def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()) -> BitMap64:
+    """Return the deleted row positions; `allow`: where its file may lie other than below the table.
+
+    Raises MalformedLog when the vector is not what the action says, and OutsideTable.
+    """
     where = f"{table}: deletion vector {vector.storage_type}{vector.path_or_inline_dv[:64]}"
     try:
-        data, where = _bytes_of(vector, table, Traffic() if traffic is None else traffic, where)
+        data, where = _bytes_of(vector, table, Traffic() if traffic is None else traffic, where, allow)
         rows = decode_bitmap(data)
     except (ValueError, IndexError, struct.error, MalformedFile) as error:
         raise MalformedLog(f"{where}: {error}; restore it, for without it deleted rows come back") from None
@@ -97,14 +102,14 @@ def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None) -
     return rows
 
 
-def _bytes_of(vector: Vector, table: str, traffic: Traffic, where: str) -> tuple[bytes, str]:
+def _bytes_of(vector: Vector, table: str, traffic: Traffic, where: str, allow: Sequence[str]) -> tuple[bytes, str]:
     if vector.storage_type == "i":
         # Z85 pads to a multiple of four bytes.
         data = decode_z85(vector.path_or_inline_dv)
         if not len(data) - 4 < vector.size_in_bytes <= len(data):
             raise ValueError(f"{len(data)} bytes instead of {vector.size_in_bytes}")
         return data[: vector.size_in_bytes], where
-    path = opened_place(table, vector_path(vector, table))
+    path = opened_place(table, vector_path(vector, table), allow)
     file = find_file(path)
     if file is None:
         raise ValueError(f"its file {path} is missing")

@@ -64,16 +64,21 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
     return history(snapshot, limit=1)[0].timestamp
 
 
-def version_at(table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None) -> int:
+def version_at(
+    table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
+) -> int:
     """Return the last version made at a time or before it; `moment` has a zone, or is in milliseconds.
 
-    Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
+    `cache`, `allow`: as `open_snapshot` has them. Raises NoSuchVersion for a time before the first version that can
+    still be read, or after the last.
     """
     from deltalog.snapshot import open_snapshot
 
     wanted = moment if isinstance(moment, int) else _milliseconds(moment)
-    latest = open_snapshot(table, cache=cache)
+    latest = open_snapshot(table, cache=cache, allow=allow)
     times = _readable_times(latest)
+    if not times:
+        raise NoSuchVersion(f"{table}: its log has no commit left, so no version has a time; give a version instead")
     found = [version for version, at in times if at <= wanted]
     if not found:
         first, at = times[0]
@@ -112,11 +117,12 @@ def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
 
 def _readable(listing: LogListing) -> list[int]:
     """Return the versions with a commit that a checkpoint or the first commit leads to without a gap."""
-    found, whole = [], False
+    found, last = [], -1
     for version in sorted({*listing.commits, *listing.checkpoints}):
-        whole = version == 0 or version in listing.checkpoints or (whole and version - 1 in listing.commits)
-        if version in listing.commits and whole:
-            found.append(version)
+        if version in listing.checkpoints or version == last + 1:
+            last = version
+            if version in listing.commits:
+                found.append(version)
     return found
 
 

@@ -128,7 +128,12 @@ def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
     """Yield the paths of `add` actions of the checkpoint as written."""
     if snapshot.segment.checkpoint is None:
         return
-    found = load_checkpoint(snapshot.segment.checkpoint, place=snapshot.listing.place, traffic=snapshot.traffic)
+    found = load_checkpoint(
+        snapshot.segment.checkpoint,
+        place=snapshot.listing.place,
+        traffic=snapshot.traffic,
+        allow=snapshot.allow,
+    )
     parts = [file.written_paths(group) for file in found.files for group in file.row_groups()]
     inline = [line.add.path for line in found.lines if line.add is not None]
     yield pa.concat_arrays([*parts, path_array(inline)])

@@ -28,7 +28,9 @@ def refresh(snapshot: Snapshot) -> Snapshot:
     listing = list_log(snapshot.table)
     found = brought_to(snapshot, listing, last_version(listing), started=started)
     kept = snapshot._kept  # noqa: SLF001 - its own
-    return open_snapshot(snapshot.table, cache=None if kept is None else kept.cache.cache) if found is None else found
+    if found is not None:
+        return found
+    return open_snapshot(snapshot.table, cache=None if kept is None else kept.cache.cache, allow=snapshot.allow)
 
 
 def brought_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from deltalog.allowed_places import opened_place
 from deltalog.checkpoint_file import CheckpointFile, CheckpointStatistics
 from deltalog.errors import DeltaError
 from deltalog.file_block import VECTOR_TYPE, FileBlock, JsonStatistics, Texts
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
 
 
-def restore(cache: TableCache, table: str, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
+def restore(
+    cache: TableCache, table: str, listing: LogListing, version: int, *, allow: tuple[str, ...], started: float
+) -> Snapshot | None:
     """Return a version from what is kept of it or of an earlier one, and the commits since; None when that fails."""
     for kept in dict.fromkeys([version, latest_kept(cache)]):
         if kept is not None and kept <= version:
-            found = _restored(cache, table, listing, kept)
+            found = _restored(cache, table, listing, kept, allow)
             if found is not None:
                 later = brought_to(found, listing, version, started=started)
                 if later is not None:
@@ -45,25 +48,30 @@ def restore(cache: TableCache, table: str, listing: LogListing, version: int, *,
     return None
 
 
-def _restored(cache: TableCache, table: str, listing: LogListing, version: int) -> Snapshot | None:
+def _restored(
+    cache: TableCache, table: str, listing: LogListing, version: int, allow: tuple[str, ...]
+) -> Snapshot | None:
     found = cache.read(version_name(version))
     if found is None:
         return None
     generation, batch = found
     try:
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
-        if head.version != version or not _are_there(head):
+        if head.version != version or not _are_there(head, table, allow):
             return None
-        return _Kept(cache, generation, head, batch).snapshot(table, listing)
+        return replace(_Kept(cache, generation, head, batch).snapshot(table, listing), allow=allow)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError, AttributeError, DeltaError):
         return None
 
 
-def _are_there(head: Head) -> bool:
-    """Tell whether files that are not listed with the log are what they were."""
+def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
+    """Tell whether files that are not listed with the log are what they were.
+
+    Raises OutsideTable for those that may not be opened: who wrote the version to the disk may have allowed more.
+    """
     checkpoint = set() if head.checkpoint is None else set(head.checkpoint[2])
     elsewhere = [file for file in head.parts if file not in checkpoint]
-    now = in_flight(find_file, [file.path for file in elsewhere])
+    now = in_flight(find_file, [opened_place(table, file.path, allow) for file in elsewhere])
     return all(file == found for file, found in zip(elsewhere, now, strict=True))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deltalog.ahead import ahead
+from deltalog.allowed_places import addresses
 from deltalog.checkpoints import load_checkpoint
 from deltalog.commits import LINES, read_commits
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
@@ -27,7 +28,7 @@ from parquet_core.storage import Traffic, is_remote, local_path, name_of
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class Snapshot:
 
     `blocks` hold the live files; positions over all of them count from 0 in their order. `notes`: what was found
     wrong with the log on the way and did not matter for the files. `opened`: the files of the log that were read.
+    `allow`: where files may lie other than below the table.
     """
 
     table: str
@@ -70,6 +72,7 @@ class Snapshot:
     opened: tuple[DataFile, ...]
     traffic: Traffic
     seconds: float
+    allow: tuple[str, ...] = ()
     _tail: Tail = field(default_factory=Tail)
     _marks: tuple[Fingerprints, ...] = ()
     _checkpoint: tuple[CheckpointFile, ...] = ()
@@ -169,52 +172,59 @@ def open_snapshot(
     version: int | None = None,
     timestamp: dt.datetime | int | None = None,
     cache: MetadataCache | None = None,
+    allow: Sequence[str | os.PathLike[str]] = (),
 ) -> Snapshot:
     """Read a version of a table, the latest by default.
 
-    `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in milliseconds.
-    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
-    Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
-    StorageFailure, each naming the file or version.
+    `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in
+    milliseconds. `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
+    `allow`: addresses below which the log may name files, beside the table's own and those of PRUNE_DELTA_ALLOW; it
+    holds for all that is opened of this snapshot. Raises OutsideTable for a file elsewhere, and NotADeltaTable,
+    NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and StorageFailure, each naming the file or version.
     """
     started = time.perf_counter()
     name = os.fspath(table)
     place = name if is_remote(name) else local_path(name)
+    allowed = addresses(allow)
     if timestamp is not None:
         if version is not None:
             raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
-        version = version_at(place, timestamp, cache=cache)
+        version = version_at(place, timestamp, cache=cache, allow=allowed)
     try:
-        return _open(place, version, started, cache)
+        return _open(place, version, started, cache, allowed)
     except NotADeltaTable:
         raise
     except (TableNotFound, StorageFailure):
         # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
-        return _open(place, version, started, cache)
+        return _open(place, version, started, cache, allowed)
 
 
-def _open(table: str, version: int | None, started: float, cache: MetadataCache | None) -> Snapshot:
+def _open(
+    table: str, version: int | None, started: float, cache: MetadataCache | None, allow: tuple[str, ...]
+) -> Snapshot:
     listed_ns = time.time_ns()
     listing = list_log(table)
     if cache is None:
-        return _read(table, listing, version, started)
+        return _read(table, listing, version, started, allow)
     from deltalog.keep import kept_in
     from deltalog.restore import restore
 
     kept = cache.of_table(table if is_remote(table) else os.path.abspath(table))
     last = last_version(listing)
     target = last if version is None else version
-    found = restore(kept, table, listing, target, started=started) if 0 <= target <= last else None
-    return kept_in(_read(table, listing, version, started), kept, listed_ns=listed_ns) if found is None else found
+    found = restore(kept, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
+    if found is not None:
+        return found
+    return kept_in(_read(table, listing, version, started, allow), kept, listed_ns=listed_ns)
 
 
-def _read(table: str, listing: LogListing, version: int | None, started: float) -> Snapshot:
+def _read(table: str, listing: LogListing, version: int | None, started: float, allow: tuple[str, ...]) -> Snapshot:
     traffic = Traffic()
     hint = read_hint(listing, traffic=traffic)
     notes = [hint.complaint] if hint.complaint else []
     notes += [f"{name_of(file)} is empty; it was passed over" for file in listing.empty]
     notes += [f"the checkpoint of version {at} lacks parts; it was passed over" for at in listing.partial]
-    return _Attempt(table, listing, traffic, notes, started).run(version)
+    return _Attempt(table, listing, traffic, notes, started, allow).run(version)
 
 
 @dataclass(slots=True)
@@ -226,6 +236,7 @@ class _Attempt:
     traffic: Traffic
     notes: list[str]
     started: float
+    allow: tuple[str, ...]
     opened: list[DataFile] = field(default_factory=list)
 
     def run(self, version: int | None) -> Snapshot:
@@ -273,6 +284,7 @@ class _Attempt:
             opened=tuple(self.opened),
             traffic=self.traffic,
             seconds=time.perf_counter() - self.started,
+            allow=self.allow,
             _tail=without_adds(tail),
             _marks=live.marks,
             _checkpoint=tuple(files),
@@ -296,7 +308,7 @@ class _Attempt:
             yield lines
 
     def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
-        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic)
+        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic, allow=self.allow)
         self.opened += found.opened
         tail.take(found.lines)
         return found.files

@@ -36,11 +36,13 @@ def build_layout_checks(
     *,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
     """Build the checks of one table's layout; each runs alone, all of them in one pass over the footers.
 
     A finding of severity error fails its check with `severity`, a warning fails it with WARN, which
     never blocks. A table that cannot be read fails every check and says why. Starts no Spark.
+    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
     """
     asset_key = dg.AssetKey.from_coercible(asset_key)
 
@@ -57,7 +59,7 @@ def build_layout_checks(
 
         selected = {key.name for key in context.selected_asset_check_keys}
         try:
-            findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS))
+            findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS), allow=allow)
         except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
             for name in CHECKS:
                 if name in selected:

@@ -11,18 +11,24 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding, LayoutSpec
 
 
-def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
+def check(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    layout: LayoutSpec,
+    rows: bool = True,
+    allow: Sequence[str] = (),
+) -> list[Finding]:
     """Prove from the written bytes that a table has its layout.
 
-    Of a Delta table the latest version is looked at, and no file that it does not have. `rows` also reads the sort key
-    (and columns without a column index) to prove what bounds alone cannot. Files are compared within a partition, and
-    a partition column of the sort key holds by itself. What holds is reported too, as severity
-    `info`. Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
-    StorageFailure.
+    Of a Delta table the latest version is looked at, and no file that it does not have. `rows` also reads the sort
+    key (and columns without a column index) to prove what bounds alone cannot. Files are compared within a
+    partition, and a partition column of the sort key holds by itself. What holds is reported too, as severity
+    `info`. `allow`: where files of a Delta table may lie other than below it. Raises LayoutError for a column that
+    the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
     """
     from prune_assets.planner.delta_table import delta_table, partition_of_files, read_live
 
-    delta = delta_table(table, version=None, timestamp=None)
+    delta = delta_table(table, version=None, timestamp=None, allow=allow)
     if delta is None:
         from parquet_core.layout import check as check_files
 

@@ -93,12 +93,17 @@ def delta_table(
     version: int | None,
     timestamp: dt.datetime | int | str | None,
     cache: MetadataCache | None = None,
+    allow: Sequence[str] = (),
 ) -> DeltaTable | None:
     """Open a version of a table that has a Delta log; None for any other.
 
-    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. Raises WrongUse
-    for a version of what has none.
+    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. `allow`: as
+    `open_snapshot` has it. Raises WrongUse for a version of what has none.
     """
+    if allow:
+        from deltalog.allowed_places import addresses
+
+        allow = addresses(allow)
     path = _with_log(table)
     if path is None:
         if version is not None or timestamp is not None:
@@ -111,7 +116,7 @@ def delta_table(
     from deltalog.deletion_vectors import deleted_rows
     from deltalog.snapshot import open_snapshot
 
-    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache)
+    snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
     return DeltaTable(snapshot, deleted_rows(snapshot))
 
 
@@ -219,6 +224,6 @@ def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
         return resolve(snapshot.table, paths[number].as_py())
 
     chosen = np.flatnonzero(opened).tolist()
-    named = [opened_place(snapshot.table, path(i)) for i in chosen]
+    named = [opened_place(snapshot.table, path(i), snapshot.allow) for i in chosen]
     found = {file.path: file for file in look_up(named)}
     return FileList(path, sizes, {i: found[name] for i, name in zip(chosen, named, strict=True)})

@@ -194,6 +194,7 @@ def plan(
     depth: Depth = "pages",
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
 ) -> Plan:
     """Plan which rows of a table a predicate may select.
 
@@ -201,7 +202,9 @@ def plan(
     `write` is at work, or was killed, is planned as it was before or as it will be. `where`: Spark SQL, or a PySpark
     Column, which takes a session. `columns`: what will be read, by default all; it decides which
     bytes count. `depth`: how deep to look. `version`, `timestamp`: of a Delta table an older version, by number or
-    time: a datetime or ISO 8601 with a zone, or milliseconds. Raises WrongUse (PredicateSyntaxError, UnknownColumn,
+    time: a datetime or ISO 8601 with a zone, or milliseconds. `allow`: addresses (`s3://source/table`, `/lake`) below
+    which the log of a Delta table may name files, as that of a shallow clone does; what PRUNE_DELTA_ALLOW names is
+    allowed too. Raises WrongUse (PredicateSyntaxError, UnknownColumn,
     PredicateTypeError, TableNotFound, NoSuchVersion), MalformedFile, UnsupportedFeature and StorageFailure.
     """
     if depth not in {"row_groups", "pages"}:
@@ -210,7 +213,7 @@ def plan(
     started = time.perf_counter()
     semantics = _semantics(session)
     disk = metadata_cache()
-    delta = delta_table(table, version=version, timestamp=timestamp, cache=disk)
+    delta = delta_table(table, version=version, timestamp=timestamp, cache=disk, allow=allow)
     if delta is None:
         listed = list_dataset(
             table,

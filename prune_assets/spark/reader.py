@@ -40,12 +40,13 @@ def read(
     where: str | Column,
     columns: Sequence[str] | None = None,
     plan: Plan | None = None,
+    allow: Sequence[str] = (),
 ) -> DataFrame:
     """Return the rows of a table that a predicate selects, read from the files that may hold some.
 
     Same rows and schema as `spark.read.parquet(table).where(where)`. `plan`: one made before for the
-    same table and predicate; the files it rests on are compared with what is there now. Raises what `plan`
-    raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
+    same table and predicate; the files it rests on are compared with what is there now. `allow`: as `plan` has it.
+    Raises what `plan` raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
     """
     check_names(columns)
     if plan.delta is not None if plan is not None else has_log(table):
@@ -56,7 +57,7 @@ def read(
     if is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:
-        made, opened, is_planned = _plan_and_open(spark, table, where, columns)
+        made, opened, is_planned = _plan_and_open(spark, table, where, columns, allow)
     else:
         _check_plan(spark, plan, table, where)
         made, opened = plan, _open(spark, table, plan)
@@ -69,14 +70,14 @@ def read(
 
 
 def _plan_and_open(
-    spark: SparkSession, table: Table, where: str | Column, columns: Sequence[str] | None
+    spark: SparkSession, table: Table, where: str | Column, columns: Sequence[str] | None, allow: Sequence[str]
 ) -> tuple[Plan, DataFrame, bool]:
     """Plan again where files come or go before Spark lists them: of a write it might see a part.
 
     Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
     """
     for _ in range(_ATTEMPTS):
-        made = make_plan(table, where=where, columns=columns, session=spark)
+        made = make_plan(table, where=where, columns=columns, session=spark, allow=allow)
         opened = _open(spark, table, made)
         is_planned = _lists_as_planned(opened, table, made)
         if is_planned or not hasattr(opened, "_jdf"):

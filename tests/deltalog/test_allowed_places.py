@@ -1,9 +1,12 @@
-"""A log may name files below its table; any other only where PRUNE_DELTA_ALLOW names the address."""
+"""A log may name files below its table; any other only where an argument or PRUNE_DELTA_ALLOW names the address."""
 
 from __future__ import annotations
 
 import json
+import os
+import time
 
+import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,12 +14,17 @@ from checkpoint_writer import write_checkpoint
 from log_writer import PROTOCOL, Log, add
 
 import prune_assets as pr
+from deltalog import keep
 from deltalog.allowed_places import opened_place
 from deltalog.errors import MalformedLog, OutsideTable
+from deltalog.history import snapshot_time
+from deltalog.live_files import live_files
 from deltalog.paths import canonical_path, resolve
 from deltalog.snapshot import open_snapshot
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.dataset.metadata_cache import MetadataCache
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import find_file
+from prune_assets.checks import build_layout_checks
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 V2 = {
@@ -32,8 +40,14 @@ def nothing_allowed(monkeypatch):
     monkeypatch.delenv("PRUNE_DELTA_ALLOW", raising=False)
 
 
-def opened(table, path):
-    return opened_place(table, resolve(table, canonical_path(path)))
+def aged(directory, *more):
+    """Let files look as if nobody would change them any more."""
+    for path in [*directory.iterdir(), *more]:
+        os.utime(path, (time.time() - 3_600,) * 2)
+
+
+def opened(table, path, allow=()):
+    return opened_place(table, resolve(table, canonical_path(path)), allow)
 
 
 @pytest.mark.parametrize(
@@ -92,15 +106,28 @@ def test_what_lies_elsewhere_is_not_opened(table, path):
     ],
 )
 def test_what_the_user_allows_is_opened(monkeypatch, allowed, path, place):
+    assert opened("gs://b/t", path, allowed.split(", ")) == place
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", allowed)
     assert opened("gs://b/t", path) == place
+    assert opened("gs://b/t", path, ["/elsewhere"]) == place
 
 
 @pytest.mark.parametrize("path", ["s3://source2/t/x.parquet", "s3://source/../x/y.parquet", "file:///etc/passwd"])
 def test_nothing_beside_what_the_user_allows_is_opened(monkeypatch, path):
+    with pytest.raises(OutsideTable, match="is not below the table"):
+        opened("gs://b/t", path, ["s3://source/t", "https://h"])
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", "s3://source/t,https://h")
     with pytest.raises(OutsideTable, match="is not below the table"):
         opened("gs://b/t", path)
+
+
+@pytest.mark.parametrize("allow", ["s3://source/t", b"/lake", [""], [" "], [1], [None]])
+def test_what_is_no_list_of_addresses_is_refused(tmp_path, allow):
+    log = Log(tmp_path / "t")
+    log.create([("x", "long")])
+    for ask in (open_snapshot, lambda table, **options: pr.plan(table, where="x = 1", **options)):
+        with pytest.raises(WrongUse, match=r"^allow=.*give .*allow=\["):
+            ask(str(log), allow=allow)
 
 
 def test_what_is_no_name_of_a_file_is_refused():
@@ -116,22 +143,54 @@ def test_a_table_reached_by_a_link_has_its_own_absolute_paths(tmp_path):
         assert opened(str(tmp_path / table), path) == path
 
 
-def planned(log):
-    return pr.plan(str(log), where="x = 1")
-
-
-def test_a_plan_opens_files_elsewhere_only_where_they_are_allowed(tmp_path, monkeypatch):
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "elsewhere.parquet")
+@pytest.fixture
+def clone(tmp_path):
+    """A table that names a file, and the deletion vector of another, in the directory of its source."""
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "source.parquet")
+    pq.write_table(pa.table({"x": [2, 2]}), tmp_path / "t.parquet")
     log = Log(tmp_path / "t")
-    log.create([("x", "long")], add(f"file://{tmp_path}/elsewhere.parquet"))
-    with pytest.raises(OutsideTable, match="PRUNE_DELTA_ALLOW=") as refused:
-        planned(log)
-    monkeypatch.setenv("PRUNE_DELTA_ALLOW", str(refused.value).rpartition("ALLOW=")[2].partition(" ")[0])
-    assert [file.verdict for file in planned(log).files] != ["skip"]
+    log.create([("x", "long")], add(f"file://{tmp_path}/source.parquet"))
+    return log
 
 
-@pytest.mark.parametrize("spelled", ["file://{}", "{}", "../../{}"])
-def test_sidecars_elsewhere_are_opened_only_where_they_are_allowed(tmp_path, monkeypatch, spelled):
+def planned(log, **options):
+    return pr.plan(str(log), where="x = 1", **options)
+
+
+def address_in(refused, mark):
+    return str(refused.value).partition(mark)[2].partition(" ")[0].strip("[],'")
+
+
+def test_a_plan_opens_files_elsewhere_only_where_they_are_allowed(clone, monkeypatch):
+    with pytest.raises(OutsideTable, match=r"PRUNE_DELTA_ALLOW=") as refused:
+        planned(clone)
+    assert address_in(refused, "allow=") == address_in(refused, "ALLOW=")
+    assert [file.verdict for file in planned(clone, allow=[address_in(refused, "allow=")]).files] == ["scan"]
+    with pytest.raises(OutsideTable):
+        planned(clone)
+    monkeypatch.setenv("PRUNE_DELTA_ALLOW", address_in(refused, "ALLOW="))
+    assert [file.verdict for file in planned(clone).files] == ["scan"]
+
+
+def test_checks_open_files_elsewhere_only_where_they_are_allowed(clone, tmp_path):
+    layout = pr.LayoutSpec(sort_by=("x",))
+    with pytest.raises(OutsideTable):
+        pr.check(str(clone), layout=layout)
+    found = pr.check(str(clone), layout=layout, allow=[str(tmp_path)])
+    assert {"order.rows"} <= {finding.code for finding in found}
+
+
+def test_checks_of_dagster_open_files_elsewhere_only_where_they_are_allowed(clone, tmp_path):
+    def errors(**options):
+        checks = build_layout_checks("t", str(clone), pr.LayoutSpec(sort_by=("x",)), **options)
+        return {result.metadata.get("error_type") for result in checks(dg.build_asset_check_context())}
+
+    assert {said.value for said in errors()} == {"OutsideTable"}
+    assert errors(allow=[str(tmp_path)]) == {None}
+
+
+def sidecar_elsewhere(tmp_path, spelled):
+    """A table whose checkpoint has a sidecar beside the table."""
     log = Log(tmp_path / "t")
     log.create([("x", "long")], protocol=PROTOCOL | V2)
     created = [*map(json.loads, (log.place / f"{0:020d}.json").read_text().splitlines())]
@@ -140,14 +199,46 @@ def test_sidecars_elsewhere_are_opened_only_where_they_are_allowed(tmp_path, mon
     named = {"sidecar": {"path": spelled.format(sidecar), "sizeInBytes": 1, "modificationTime": 1}}
     log.write(f"{0:020d}.checkpoint.{UUID}.json", {"checkpointMetadata": {"version": 0}}, *created, named)
     (log.place / f"{0:020d}.json").unlink()
+    log.commit(add("g"))
+    return log
+
+
+@pytest.mark.parametrize("spelled", ["file://{}", "{}", "../../{}"])
+def test_sidecars_elsewhere_are_opened_only_where_they_are_allowed(tmp_path, monkeypatch, spelled):
+    log = sidecar_elsewhere(tmp_path, spelled)
     if spelled.startswith(".."):
         with pytest.raises(pr.PruneError, match="is no name of a file"):
             open_snapshot(str(log))
         return
     with pytest.raises(OutsideTable, match="PRUNE_DELTA_ALLOW="):
         open_snapshot(str(log))
+    held = open_snapshot(str(log), allow=[tmp_path])
+    assert held.paths() == ["f", "g"]
+    assert [file.path for file in live_files(held, ["f"])] == ["f"]
+    assert open_snapshot(str(log), allow=[tmp_path], timestamp=snapshot_time(held)).version == 1
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", str(tmp_path))
-    assert open_snapshot(str(log)).paths() == ["f"]
+    assert open_snapshot(str(log)).file_count == 2
+
+
+def test_what_one_snapshot_may_open_is_not_open_to_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(keep, "_LEAST_BYTES", 0)
+    log = sidecar_elsewhere(tmp_path, "{}")
+    aged(log.place, tmp_path / "elsewhere.parquet")
+    cache = MetadataCache(tmp_path / "cache")
+    held = open_snapshot(str(log), cache=cache, allow=[str(tmp_path)])
+    held.save()
+    again = open_snapshot(str(log), cache=cache, allow=[str(tmp_path)])
+    assert again.opened == (), "it was kept on disk"
+    assert again.allow == (str(tmp_path),)
+    with pytest.raises(OutsideTable):
+        open_snapshot(str(log), cache=cache)
+    log.commit(add("h"))
+    assert again.refreshed().file_count == 3
+    (log.place / f"{1:020d}.json").write_text(json.dumps(add("i")) + "\n")
+    # Read anew, for a commit of those that made it is another.
+    anew = again.refreshed()
+    assert "i" in anew.paths()
+    assert anew.allow == again.allow
 
 
 @pytest.mark.parametrize("uri", ["zip://x::file:///etc/passwd", "simplecache::s3://b/t", "memory://a::file:///etc"])

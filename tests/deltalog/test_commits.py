@@ -442,7 +442,9 @@ def test_a_commit_that_says_nothing_of_itself_is_one_too(place, table, info):
 
 def test_nothing_follows_a_commit_that_is_damaged(place, table):
     (Path(place) / "_delta_log" / f"{1:020d}.json").write_text('{"add":{"path":')
-    with pytest.raises(MalformedLog, match=r"0001\.json, line 1: .*nothing can be committed after it before it is restored"):
+    with pytest.raises(
+        MalformedLog, match=r"0001\.json, line 1: .*nothing can be committed after it before it is restored"
+    ):
         append(table, [named("a", day=ONE)])
 
 

@@ -80,6 +80,7 @@ def test_relative_and_absolute_files_are_read(tmp_path, monkeypatch):
     assert list(read_vector(absolute, str(tmp_path))) == [0, 5, 1 << 33]
     with pytest.raises(OutsideTable, match="PRUNE_DELTA_ALLOW="):
         read_vector(absolute, "elsewhere")
+    assert list(read_vector(absolute, "elsewhere", allow=[str(tmp_path)])) == [0, 5, 1 << 33]
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", str(tmp_path))
     assert list(read_vector(absolute, "elsewhere")) == [0, 5, 1 << 33]
 

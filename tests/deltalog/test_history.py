@@ -4,6 +4,7 @@ import datetime as dt
 import os
 
 import pytest
+from checkpoint_writer import head, write_checkpoint
 from log_writer import add
 
 from deltalog.errors import NoSuchVersion
@@ -89,3 +90,13 @@ def test_a_version_without_its_commit_has_no_time(days):
     snapshot = open_snapshot(days.path)
     del snapshot.listing.commits[2]
     assert snapshot_time(snapshot) is None
+
+
+def test_a_version_stands_on_a_checkpoint_whose_commit_is_gone(days):
+    write_checkpoint(days.place / f"{1:020d}.checkpoint.parquet", [*head(days), add("a")])
+    for version in (0, 1):
+        (days.place / f"{version:020d}.json").unlink()
+    assert version_at(str(days), 3 * DAY) == 2
+    (days.place / f"{2:020d}.json").unlink()
+    with pytest.raises(NoSuchVersion, match="no commit left"):
+        version_at(str(days), 3 * DAY)
