@@ -4,6 +4,7 @@ PruneError
 ├── MalformedFile          the bytes are not what the Parquet format allows
 ├── UnsupportedFeature     well formed, but outside of what is understood here
 ├── StorageFailure         the bytes could not be had, or not be written (exit code 3)
+│   ├── StaleListing           a file is gone, or another one, since it was listed
 │   ├── UncertainWrite         whether they were written is not known
 │   └── UnfinishedWrite        another write of the table is under way, or was cut off
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
@@ -42,6 +43,10 @@ class UnsupportedFeature(PruneError):
 
 class StorageFailure(PruneError):
     """The storage did not deliver the bytes, or did not take them."""
+
+
+class StaleListing(StorageFailure):
+    """A file is gone, or is not the one any more that was listed: its table was changed meanwhile."""
 
 
 class UncertainWrite(StorageFailure):

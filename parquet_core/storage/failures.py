@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import PruneError, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableNotFound, UnsupportedFeature
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
 from parquet_core.storage.schemes import scheme_of
 
@@ -83,14 +83,14 @@ def _unsupported(error: Exception, said: str, uri: str) -> PruneError | None:
     return None
 
 
-def changed(file: DataFile) -> StorageFailure:
+def changed(file: DataFile) -> StaleListing:
     """Make the error of an object that is not the one that was listed."""
-    return StorageFailure(f"{file.path}: the object changed since it was listed; list the table again")
+    return StaleListing(f"{file.path}: the object changed since it was listed; list the table again")
 
 
-def gone(file: DataFile) -> StorageFailure:
+def gone(file: DataFile) -> StaleListing:
     """Make the error of an object that was there when it was listed."""
-    return StorageFailure(f"{file.path}: the object is gone since it was listed; list the table again")
+    return StaleListing(f"{file.path}: the object is gone since it was listed; list the table again")
 
 
 def _next_step(said: str, uri: str) -> str:

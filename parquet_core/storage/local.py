@@ -9,7 +9,7 @@ from itertools import repeat
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
 from parquet_core.storage.blocks import blocks_of, cut, outside
 from parquet_core.storage.files import JOURNAL, DataFile, is_unlisted
 from parquet_core.storage.schemes import is_remote
@@ -206,7 +206,7 @@ def read_files(
                 finally:
                     os.close(descriptor)
             except OSError as error:
-                raise StorageFailure(f"{path}: {error.strerror}; check who may read it") from None
+                raise _unread(path, error) from None
             if blocks is None:
                 requests += 1
                 fetched += len(answers[0])
@@ -279,7 +279,14 @@ def read_block(file: DataFile, start: int, length: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise StorageFailure(f"{file.path}: {error.strerror}; check who may read it") from None
+        raise _unread(file.path, error) from None
+
+
+def _unread(path: str, error: OSError) -> StorageFailure:
+    """Make the error of a listed file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return StaleListing(f"{path}: {error.strerror}, though it was listed; list the table again")
+    return StorageFailure(f"{path}: {error.strerror}; check who may read it")
 
 
 def _read(path: str, descriptor: int, start: int, length: int) -> bytes:
@@ -290,5 +297,5 @@ def _read(path: str, descriptor: int, start: int, length: int) -> bytes:
     while more := os.pread(descriptor, length - len(data), start + len(data)):
         data += more
     if len(data) != length:
-        raise StorageFailure(f"{path}: {len(data)} of {length} bytes at {start}; the file changed while it was read")
+        raise StaleListing(f"{path}: {len(data)} of {length} bytes at {start}; the file changed while it was read")
     return data

@@ -16,6 +16,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
 from prune_assets.cache_directory import metadata_cache
+from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
 from prune_assets.planner.derived_filters import derived_filters
@@ -199,7 +200,8 @@ def plan(
     """Plan which rows of a table a predicate may select.
 
     `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table. One in which
-    `write` is at work, or was killed, is planned as it was before or as it will be. `where`: Spark SQL, or a PySpark
+    `write` is at work, or was killed, is planned as it was before or as it will be; where files go between their
+    listing and their footers, it is planned again, three times in all. `where`: Spark SQL, or a PySpark
     Column, which takes a session. `columns`: what will be read, by default all; it decides which
     bytes count. `depth`: how deep to look. `version`, `timestamp`: of a Delta table an older version, by number or
     time: a datetime or ISO 8601 with a zone, or milliseconds. `allow`: addresses (`s3://source/table`, `/lake`) below
@@ -211,6 +213,25 @@ def plan(
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     check_names(columns)
     started = time.perf_counter()
+    return made_steadily(
+        lambda: _plan_once(
+            table, where, columns, session, depth, version=version, timestamp=timestamp, allow=allow, started=started
+        )
+    )
+
+
+def _plan_once(
+    table: str | os.PathLike[str] | Sequence[str],
+    where: str | Column,
+    columns: Sequence[str] | None,
+    session: SparkSession | SparkSemantics | None,
+    depth: Depth,
+    *,
+    version: int | None,
+    timestamp: dt.datetime | int | str | None,
+    allow: Sequence[str],
+    started: float,
+) -> Plan:
     semantics = _semantics(session)
     disk = metadata_cache()
     delta = delta_table(table, version=version, timestamp=timestamp, cache=disk, allow=allow)

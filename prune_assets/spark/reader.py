@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import list_data_files, local_path
+from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
-
-# How often what changes while it is planned is planned again.
-_ATTEMPTS = 3
 
 
 def read(
@@ -76,13 +74,13 @@ def _plan_and_open(
 
     Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
     """
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> tuple[Plan, DataFrame, bool]:
         made = make_plan(table, where=where, columns=columns, session=spark, allow=allow)
         opened = _open(spark, table, made)
-        is_planned = _lists_as_planned(opened, table, made)
-        if is_planned or not hasattr(opened, "_jdf"):
-            break
-    return made, opened, is_planned
+        return made, opened, _lists_as_planned(opened, table, made)
+
+    return made_steadily(attempt, is_steady=lambda found: found[2] or not hasattr(found[1], "_jdf"))
 
 
 def with_derived_filters(frame: DataFrame, plan: Plan) -> DataFrame:
