@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from concurrent.futures import Future
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -30,7 +29,9 @@ def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
 
 def write_checkpoint(table: str, version: int) -> object:
     """Write the checkpoint of a version, and clean up after it; the answer may have `notes`."""
-    return importlib.import_module("deltalog.write_checkpoint").write_checkpoint(table, version)
+    from deltalog.write_checkpoint import write_checkpoint as write
+
+    return write(table, version)
 
 
 def after_commit(

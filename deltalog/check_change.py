@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from deltalog.actions import fits
 from deltalog.check_adds import check_adds
+from deltalog.check_features import check_features
 from deltalog.check_metadata import check_metadata, check_protocol, properties_of, schema_of
 from deltalog.clustering import clustering_columns
 from deltalog.errors import RefusedCommit, UnsupportedTable
@@ -18,7 +19,7 @@ from deltalog.protocol import writer_features
 from deltalog.replay import key_of
 from deltalog.row_ids import ROW_TRACKING, check_row_ids
 from deltalog.texts import path_array
-from deltalog.write_features import APPEND_ONLY, check_rules, check_writable, is_true
+from deltalog.write_features import APPEND_ONLY, check_writable, is_true
 from parquet_core.arrow_arrays import flags_from
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
     if ROW_TRACKING in features and ROW_TRACKING not in writer_features(snapshot.protocol):
         raise UnsupportedTable(f"{place}: {ROW_TRACKING} is not added to a table here; add it with Spark")
     check_row_ids(change, features=features, before=snapshot.properties, after=properties, place=place)
-    check_rules(
+    check_features(
         change,
         protocol=protocol,
         properties=properties,
@@ -85,7 +86,7 @@ def check_first(table: str, change: Change) -> None:
     after = properties_of(change.metadata)
     check_row_ids(change, features=writer_features(protocol), before={}, after=after, place=table)
     schema = schema_of(change.metadata, place=table)
-    check_rules(
+    check_features(
         change,
         protocol=protocol,
         properties=after,

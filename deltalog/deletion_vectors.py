@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyroaring import BitMap64
 
     from deltalog.file_block import FileBlock
-    from deltalog.snapshot import Snapshot
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _DIGIT = {sign: number for number, sign in enumerate(_ALPHABET)}
@@ -151,10 +150,10 @@ def vector_of(block: FileBlock, position: int) -> Vector | None:
     )
 
 
-def deleted_rows(snapshot: Snapshot) -> NDArray[np.int64]:
-    """Return how many rows of each live file its deletion vector takes away, as the log says."""
-    counts = [np.zeros(len(block), np.int64) for block in snapshot.blocks]
-    for count, block in zip(counts, snapshot.blocks, strict=True):
+def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:
+    """Return how many rows of each file of blocks its deletion vector takes away, as the log says."""
+    counts = [np.zeros(len(block), np.int64) for block in blocks]
+    for count, block in zip(counts, blocks, strict=True):
         if block.vectors is not None:
             count[:] = numbers_from(pc.fill_null(pc.struct_field(block.vectors, "cardinality"), 0))
     return np.concatenate(counts) if counts else np.zeros(0, np.int64)

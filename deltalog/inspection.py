@@ -108,7 +108,7 @@ class DeltaInspection:
 
 def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None = None) -> DeltaInspection:
     """Describe a version of a table, and how far statistics reach for some of its columns (all)."""
-    counts, deleted = record_counts(snapshot), deleted_rows(snapshot)
+    counts, deleted = record_counts(snapshot), deleted_rows(snapshot.blocks)
     silent = int(np.count_nonzero(counts == ABSENT))
     protocol = snapshot.protocol
     return DeltaInspection(

@@ -117,7 +117,7 @@ def delta_table(
     from deltalog.snapshot import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
-    return DeltaTable(snapshot, deleted_rows(snapshot))
+    return DeltaTable(snapshot, deleted_rows(snapshot.blocks))
 
 
 def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:

@@ -118,4 +118,4 @@ def test_vectors_of_other_writers_are_read(table, rows):
     vectors = [vector_of(block, i) for block in snapshot.blocks for i in range(len(block))]
     found = [vector for vector in vectors if vector is not None]
     assert [list(read_vector(vector, snapshot.table)) for vector in found] == [rows]
-    assert deleted_rows(snapshot).tolist() == [0 if vector is None else vector.cardinality for vector in vectors]
+    assert deleted_rows(snapshot.blocks).tolist() == [0 if vector is None else vector.cardinality for vector in vectors]
