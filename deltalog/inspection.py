@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from deltalog.deletion_vectors import deleted_rows
-from deltalog.history import snapshot_time
-from deltalog.indexed_columns import COUNTED, NAMED, indexed_count, is_named, named_columns
-from deltalog.protocol import reader_features, writer_features
-from deltalog.statistics import ABSENT, record_counts, statistics_reader
-from deltalog.vacuum import orphans
+from deltalog.log.deletion_vectors import deleted_rows
+from deltalog.maintenance.vacuum import orphans
+from deltalog.snapshot.history import snapshot_time
+from deltalog.stats.file_bounds import ABSENT, record_counts, statistics_reader
+from deltalog.table.indexed_columns import COUNTED, NAMED, indexed_count, is_named, named_columns
+from deltalog.table.reader_features import reader_features, writer_features
 from parquet_core.inspection.facts import SCHEMA
 from parquet_core.redacted import redacted
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.schema import TableColumn
-    from deltalog.snapshot import Snapshot
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.schema import TableColumn
 
 # Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
 SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))

@@ -5,8 +5,8 @@ import sys
 import time
 
 from benchmarks.delta_predicates import WITH_PARTITION
-from deltalog.skipping import skip_files
-from deltalog.snapshot import open_snapshot
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.stats.data_skipping import skip_files
 
 started = time.perf_counter()
 snapshot = open_snapshot(sys.argv[1])

@@ -12,8 +12,8 @@ from prune_assets.report.terminal import rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deltalog.schema import TableColumn
-    from deltalog.snapshot import Snapshot
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.schema import TableColumn
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.file_block import Texts
-    from deltalog.skipping import FileAnswers
-    from deltalog.snapshot import Snapshot
+    from deltalog.log.file_block import Texts
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.stats.data_skipping import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
@@ -54,7 +54,7 @@ class DeltaTable:
 
     def ask(self, predicate: Predicate) -> FileAnswers:
         """Return what the log says about a predicate in every live file; the last answer is kept."""
-        from deltalog.skipping import skip_files
+        from deltalog.stats.data_skipping import skip_files
 
         if self._asked is None or self._asked[0] is not predicate:
             self._asked = predicate, skip_files(self.snapshot, predicate)
@@ -62,7 +62,7 @@ class DeltaTable:
 
     def bounds(self, path: ColumnPath) -> Bounds | None:
         """Return the bounds that the log gives of a column in every file; None for one it cannot tell of."""
-        from deltalog.skipping import file_bounds
+        from deltalog.stats.data_skipping import file_bounds
 
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is not None:
@@ -101,7 +101,7 @@ def delta_table(
     `open_snapshot` has it. Raises WrongUse for a version of what has none.
     """
     if allow:
-        from deltalog.allowed_places import addresses
+        from deltalog.log.allowed_places import addresses
 
         allow = addresses(allow)
     path = _with_log(table)
@@ -113,8 +113,8 @@ def delta_table(
         return None
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
         raise WrongUse(f"version={shown(version)}: must be a number of a version, from 0")
-    from deltalog.deletion_vectors import deleted_rows
-    from deltalog.snapshot import open_snapshot
+    from deltalog.log.deletion_vectors import deleted_rows
+    from deltalog.snapshot.snapshot import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
     return DeltaTable(snapshot, deleted_rows(snapshot.blocks))
@@ -134,7 +134,7 @@ def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
         path = local_path(path)
         # A path that no file system takes is none of a table, and is refused where it is listed.
         return path if os.path.isdir(os.path.join(path, "_delta_log")) else None  # noqa: PTH112, PTH118
-    from deltalog.log_files import holds_log
+    from deltalog.log.listing import holds_log
 
     return path if holds_log(path) else None
 
@@ -179,7 +179,7 @@ def _read(
 
 def partition_of_files(table: DeltaTable) -> NDArray[np.int64]:
     """Return a number for the partition that the log gives each live file."""
-    from deltalog.file_block import empty_codes
+    from deltalog.log.file_block import empty_codes
 
     partition = np.zeros(table.snapshot.file_count, np.int64)
     names = [column.partition for column in table.snapshot.schema.columns if column.partition is not None]
@@ -198,7 +198,7 @@ def _texts(values: Texts) -> pa.Array:
 
 def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
     """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
-    from deltalog.statistics import ABSENT, record_counts
+    from deltalog.stats.file_bounds import ABSENT, record_counts
 
     if table.counted or index.opened is None or index.opened.all():
         return
@@ -214,8 +214,8 @@ def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
     """Return the live files: as they are now where they are opened, the others as the log has them."""
-    from deltalog.allowed_places import opened_place
-    from deltalog.paths import resolve
+    from deltalog.log.allowed_places import opened_place
+    from deltalog.log.paths import resolve
 
     sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
     paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())

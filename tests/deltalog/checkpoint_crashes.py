@@ -7,8 +7,10 @@ import signal
 import sys
 from pathlib import Path
 
-from deltalog import checkpoint_hint, deletions, write_checkpoint
-from deltalog.checkpoint_writer import CheckpointWriter
+from deltalog.maintenance import delete_files as deletions
+from deltalog.maintenance import write_checkpoint
+from deltalog.maintenance import write_last_checkpoint as checkpoint_hint
+from deltalog.maintenance.checkpoint_writer import CheckpointWriter
 from parquet_core.storage import local_writing
 
 POINTS = ("rows", "name", "hint", "half of the hint", "deletions")

@@ -12,11 +12,11 @@ import pyarrow as pa
 from commit_crowd import fork
 from committed_files import written
 
-import deltalog.after_commit as following
-from deltalog.actions import Transaction
-from deltalog.create import create_table
-from deltalog.snapshot import open_snapshot
-from deltalog.write import append
+import deltalog.transaction.post_commit as following
+from deltalog.log.actions import Transaction
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.transaction.create import create_table
+from deltalog.transaction.operations import append
 
 
 def die(*arguments, **more):

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from deltalog.actions import Add, Transaction
-from deltalog.create import create_table
-from deltalog.snapshot import open_snapshot
-from deltalog.write import append, rewrite
+from deltalog.log.actions import Add, Transaction
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.transaction.create import create_table
+from deltalog.transaction.operations import append, rewrite
 
 STATS = '{"numRecords":1,"minValues":{"id":1},"maxValues":{"id":1},"nullCount":{"id":0}}'
 EVERY = 5
@@ -105,7 +105,7 @@ def ended():
 def crowd(table, place, *, writers, count, kills, seed):
     chance = random.Random(seed)
     with suppress(ImportError):
-        importlib.import_module("deltalog.write_checkpoint")  # once, not in every process
+        importlib.import_module("deltalog.maintenance.write_checkpoint")  # once, not in every process
     create_table(table, pa.schema([("id", pa.int64())]))
     reader = fork(read, table, place, writers)
     running = {fork(write, table, place, writer, count, seed): writer for writer in range(writers)}

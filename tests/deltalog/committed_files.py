@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltalog.actions import Add, Transaction
-from deltalog.create import create_table
-from deltalog.snapshot import open_snapshot
+from deltalog.log.actions import Add, Transaction
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.transaction.create import create_table
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string())])
 

@@ -7,9 +7,9 @@ import json
 from checkpoint_writer import write_checkpoint
 from log_writer import Log, add, field, remove
 
-from deltalog.deletion_vectors import vector_of
-from deltalog.skipping import file_bounds
-from deltalog.snapshot import open_snapshot
+from deltalog.log.deletion_vectors import vector_of
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.stats.data_skipping import file_bounds
 
 FEATURES = ["deletionVectors", "columnMapping", "domainMetadata"]
 PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": FEATURES[:2], "writerFeatures": FEATURES}

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from deltalog.deletion_vectors import read_vector, vector_of
-from deltalog.history import history
 from deltalog.inspection import inspect_snapshot
-from deltalog.skipping import skip_files
-from deltalog.snapshot import open_snapshot
-from deltalog.statistics import record_counts
+from deltalog.log.deletion_vectors import read_vector, vector_of
+from deltalog.snapshot.history import history
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.stats.data_skipping import skip_files
+from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import PruneError
 from parquet_core.predicate import And, Compare, IsNull, Not, Op, Or
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import msgspec
 
-from deltalog.checkpoint_rows import STORED_ADD, STORED_REMOVE
-from deltalog.log_state import open_state
-from deltalog.paths import canonical_path
-from deltalog.skipping import file_bounds
-from deltalog.snapshot import open_snapshot
+from deltalog.log.paths import canonical_path
+from deltalog.maintenance.checkpoint_rows import STORED_ADD, STORED_REMOVE
+from deltalog.maintenance.log_state import open_state
+from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.stats.data_skipping import file_bounds
 
 
 def snapshot_facts(table, **options):

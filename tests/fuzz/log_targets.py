@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[1] / "deltalog"))
 from log_answers import ask
 from log_mutations import base_logs, mutated
 
-from deltalog import json_texts
+from deltalog.stats import parse_json as json_texts
 
 # The logs have few files, whose statistics are to be parsed as those of many are.
 json_texts._LEAST = 1

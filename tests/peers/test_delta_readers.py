@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltalog.file_statistics import NewFile, adds_of
-from deltalog.schema import read_schema
-from deltalog.write_checkpoint import write_checkpoint
+from deltalog.maintenance.write_checkpoint import write_checkpoint
+from deltalog.stats.footer_statistics import NewFile, adds_of
+from deltalog.table.schema import read_schema
 from tests.peers.delta_readers import READERS, ask, missing
 from tests.peers.plain_rows import plain_rows
 

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import prune_assets as pr
-from deltalog.snapshot import open_snapshot
-from deltalog.vacuum import orphans
+from deltalog.maintenance.vacuum import orphans
+from deltalog.snapshot.snapshot import open_snapshot
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
 from prune_assets.cli import main

@@ -14,7 +14,7 @@ HEAVY = ("pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy")
 
 # What a plan of a small local table has no use for; each takes a tenth of it or more.
 NOT_TO_EXPLAIN = {
-    "airflow", "asyncio", "dagster", "deltalog.checkpoints", "email", "fsspec", "importlib.metadata", "jinja2",
+    "airflow", "asyncio", "dagster", "deltalog.log.checkpoint", "email", "fsspec", "importlib.metadata", "jinja2",
     "obstore", "pandas", "prune_assets.report.html", "prune_assets.report.json_form", "pyarrow.dataset", "pyarrow.fs",
     "pyarrow.parquet", "pyspark", "requests", "rich._emoji_codes", "sqlglot.dialects", "sqlglot.generator",
     "sqlglot.optimizer", "sqlglot.parser", "urllib.request", "yaml",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.skipping import FileAnswers
+    from deltalog.stats.data_skipping import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from predicate_cases import comparable, truth
 
-from deltalog.deletion_vectors import read_vector, vector_of
-from deltalog.paths import resolve
+from deltalog.log.deletion_vectors import read_vector, vector_of
+from deltalog.log.paths import resolve
 from parquet_core.outcomes import Outcomes as Truth
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.planner.delta_table import delta_table, read_delta

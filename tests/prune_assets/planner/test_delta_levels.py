@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from deltalog import keep
 from deltalog.errors import NoSuchVersion, NotADeltaTable
+from deltalog.snapshot.snapshot import write_cache as keep
 from parquet_core.errors import WrongUse
 from prune_assets.report.json_form import from_json, to_json
 

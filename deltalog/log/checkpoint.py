@@ -1,0 +1,82 @@
+"""A checkpoint: its manifest or parts, and its sidecars."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltalog.errors import MalformedLog
+from deltalog.log.allowed_places import opened_place
+from deltalog.log.checkpoint_file import CheckpointFile
+from deltalog.log.commit_file import LINES, read_commits
+from deltalog.log.paths import canonical_path, is_absolute
+from parquet_core.storage import find_file
+from parquet_core.storage.ranges import in_flight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltalog.log.actions import Line
+    from deltalog.log.listing import Checkpoint
+    from parquet_core.storage import DataFile, Traffic
+
+_SIDECARS = "_sidecars"
+WITH_UUID = 2
+
+
+class LoadedCheckpoint(NamedTuple):
+    """`lines`: its actions but those in Parquet files about files; `files`: those Parquet files."""
+
+    lines: list[Line]
+    files: list[CheckpointFile]
+    opened: list[DataFile]
+
+
+def load_checkpoint(
+    checkpoint: Checkpoint, *, place: str, traffic: Traffic, allow: Sequence[str] = ()
+) -> LoadedCheckpoint:
+    """Read what a checkpoint says of all but files, and find its files; `allow`: where else than below the table.
+
+    MalformedLog names what is damaged.
+    """
+    lines: list[Line] = []
+    files: list[CheckpointFile] = []
+    for file in checkpoint.files:
+        if file.path.endswith(".json"):
+            lines += next(read_commits([file], LINES, traffic=traffic))
+        else:
+            files.append(CheckpointFile(file, traffic))
+            lines += files[-1].other_actions()
+    if checkpoint.kind == WITH_UUID:
+        _check_manifest(lines, checkpoint)
+    sidecars = _sidecars(lines, place, allow)
+    found = [CheckpointFile(file, traffic) for file in sidecars]
+    return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
+
+
+def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:
+    heads = [line.checkpoint_metadata for line in lines if line.checkpoint_metadata is not None]
+    if len(heads) != 1 or heads[0].version != checkpoint.version:
+        raise MalformedLog(
+            f"{checkpoint.files[0].path}: {len(heads)} checkpointMetadata of version {checkpoint.version} instead of "
+            "one; remove the checkpoint"
+        )
+
+
+def _sidecars(lines: Sequence[Line], place: str, allow: Sequence[str]) -> list[DataFile]:
+    named = (line.sidecar.path for line in lines if line.sidecar is not None)
+    paths = list(dict.fromkeys(_place_of(path, place, allow) for path in named))
+    found = list(in_flight(find_file, paths))
+    missing = [path for path, file in zip(paths, found, strict=True) if file is None]
+    if missing:
+        raise MalformedLog(f"{missing[0]}: this sidecar of the checkpoint is missing; remove the checkpoint")
+    return [file for file in found if file is not None]
+
+
+def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
+    name = canonical_path(path)
+    if is_absolute(name):
+        return opened_place(posixpath.dirname(place), name, allow)
+    if "/" in name or not name:
+        raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
+    return f"{place}/{_SIDECARS}/{name}"

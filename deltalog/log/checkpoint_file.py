@@ -1,0 +1,338 @@
+"""Parquet files of checkpoints: what they hold is read column by column, row group by row group."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.errors import MalformedLog
+from deltalog.log.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
+from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
+from deltalog.log.paths import canonical_paths
+from deltalog.log.text_arrays import path_array
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
+from parquet_core.storage import find_file, is_remote
+from parquet_core.values import Footer, ValueReader, open_values, read_footers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.storage import DataFile, Traffic
+
+    _Take = Callable[[pa.StructArray, NDArray[np.int64]], StatisticsBatch]
+
+# An action takes some bytes in a file, however well it compresses; one that claims more rows is damage.
+_ROWS_PER_BYTE = 64
+_LEAST_ROWS = 1 << 16
+_FILE_COLUMNS = ("path", "size", "modificationTime", "partitionValues", "deletionVector")
+_OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
+    "protocol": ("protocol", Protocol),
+    "metaData": ("meta_data", Metadata),
+    "txn": ("txn", Transaction),
+    "domainMetadata": ("domain_metadata", DomainMetadata),
+    "sidecar": ("sidecar", Sidecar),
+    "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
+}
+_STORAGE_TYPES = path_array(["u", "p", "i"])
+_REMEDY = "restore the checkpoint or remove it"
+_REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFile:
+    """One Parquet file of a checkpoint; it is opened once for its footer and again for what is asked for."""
+
+    file: DataFile
+    traffic: Traffic
+    _footer: list[Footer] = field(default_factory=list)
+
+    @contextmanager
+    def _opened(self) -> Iterator[ValueReader]:
+        """Open the file; whatever is said against it becomes MalformedLog."""
+        try:
+            if not self._footer:
+                (footer,) = read_footers([self.file], traffic=self.traffic)
+                self._check(footer)
+                self._footer.append(footer)
+            elif not is_remote(self.file.path):
+                self._check_unchanged()
+            with open_values(self.file, traffic=self.traffic, footer=self._footer[0]) as opened:
+                yield opened
+        except (MalformedFile, UnsupportedFeature) as error:
+            raise MalformedLog(f"{str(error).rpartition(';')[0]}; {_REMEDY}") from None
+        except (pa.ArrowException, ValueError, KeyError, IndexError, MemoryError, msgspec.MsgspecError) as error:
+            said = " ".join(str(error).split())[:300] or type(error).__name__
+            raise MalformedLog(f"{self.file.path}: {said}; {_REMEDY}") from None
+
+    def _check_unchanged(self) -> None:
+        now = find_file(self.file.path)
+        if now is None or (now.size, now.modified_ns) != (self.file.size, self.file.modified_ns):
+            raise StorageFailure(f"{self.file.path}: the file changed since it was listed; list the table again")
+
+    def _check(self, footer: Footer) -> None:
+        most = max(_LEAST_ROWS, self.file.size * _ROWS_PER_BYTE)
+        if footer.num_rows > most:
+            raise ValueError(f"{footer.num_rows} rows in {self.file.size} bytes")
+
+    def footer(self) -> Footer:
+        """Return the footer."""
+        if not self._footer:
+            with self._opened():
+                pass
+        return self._footer[0]
+
+    def batches(self, wanted: Mapping[str, Sequence[str]], size: int) -> Iterator[pa.RecordBatch]:
+        """Return some rows at a time; of actions only the fields that are wanted, as far as the file has them."""
+        with self._opened() as opened:
+            schema = opened.schema
+            names = [f"{name}.{part}" for name in wanted for part in wanted[name] if part in _fields(schema, name)]
+            if names:
+                yield from opened.batches(opened.row_groups, names, rows=size)
+
+    def other_actions(self) -> list[Line]:
+        """Return all actions but those of files."""
+        lines: list[Line] = []
+        with self._opened() as opened:
+            names = [name for name in _OTHER_ACTIONS if name in opened.schema.names]
+            for group in opened.row_groups:
+                lines += self._others(opened, group, names)
+        return lines
+
+    def _others(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
+        # Almost every row group holds files alone: one field of each other action tells. Footers count nulls too, but
+        # pyarrow ends the process over some that are damaged.
+        probes = [f"{name}.{_first_field(opened.schema, name)}" for name in names]
+        probed = opened.table(group, probes)
+        names = [name for name in names if probed.column(name).null_count < len(probed)]
+        if not names:
+            return
+        table = opened.table(group, names)
+        for name in names:
+            column = table.column(name)
+            for row in column.filter(pc.is_valid(column)).to_pylist():
+                yield _line(name, row)
+
+    def row_groups(self) -> range:
+        """Return the numbers of the row groups that may hold files."""
+        footer = self.footer()
+        has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
+        return range(len(footer.row_groups) if has_files else 0)
+
+    def files(self, group: int) -> FileBlock:
+        """Return the `add` actions of a row group."""
+        with self._opened() as opened:
+            fields = _fields(opened.schema, "add")
+            names = [f"add.{name}" for name in _FILE_COLUMNS if name in fields]
+            return self._block(opened, group, names, fields)
+
+    def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
+        table = opened.table(group, names, coded=_few_values(opened.footer))
+        adds = _whole(table.column("add"))
+        path = pc.struct_field(adds, "path")
+        if not pa.types.is_string(path.type):
+            raise ValueError("add.path is no text")
+        path.validate(full=True)
+        there = flags_from(path.is_valid())
+        rows = np.flatnonzero(there)
+        if len(rows) < len(adds):
+            adds = adds.filter(from_numpy(there))
+            path = pc.struct_field(adds, "path")
+        size = _int64(adds, "size", fields)
+        if size is None or (len(size) and (size.min() < 0)):
+            raise ValueError("a file of the table has no size, or less than 0 bytes")
+        modified = _int64(adds, "modificationTime", fields)
+        return FileBlock(
+            path=canonical_paths(path),
+            size=size,
+            modified=np.zeros(len(adds), np.int64) if modified is None else modified,
+            partition=_partition(adds, fields),
+            vectors=_vectors(adds, fields),
+            statistics=CheckpointStatistics(self, group, rows),
+        )
+
+    def written_paths(self, group: int) -> pa.Array:
+        """Return the paths of the `add` actions of a row group as they are written."""
+        with self._opened() as opened:
+            table = opened.table(group, ["add.path"])
+            path = pc.struct_field(_whole(table.column("add")), "path")
+            return path.filter(path.is_valid())
+
+    def removed(self) -> Iterator[tuple[str, int | None]]:
+        """Return path, as written, and time of deletion of each tombstone."""
+        with self._opened() as opened:
+            fields = _fields(opened.schema, "remove")
+            names = [f"remove.{name}" for name in _REMOVE_COLUMNS[:2] if name in fields]
+            if "path" not in fields:
+                return
+            for group in opened.row_groups:
+                column = opened.table(group, names).column("remove")
+                for row in column.filter(pc.is_valid(column)).to_pylist():
+                    yield row["path"], row.get("deletionTimestamp")
+
+
+def _few_values(footer: Footer) -> list[str]:
+    """Return the columns of keys and values of partitions: each of them stands in many files."""
+    return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
+
+
+def _line(name: str, row: dict[str, Any]) -> Line:
+    slot, kind = _OTHER_ACTIONS[name]
+    if isinstance(row.get("configuration"), list):
+        row["configuration"] = dict(row["configuration"])
+    given = {key: value for key, value in row.items() if value is not None}
+    return Line(**{slot: msgspec.convert(given, kind, strict=False)})
+
+
+def _first_field(schema: pa.Schema, name: str) -> str:
+    """Return a field of an action that is a plain value."""
+    kind = schema.field(name).type
+    plain = [child.name for child in kind if not pa.types.is_nested(child.type)] if pa.types.is_struct(kind) else []
+    if schema.names.count(name) > 1 or not plain:
+        raise ValueError(f"the column {name} is no action")
+    return str(plain[0])
+
+
+def _fields(schema: pa.Schema, name: str) -> set[str]:
+    if name not in schema.names:
+        return set()
+    if schema.names.count(name) > 1 or not pa.types.is_struct(schema.field(name).type):
+        raise ValueError(f"the column {name} is no struct")
+    return {child.name for child in schema.field(name).type}
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _int64(adds: pa.StructArray, name: str, fields: set[str]) -> NDArray[np.int64] | None:
+    if name not in fields:
+        return None
+    array = pc.struct_field(adds, name)
+    if array.null_count:
+        raise ValueError(f"a file of the table has no {name}")
+    return numbers_from(array.cast(pa.int64()))
+
+
+def _partition(adds: pa.StructArray, fields: set[str]) -> dict[str, Any]:
+    if "partitionValues" not in fields:
+        return {}
+    values = pc.struct_field(adds, "partitionValues")
+    if not pa.types.is_map(values.type):
+        raise ValueError("add.partitionValues is no map")
+    return texts_of_map(values)
+
+
+def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
+    if "deletionVector" not in fields:
+        return None
+    vectors = pc.struct_field(adds, "deletionVector")
+    if vectors.null_count == len(vectors):
+        return None
+    children = {child.name: pc.struct_field(vectors, child.name).cast(child.type) for child in VECTOR_TYPE}
+    for name, child in children.items():
+        if name != "offset" and child.null_count > vectors.null_count:
+            raise ValueError(f"a deletion vector has no {name}")
+    for name in ("storageType", "pathOrInlineDv"):
+        children[name].validate(full=True)
+    if not pc.all(pc.is_in(children["storageType"].drop_null(), value_set=_STORAGE_TYPES)).as_py():
+        raise ValueError("a deletion vector of an unknown storage type")
+    for name in ("offset", "sizeInBytes", "cardinality"):
+        if pc.any(pc.less(children[name], 0)).as_py():
+            raise ValueError(f"a deletion vector with a negative {name}")
+    return pa.StructArray.from_arrays(list(children.values()), fields=list(VECTOR_TYPE), mask=vectors.is_null())
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStatistics:
+    """Statistics of the files in one row group; `rows`: where in it the files stand."""
+
+    source: CheckpointFile
+    group: int
+    rows: NDArray[np.int64]
+
+    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
+        """Read what is said of columns, some files at a time.
+
+        Parsed statistics are preferred where they know all columns; the text is read where they do not, or where a
+        file has none.
+        """
+        with self.source._opened() as opened:  # noqa: SLF001 - of the same module
+            fields = _fields(opened.schema, "add")
+            parsed = _parsed_columns(opened.schema, fields, columns)
+            forms = [(parsed, _parsed_batch)] if parsed.names else []
+            if "stats" in fields:
+                forms.insert(
+                    len(forms) if parsed.complete else 0, (_Columns(["add.stats"], complete=True), _text_batch)
+                )
+            silent = wanted.copy()
+            for names, take in forms:
+                if silent.any():
+                    for batch in self._batches(opened, names.names, silent.copy(), take):
+                        silent[batch.positions] = False
+                        yield batch
+
+    def _batches(
+        self, opened: ValueReader, names: list[str], wanted: NDArray[np.bool_], take: _Take
+    ) -> Iterator[StatisticsBatch]:
+        first = 0
+        for batch in opened.batches([self.group], names, rows=BATCH_FILES):
+            here = slice(*np.searchsorted(self.rows, [first, first + len(batch)]))
+            positions = np.arange(here.start, here.stop)[wanted[here]]
+            if len(positions):
+                adds = batch.column("add").take(from_numpy(self.rows[positions] - first))
+                found = take(adds, positions)
+                if len(found.positions):
+                    yield found
+            first += len(batch)
+
+
+class _Columns(NamedTuple):
+    """Columns of the file, and whether they know all that is asked for."""
+
+    names: list[str]
+    complete: bool
+
+
+def _parsed_columns(schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]) -> _Columns:
+    kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else None
+    if kind is None or not _has(kind, ("numRecords",)):
+        return _Columns([], complete=False)
+    known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
+    if not known:
+        return _Columns([], complete=False)
+    parts = ("minValues", "maxValues", "nullCount")
+    names = ["add.stats_parsed.numRecords"]
+    names += [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
+    return _Columns(names, complete=len(known) == len(columns))
+
+
+def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
+    for name in path:
+        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            return False
+        kind = kind.field(kind.get_field_index(name)).type
+    return True
+
+
+def _text_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
+    texts = pc.struct_field(adds, "stats")
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        texts = pa.nulls(len(adds), pa.string())
+    there = flags_from(texts.is_valid())
+    # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
+    return StatisticsBatch(positions[there], texts.filter(from_numpy(there)).cast(pa.large_binary()), None)
+
+
+def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
+    parsed = pc.struct_field(adds, "stats_parsed")
+    there = flags_from(pc.struct_field(parsed, "numRecords").is_valid())
+    return StatisticsBatch(positions[there], None, parsed.filter(from_numpy(there)))

@@ -1,0 +1,123 @@
+"""Commits and other JSON files of the log: one action a line.
+
+A large file is read in blocks that end at line breaks, so that its bytes never stand whole beside its actions.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from deltalog.errors import MalformedLog
+from deltalog.log.actions import Add, DeletionVector, Line, Remove, fits
+from parquet_core.storage import read_range, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from parquet_core.storage import DataFile, Traffic
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+LINES = msgspec.json.Decoder(Line)
+# Between two actions more than a line break may stand.
+_BLANK = b" \t\r\n"
+# What is read of a file at once. A line that is longer is read whole.
+_BLOCK_BYTES = 64 << 20
+
+
+def read_commits(
+    files: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], *, traffic: Traffic
+) -> Iterator[Iterable[AnyLine]]:
+    """Read JSON files of the log, in order: the lines of each, with as much of an action as the decoder takes.
+
+    Lines of a large file are read as they are taken. Raises MalformedLog, which names the line, and what `read_each`
+    does.
+    """
+    for is_large, some in groupby(files, lambda file: file.size > _BLOCK_BYTES):
+        if is_large:
+            yield from (chain.from_iterable(_in_blocks(file, decoder, traffic)) for file in some)
+            continue
+        small = list(some)
+        for file, data in zip(small, read_whole(small, purpose="log", traffic=traffic), strict=True):
+            yield _decoded(data, decoder, file)
+
+
+def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:
+    start, wanted, line = 0, _BLOCK_BYTES, 1
+    while start < file.size:
+        data = read_range(file, start, min(wanted, file.size - start), purpose="log", traffic=traffic)
+        stop = len(data) if start + len(data) == file.size else data.rfind(b"\n") + 1
+        if not stop:
+            wanted *= 2
+            continue
+        block = data[:stop]
+        del data
+        yield _decoded(block, decoder, file, line)
+        start, wanted, line = start + stop, _BLOCK_BYTES, line + block.count(b"\n")
+
+
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int = 1) -> list[AnyLine]:
+    try:
+        lines = decoder.decode_lines(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+        lines = list(_one_by_one(data, decoder, file, first_line))
+    for at, line in enumerate(lines):
+        complaint = _complaint(line)
+        if complaint:
+            number = [number for number, _ in _texts(data, first_line)][at]
+            raise MalformedLog(f"{file.path}, line {number}: {complaint}; restore the file from a copy")
+    return lines
+
+
+def _one_by_one(
+    data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int
+) -> Iterator[AnyLine]:
+    texts = list(_texts(data, first_line))
+    for number, text in texts:
+        try:
+            yield decoder.decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
+            cut = number == texts[-1][0] and not data.endswith(b"\n")
+            what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"
+            raise MalformedLog(f"{file.path}, line {number}: {what}; restore the file from a copy") from None
+
+
+def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers in the file."""
+    return ((number, text) for number, text in enumerate(data.split(b"\n"), first_line) if text.strip(_BLANK))
+
+
+def _complaint(line: Line) -> str:
+    """Say what is wrong with an action, empty when nothing is."""
+    for action in (line.add, line.remove):
+        if action is not None:
+            wrong = _wrong_file(action)
+            if wrong:
+                return wrong
+    if line.protocol is not None and max(line.protocol.min_reader_version, line.protocol.min_writer_version) > 1 << 31:
+        return "the protocol has a version beyond 32 bits"
+    return ""
+
+
+def _wrong_file(action: Add | Remove) -> str:
+    if not action.path:
+        return "a file without a path"
+    if isinstance(action, Add) and not fits(action.size):
+        return f"a file of {action.size} bytes"
+    if isinstance(action, Add) and not -(1 << 63) <= action.modification_time < 1 << 63:
+        return "a time of modification beyond 64 bits"
+    return _wrong_vector(action.deletion_vector)
+
+
+def _wrong_vector(vector: DeletionVector | None) -> str:
+    if vector is None:
+        return ""
+    if vector.storage_type not in {"u", "p", "i"}:
+        return f"a deletion vector of storage type {vector.storage_type!r}"
+    if not fits(vector.cardinality) or not 0 <= vector.size_in_bytes < 1 << 31:
+        return "a deletion vector of impossible size"
+    if vector.offset is not None and not 0 <= vector.offset < 1 << 31:
+        return "a deletion vector at an impossible offset"
+    return ""

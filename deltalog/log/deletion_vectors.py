@@ -1,0 +1,159 @@
+"""Deletion vectors: the rows of a file that no longer count, as a bitmap of row positions.
+
+Inline ones stand in the log in Z85, others in a file: a byte of version, then for each a length, the bitmap and its
+CRC-32, both numbers big-endian. A bitmap begins with a magic number; of 64 bits it is a row of 32-bit ones.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+import numpy as np
+import pyarrow.compute as pc
+
+from deltalog.errors import MalformedLog
+from deltalog.log.allowed_places import opened_place
+from deltalog.log.paths import canonical_path, resolve
+from parquet_core.arrow_arrays import numbers_from
+from parquet_core.errors import MalformedFile
+from parquet_core.storage import Traffic, find_file, read_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from pyroaring import BitMap64
+
+    from deltalog.log.file_block import FileBlock
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_DIGIT = {sign: number for number, sign in enumerate(_ALPHABET)}
+_MAGIC = 1681511377
+_UUID_SIGNS = 20
+_LAYOUT_VERSION = 1
+
+
+class Vector(NamedTuple):
+    """A deletion vector as an action describes it."""
+
+    storage_type: str
+    path_or_inline_dv: str
+    offset: int | None
+    size_in_bytes: int
+    cardinality: int
+
+
+def decode_z85(text: str) -> bytes:
+    """Turn each five signs into four bytes; ValueError for anything else.
+
+    >>> decode_z85("HelloWorld").hex()
+    '864fd26fb559f75b'
+    """
+    if len(text) % 5:
+        raise ValueError(f"{len(text)} signs are no multiple of 5")
+    out = bytearray()
+    for start in range(0, len(text), 5):
+        number = 0
+        for sign in text[start : start + 5]:
+            if sign not in _DIGIT:
+                raise ValueError(f"the sign {sign!r} is none of Z85")
+            number = number * 85 + _DIGIT[sign]
+        if number >> 32:
+            raise ValueError("five signs that are more than four bytes")
+        out += number.to_bytes(4, "big")
+    return bytes(out)
+
+
+def vector_path(vector: Vector, table: str) -> str:
+    """Return the file that holds a vector, of storage type `u` or `p`; ValueError when it is no path.
+
+    >>> vector_path(Vector("u", "ab^-aqEH.-t@S}K{vb[*k^", 4, 40, 6), "s3://b/t")
+    's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
+    """
+    text = vector.path_or_inline_dv
+    if vector.storage_type == "p":
+        return resolve(table, canonical_path(text))
+    if len(text) < _UUID_SIGNS:
+        raise ValueError(f"{text!r} is too short for a UUID")
+    prefix, name = text[:-_UUID_SIGNS], UUID(bytes=decode_z85(text[-_UUID_SIGNS:]))
+    inside = f"{prefix}/" if prefix else ""
+    return resolve(table, f"{inside}deletion_vector_{name}.bin")
+
+
+def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()) -> BitMap64:
+    """Return the deleted row positions; `allow`: where its file may lie other than below the table.
+
+    Raises MalformedLog when the vector is not what the action says, and OutsideTable.
+    """
+    where = f"{table}: deletion vector {vector.storage_type}{vector.path_or_inline_dv[:64]}"
+    try:
+        data, where = _bytes_of(vector, table, Traffic() if traffic is None else traffic, where, allow)
+        rows = decode_bitmap(data)
+    except (ValueError, IndexError, struct.error, MalformedFile) as error:
+        raise MalformedLog(f"{where}: {error}; restore it, for without it deleted rows come back") from None
+    if len(rows) != vector.cardinality:
+        raise MalformedLog(
+            f"{where}: {len(rows)} rows instead of {vector.cardinality}; restore it, for deleted rows would come back"
+        )
+    return rows
+
+
+def _bytes_of(vector: Vector, table: str, traffic: Traffic, where: str, allow: Sequence[str]) -> tuple[bytes, str]:
+    if vector.storage_type == "i":
+        # Z85 pads to a multiple of four bytes.
+        data = decode_z85(vector.path_or_inline_dv)
+        if not len(data) - 4 < vector.size_in_bytes <= len(data):
+            raise ValueError(f"{len(data)} bytes instead of {vector.size_in_bytes}")
+        return data[: vector.size_in_bytes], where
+    path = opened_place(table, vector_path(vector, table), allow)
+    file = find_file(path)
+    if file is None:
+        raise ValueError(f"its file {path} is missing")
+    start = 1 if vector.offset is None else vector.offset
+    stored = read_range(file, start, 4 + vector.size_in_bytes + 4, purpose="vectors", traffic=traffic)
+    if read_range(file, 0, 1, purpose="vectors", traffic=traffic)[0] != _LAYOUT_VERSION:
+        raise ValueError("the file has another layout than version 1")
+    length, data = struct.unpack(">i", stored[:4])[0], stored[4:-4]
+    if length != vector.size_in_bytes:
+        raise ValueError(f"{length} bytes at {start} of {path} instead of {vector.size_in_bytes}")
+    if zlib.crc32(data) != struct.unpack(">I", stored[-4:])[0]:
+        raise ValueError(f"the checksum at {start} of {path} is another one")
+    return data, path
+
+
+def decode_bitmap(data: bytes) -> BitMap64:
+    """Return the positions in a serialized bitmap; ValueError when it is none.
+
+    Behind the magic number stands what Roaring calls the portable form of 64 bits.
+    """
+    from pyroaring import BitMap64
+
+    magic, count = struct.unpack_from("<iQ", data)
+    if magic != _MAGIC:
+        raise ValueError(f"magic number {magic} is not that of a bitmap of 64 bits")
+    # Each part has a key and a head.
+    if count * 8 > len(data):
+        raise ValueError(f"{count} parts in {len(data)} bytes")
+    return BitMap64.deserialize(data[4:])
+
+
+def vector_of(block: FileBlock, position: int) -> Vector | None:
+    """Return the deletion vector of a file, None when it has none."""
+    found = None if block.vectors is None else block.vectors[position].as_py()
+    if found is None:
+        return None
+    return Vector(
+        found["storageType"], found["pathOrInlineDv"], found["offset"], found["sizeInBytes"], found["cardinality"]
+    )
+
+
+def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:
+    """Return how many rows of each file of blocks its deletion vector takes away, as the log says."""
+    counts = [np.zeros(len(block), np.int64) for block in blocks]
+    for count, block in zip(counts, blocks, strict=True):
+        if block.vectors is not None:
+            count[:] = numbers_from(pc.fill_null(pc.struct_field(block.vectors, "cardinality"), 0))
+    return np.concatenate(counts) if counts else np.zeros(0, np.int64)

@@ -1,0 +1,214 @@
+"""Files of a table, columnar: a block holds those of one part of the log, position by position.
+
+Statistics are not in it: a block knows where they stand, and they are read for the columns of a predicate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.log.paths import canonical_path
+from deltalog.log.text_arrays import path_array, text_array
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import Add
+
+    Numbers = NDArray[np.int64]
+
+NULL, ABSENT = -1, -2
+# Statistics are taken in so many files at a time, whatever the parts of the log.
+BATCH_FILES = 1 << 16
+VECTOR_TYPE = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+
+class Texts(NamedTuple):
+    """A partition value of each file: `codes` point into `values`, NULL is null, ABSENT is no entry at all."""
+
+    codes: NDArray[np.int32]
+    values: pa.Array
+
+
+class StatisticsBatch(NamedTuple):
+    """Statistics of some files of a block, as they stand: JSON as text or bytes, or parsed structs."""
+
+    positions: Numbers
+    json: pa.Array | None
+    parsed: pa.StructArray | None
+
+
+class StatisticsSource(Protocol):
+    """Where the statistics of a block's files stand."""
+
+    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
+        """Read what is said of columns (physical paths), once for each of the files that are wanted, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileBlock:
+    """Live files. `path` is canonical; `modified` is in milliseconds; `vectors` is None when no file has one."""
+
+    path: pa.Array
+    size: Numbers
+    modified: Numbers
+    partition: dict[str, Texts]
+    vectors: pa.StructArray | None
+    statistics: StatisticsSource
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+def empty_codes(count: int) -> Texts:
+    """Return the values of a partition column that no file mentions."""
+    return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
+
+
+def texts_of_map(values: pa.MapArray) -> dict[str, Texts]:
+    """Turn maps, one a file, into the values of each key; of a key that stands twice the last one counts."""
+    count = len(values)
+    if count == 0:
+        return {}
+    offsets = numbers_from(values.offsets).astype(np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    keys = values.keys.slice(first, last - first)
+    items = values.items.slice(first, last - first)
+    lengths = np.diff(offsets)
+    if values.null_count:
+        lengths = np.where(flags_from(values.is_valid()), lengths, 0)
+    names = _encoded(keys)
+    row = np.repeat(np.arange(count), lengths)
+    of_key = numbers_from(names.indices)
+    coded = _encoded(items)
+    codes = np.where(flags_from(items.is_valid()), numbers_from(coded.indices), NULL).astype(np.int32)
+    found = {}
+    for number, name in enumerate(names.dictionary.to_pylist()):
+        here = of_key == number
+        mine = np.full(count, ABSENT, np.int32)
+        mine[row[here]] = codes[here]
+        found[name] = _narrowed(mine, coded.dictionary)
+    return found
+
+
+def _encoded(texts: pa.Array) -> pa.DictionaryArray:
+    if not pa.types.is_dictionary(texts.type):
+        texts = pc.dictionary_encode(texts)
+    if not pa.types.is_string(texts.type.value_type):
+        raise ValueError("a partition value is no text")
+    texts.dictionary.validate(full=True)
+    return texts
+
+
+def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
+    """Leave out the values of other keys."""
+    used = np.zeros(len(values), np.bool_)
+    used[codes[codes >= 0]] = True
+    number = np.cumsum(used) - 1
+    kept = np.where(codes >= 0, number[codes] if len(values) else codes, codes).astype(np.int32)
+    return Texts(kept, values.filter(from_numpy(used)))
+
+
+class JsonStatistics(NamedTuple):
+    """Statistics that stand in commits, which are read already."""
+
+    texts: pa.Array
+
+    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
+        """Return what is there."""
+        del columns
+        there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
+        for first in range(0, len(there), BATCH_FILES):
+            at = there[first : first + BATCH_FILES]
+            yield StatisticsBatch(at, self.texts.take(from_numpy(at)), None)
+
+
+class ChosenStatistics(NamedTuple):
+    """The statistics of some files of a block of `total`."""
+
+    source: StatisticsSource
+    chosen: Numbers
+    total: int
+
+    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
+        """Read what is said of the files that are wanted of those chosen."""
+        everywhere = np.zeros(self.total, np.bool_)
+        everywhere[self.chosen[wanted]] = True
+        for batch in self.source.read(columns, everywhere):
+            yield batch._replace(positions=np.searchsorted(self.chosen, batch.positions))
+
+
+def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
+    """Return the statistics of some files of a block of `total`; a choice from a choice is one choice."""
+    if isinstance(source, ChosenStatistics):
+        return ChosenStatistics(source.source, source.chosen[chosen], source.total)
+    return ChosenStatistics(source, chosen, total)
+
+
+def block_of_adds(adds: Sequence[Add]) -> FileBlock:
+    """Put the actions of commits into a block."""
+    vectors = None
+    if any(add.deletion_vector is not None for add in adds):
+        vectors = pa.array([_vector(add) for add in adds], VECTOR_TYPE)
+    return FileBlock(
+        path=path_array([canonical_path(add.path) for add in adds]),
+        size=np.array([add.size for add in adds], np.int64),
+        modified=np.array([add.modification_time for add in adds], np.int64),
+        partition=_partition_texts([add.partition_values or {} for add in adds]),
+        vectors=vectors,
+        statistics=JsonStatistics(text_array([add.stats if isinstance(add.stats, str) else None for add in adds])),
+    )
+
+
+def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
+    """Return the value of each key in each file."""
+    numbers: dict[str, dict[str | None, int]] = {}
+    codes: dict[str, NDArray[np.int32]] = {}
+    for i, entries in enumerate(values):
+        for name, text in entries.items():
+            if name not in codes:
+                codes[name], numbers[name] = np.full(len(values), ABSENT, np.int32), {None: NULL}
+            known = numbers[name]
+            codes[name][i] = known.setdefault(text, len(known) - 1)
+    return {
+        name: Texts(codes[name], path_array([text for text in known if text is not None]))
+        for name, known in numbers.items()
+    }
+
+
+def _vector(add: Add) -> dict[str, object] | None:
+    vector = add.deletion_vector
+    if vector is None:
+        return None
+    return {
+        "storageType": vector.storage_type,
+        "pathOrInlineDv": vector.path_or_inline_dv,
+        "offset": vector.offset,
+        "sizeInBytes": vector.size_in_bytes,
+        "cardinality": vector.cardinality,
+    }
+
+
+def identities(vectors: pa.StructArray) -> pa.Array:
+    """Return what tells the deletion vectors of a path apart, null where there is none."""
+    place = pc.binary_join_element_wise(
+        pc.struct_field(vectors, "storageType"), pc.struct_field(vectors, "pathOrInlineDv"), ""
+    )
+    offset = pc.struct_field(vectors, "offset").cast(pa.string())
+    return pc.coalesce(pc.binary_join_element_wise(place, offset, "@"), place)

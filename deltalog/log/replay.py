@@ -1,0 +1,238 @@
+"""Replay: the newest word on each file, on the table, on each application and domain.
+
+A file is known by its canonical path and its deletion vector. What the files after the checkpoint say of it goes
+before what the checkpoint says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from deltalog.log.actions import Add
+from deltalog.log.file_block import FileBlock, Texts, block_of_adds, chosen_statistics, identities
+from deltalog.log.path_fingerprints import fingerprints, is_among, repeated
+from deltalog.log.paths import canonical_path
+from deltalog.log.text_arrays import path_array
+from parquet_core.arrow_arrays import from_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.log.path_fingerprints import Fingerprints
+
+    Key = tuple[str, str | None]
+
+
+@dataclass(slots=True)
+class Tail:
+    """What the commits after a checkpoint say in the end, gathered from the newest to the oldest."""
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    added: dict[Key, Add] = field(default_factory=dict)
+    removed: dict[Key, Remove] = field(default_factory=dict)
+    most_deleted: dict[str, int] = field(default_factory=dict)
+
+    def take(self, lines: Sequence[Line]) -> None:
+        """Take the lines of the next older commit; of one commit the last word counts."""
+        for line in reversed(lines):
+            action = line.add if line.add is not None else line.remove
+            if action is None:
+                self._take_other(line)
+                continue
+            key = key_of(action.path, action.deletion_vector)
+            if key not in self.added and key not in self.removed:
+                if isinstance(action, Add):
+                    self.added[key] = action
+                else:
+                    self.removed[key] = action
+            if action.deletion_vector is not None:
+                deleted = self.most_deleted.get(key[0], 0)
+                self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
+
+    def take_earlier(self, said: Tail) -> None:
+        """Take what older commits said in the end, but for the files that they added."""
+        self.protocol = said.protocol if self.protocol is None else self.protocol
+        self.metadata = said.metadata if self.metadata is None else self.metadata
+        self.transactions = said.transactions | self.transactions
+        self.domains = said.domains | self.domains
+        earlier = {key: remove for key, remove in said.removed.items() if key not in self.added}
+        self.removed = self.removed | {key: remove for key, remove in earlier.items() if key not in self.removed}
+        for path, deleted in said.most_deleted.items():
+            self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
+
+    def live(self) -> list[Add]:
+        """Return the files that were added, the oldest first.
+
+        Where a file had more deleted rows before than it has now, rows came back: its statistics may be those of the
+        rows that were left in between, and are forgotten.
+        """
+        return [
+            msgspec.structs.replace(add, stats=None) if _deleted(add) < self.most_deleted.get(path, 0) else add
+            for (path, _), add in reversed(self.added.items())
+        ]
+
+    def _take_other(self, line: Line) -> None:
+        if line.protocol is not None and self.protocol is None:
+            self.protocol = line.protocol
+        if line.meta_data is not None and self.metadata is None:
+            self.metadata = line.meta_data
+        if line.txn is not None:
+            self.transactions.setdefault(line.txn.app_id, line.txn)
+        if line.domain_metadata is not None:
+            self.domains.setdefault(line.domain_metadata.domain, line.domain_metadata)
+
+
+def without_adds(tail: Tail) -> Tail:
+    """Return what is kept of a tail beside the files that are live."""
+    return replace(tail, added={})
+
+
+def _deleted(add: Add) -> int:
+    return 0 if add.deletion_vector is None else add.deletion_vector.cardinality
+
+
+def contradiction(lines: Sequence[Line]) -> str:
+    """Say of which file actions speak twice, empty when of none: then their order says nothing."""
+    seen: set[Key] = set()
+    for line in lines:
+        action = line.add if line.add is not None else line.remove
+        if action is not None:
+            key = key_of(action.path, action.deletion_vector)
+            if key in seen:
+                return action.path
+            seen.add(key)
+    return ""
+
+
+def key_of(path: str, vector: DeletionVector | None) -> Key:
+    """Return what a file is known by.
+
+    >>> key_of("file:///t/a%20b", None)
+    ('/t/a b', None)
+    """
+    return canonical_path(path), None if vector is None else vector.identity
+
+
+class Live(NamedTuple):
+    """Live files; `marks` are the fingerprints of their paths, block by block. `twice`: how many were listed twice."""
+
+    blocks: tuple[FileBlock, ...]
+    marks: tuple[Fingerprints, ...]
+    twice: int = 0
+
+
+def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
+    """Return the live files, those of the checkpoint first."""
+    left = _all_unspoken(tail, ((block, fingerprints(block.path)) for block in checkpoint))
+    blocks, marks, twice = _without_repeats([block for block, _ in left], [mark for _, mark in left])
+    return _with_adds(blocks, marks, tail)._replace(twice=twice)
+
+
+def later_blocks(tail: Tail, before: Live, said: Tail) -> Live | None:
+    """Return the live files after further commits, with all that was `said` before put into their tail.
+
+    None when they speak of another deletion vector of a file that stays live: which of its statistics may be trusted
+    then depends on all commits.
+    """
+    left = _all_unspoken(tail, zip(before.blocks, before.marks, strict=True))
+    if tail.most_deleted and any(_has_path(block, mark, tail.most_deleted) for block, mark in left):
+        return None
+    tail.take_earlier(said)
+    return _with_adds([block for block, _ in left], [mark for _, mark in left], tail)
+
+
+def _with_adds(blocks: list[FileBlock], marks: list[Fingerprints], tail: Tail) -> Live:
+    adds = tail.live()
+    if adds:
+        added = block_of_adds(adds)
+        blocks, marks = [*blocks, added], [*marks, fingerprints(added.path)]
+    there = [i for i, block in enumerate(blocks) if len(block)]
+    return Live(tuple(blocks[i] for i in there), tuple(marks[i] for i in there))
+
+
+class _Spoken(NamedTuple):
+    """What commits speak of: the deletion vectors of each path, and the fingerprints of the paths."""
+
+    paths: dict[str, set[str | None]]
+    marks: Fingerprints
+
+
+def _spoken_of(tail: Tail) -> _Spoken:
+    paths: dict[str, set[str | None]] = {}
+    for path, identity in (*tail.added, *tail.removed):
+        paths.setdefault(path, set()).add(identity)
+    return _Spoken(paths, fingerprints(path_array(list(paths))))
+
+
+def _all_unspoken(tail: Tail, blocks: Iterable[tuple[FileBlock, Fingerprints]]) -> list[tuple[FileBlock, Fingerprints]]:
+    # What the commits speak of is let go with this call: of a large commit it takes as much as its paths.
+    spoken = _spoken_of(tail)
+    return [_unspoken(block, marks, spoken) for block, marks in blocks]
+
+
+def _unspoken(block: FileBlock, marks: Fingerprints, spoken: _Spoken) -> tuple[FileBlock, Fingerprints]:
+    """Leave out the files of which the commits have spoken."""
+    at = np.flatnonzero(is_among(marks, spoken.marks))
+    gone = [path in spoken.paths and vector in spoken.paths[path] for path, vector in _keys(block, at)]
+    if not any(gone):
+        return block, marks
+    kept = np.ones(len(block), np.bool_)
+    kept[at[gone]] = False
+    return filter_block(block, kept), marks[kept]
+
+
+def _has_path(block: FileBlock, marks: Fingerprints, paths: Collection[str]) -> bool:
+    at = np.flatnonzero(is_among(marks, fingerprints(path_array(list(paths)))))
+    return any(path in paths for path, _ in _keys(block, at))
+
+
+def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
+    some = from_numpy(at)
+    vectors = [None] * len(at) if block.vectors is None else identities(block.vectors.take(some)).to_pylist()
+    return list(zip(block.path.take(some).to_pylist(), vectors, strict=True))
+
+
+def _without_repeats(
+    blocks: list[FileBlock], marks: list[Fingerprints]
+) -> tuple[list[FileBlock], list[Fingerprints], int]:
+    """Leave one of what a checkpoint lists twice."""
+    doubtful = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
+    if not doubtful.any():
+        return blocks, marks, 0
+    seen: set[Key] = set()
+    twice = 0
+    blocks, marks = [*blocks], [*marks]
+    for number, doubt in enumerate(np.split(doubtful, np.cumsum([len(mark) for mark in marks])[:-1])):
+        block, kept = blocks[number], np.ones(len(doubt), np.bool_)
+        at = np.flatnonzero(doubt)
+        for i, key in zip(at.tolist(), _keys(block, at), strict=True):
+            kept[i] = key not in seen
+            seen.add(key)
+        twice += int((~kept).sum())
+        if not kept.all():
+            blocks[number], marks[number] = filter_block(block, kept), marks[number][kept]
+    return blocks, marks, twice
+
+
+def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
+    """Return a block of the files that are kept."""
+    flags = from_numpy(kept)
+    return replace(
+        block,
+        path=block.path.filter(flags),
+        size=block.size[kept],
+        modified=block.modified[kept],
+        partition={name: Texts(texts.codes[kept], texts.values) for name, texts in block.partition.items()},
+        vectors=None if block.vectors is None else block.vectors.filter(flags),
+        statistics=chosen_statistics(block.statistics, np.flatnonzero(kept), len(kept)),
+    )

@@ -1,0 +1,255 @@
+"""Rows of a checkpoint: one action each, in the columns that the protocol has for them.
+
+Source: the Delta protocol, "Checkpoint Schema".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.log.file_block import VECTOR_TYPE
+from deltalog.maintenance.nested_arrays import MAP, array_of_rows
+from deltalog.stats.parsed_partitions import parsed_partitions
+from deltalog.stats.parsed_statistics import texts_of
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltalog.log.full_actions import FullAdd, FullRemove
+    from deltalog.stats.parsed_statistics import ParsedStatistics
+    from deltalog.table.schema import TableColumn
+
+_TEXTS = pa.list_(pa.string())
+STORED_ADD = (
+    "partitionValues",
+    "size",
+    "modificationTime",
+    "stats",
+    "stats_parsed",
+    "tags",
+    "baseRowId",
+    "defaultRowCommitVersion",
+    "clusteringProvider",
+)
+STORED_REMOVE = (
+    "deletionTimestamp",
+    "extendedFileMetadata",
+    "partitionValues",
+    "size",
+    "baseRowId",
+    "defaultRowCommitVersion",
+)
+_ADD = [
+    ("path", pa.string()),
+    ("partitionValues", MAP),
+    ("size", pa.int64()),
+    ("modificationTime", pa.int64()),
+    ("dataChange", pa.bool_()),
+    ("tags", MAP),
+    ("deletionVector", VECTOR_TYPE),
+    ("baseRowId", pa.int64()),
+    ("defaultRowCommitVersion", pa.int64()),
+    ("clusteringProvider", pa.string()),
+]
+REMOVE_TYPE = pa.struct(
+    [
+        ("path", pa.string()),
+        ("deletionTimestamp", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("extendedFileMetadata", pa.bool_()),
+        ("partitionValues", MAP),
+        ("size", pa.int64()),
+        ("deletionVector", VECTOR_TYPE),
+        ("baseRowId", pa.int64()),
+        ("defaultRowCommitVersion", pa.int64()),
+    ]
+)
+OTHER_TYPES = {
+    "protocol": pa.struct(
+        [
+            ("minReaderVersion", pa.int32()),
+            ("minWriterVersion", pa.int32()),
+            ("readerFeatures", _TEXTS),
+            ("writerFeatures", _TEXTS),
+        ]
+    ),
+    "metaData": pa.struct(
+        [
+            ("id", pa.string()),
+            ("name", pa.string()),
+            ("description", pa.string()),
+            ("format", pa.struct([("provider", pa.string()), ("options", MAP)])),
+            ("schemaString", pa.string()),
+            ("partitionColumns", _TEXTS),
+            ("configuration", MAP),
+            ("createdTime", pa.int64()),
+        ]
+    ),
+    "txn": pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]),
+    "domainMetadata": pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
+}
+
+
+class AddForm(NamedTuple):
+    """How files stand in a checkpoint: whether statistics are JSON, and the forms of what is parsed; None: it is not.
+
+    `data`: the columns of files. `partitions`: those whose values are parsed.
+    """
+
+    json: bool
+    statistics: ParsedStatistics | None
+    data: Sequence[TableColumn]
+    partitions: Sequence[TableColumn]
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column `add`."""
+        fields = list(_ADD)
+        if self.json:
+            fields.append(("stats", pa.string()))
+        if self.partitions:
+            kinds = [(column.partition, column.leaf.type) for column in self.partitions]
+            fields.append(("partitionValues_parsed", pa.struct(kinds)))
+        if self.statistics is not None:
+            fields.append(("stats_parsed", self.statistics.type))
+        return pa.struct(fields)
+
+
+def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
+    """Bring files as a checkpoint stores them into a form; ValueError for what is none."""
+    children = {name: _cast(stored, name, kind) for name, kind in _ADD if name != "dataChange"}
+    if children["size"].null_count or children["path"].null_count:
+        raise ValueError("a file of the table has no path or no size")
+    return _adds(form, children, _child(stored, "stats"), _child(stored, "stats_parsed"))
+
+
+def adds_from_actions(form: AddForm, adds: Sequence[FullAdd]) -> pa.StructArray:
+    """Bring files as commits add them into a form."""
+    fields = [(name, kind) for name, kind in _ADD if name != "dataChange"]
+    rows = array_of_rows([msgspec.to_builtins(add) for add in adds], pa.struct(fields))
+    children = {name: pc.struct_field(rows, name) for name, _ in fields}
+    stats = array_of_rows([add.stats if isinstance(add.stats, str) else None for add in adds], pa.string())
+    return _adds(form, children, stats, None)
+
+
+def _adds(
+    form: AddForm, children: dict[str, pa.Array], stats: pa.Array | None, parsed: pa.StructArray | None
+) -> pa.StructArray:
+    count = len(children["path"])
+    children["partitionValues"] = _without_null_maps(children["partitionValues"])
+    children["modificationTime"] = pc.fill_null(children["modificationTime"], scalar_of(0, pa.int64()))
+    children["dataChange"] = from_numpy(np.zeros(count, np.bool_))
+    texts = pa.nulls(count, pa.string()) if stats is None or not _is_text(stats.type) else stats.cast(pa.string())
+    if parsed is not None and not pa.types.is_struct(parsed.type):
+        parsed = None
+    if form.json:
+        children["stats"] = texts if parsed is None else _with_texts(form, texts, parsed)
+    if form.statistics is not None:
+        children["stats_parsed"] = _with_structs(form.statistics, texts, parsed)
+    if form.partitions:
+        values = parsed_partitions(form.partitions, children["partitionValues"])
+        if values is None:
+            raise ValueError("a partition value changed since it was looked at")
+        children["partitionValues_parsed"] = values
+    return pa.StructArray.from_arrays([children[field.name] for field in form.type], fields=list(form.type))
+
+
+def _with_texts(form: AddForm, texts: pa.Array, parsed: pa.StructArray) -> pa.Array:
+    """Write the statistics of files that have them as structs alone."""
+    silent = np.flatnonzero(~flags_from(texts.is_valid()))
+    if len(silent) == 0:
+        return texts
+    written = texts_of(form.data, parsed.take(from_numpy(silent)))
+    place = np.full(len(texts), -1, np.int64)
+    place[silent] = np.arange(len(silent))
+    return pc.coalesce(texts, written.take(from_numpy(place, valid=place >= 0)))
+
+
+def _with_structs(form: ParsedStatistics, texts: pa.Array, parsed: pa.StructArray | None) -> pa.StructArray:
+    """Parse the statistics of files that have them as text alone."""
+    if parsed is None:
+        return form.of_texts(texts)
+    same = parsed.type == form.type
+    # Structs of another form were made for other columns or types: the text knows more, where there is one.
+    prefer_text = flags_from(texts.is_valid()) & (not same)
+    structs = form.of_structs(parsed)
+    told = flags_from(pc.struct_field(structs, "numRecords").is_valid()) & ~prefer_text
+    if told.all():
+        return structs
+    silent = np.flatnonzero(~told)
+    read = form.of_texts(texts.take(from_numpy(silent)))
+    order = np.arange(len(texts))
+    order[silent] = len(texts) + np.arange(len(silent))
+    return pa.concat_arrays([structs, read]).take(from_numpy(order))
+
+
+def removes_from_store(stored: pa.StructArray) -> pa.StructArray:
+    """Bring tombstones as a checkpoint stores them into the form that is written."""
+    children = [_cast(stored, field.name, field.type) for field in REMOVE_TYPE]
+    return _removes(dict(zip([field.name for field in REMOVE_TYPE], children, strict=True)))
+
+
+def removes_from_actions(removes: Sequence[FullRemove]) -> pa.StructArray:
+    """Bring tombstones as commits have them into the form that is written."""
+    rows = array_of_rows([msgspec.to_builtins(remove) for remove in removes], REMOVE_TYPE)
+    return _removes({field.name: pc.struct_field(rows, field.name) for field in REMOVE_TYPE})
+
+
+def _removes(children: dict[str, pa.Array]) -> pa.StructArray:
+    children["dataChange"] = from_numpy(np.zeros(len(children["path"]), np.bool_))
+    return pa.StructArray.from_arrays(list(children.values()), fields=list(REMOVE_TYPE))
+
+
+def other_row(name: str, action: msgspec.Struct) -> dict[str, Any]:
+    """Return any other action as the row of its column, fields that are not said left out."""
+    said = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
+    if name == "metaData":
+        said = {**said, "format": _format(said.get("format")), "configuration": said.get("configuration") or {}}
+    return said
+
+
+def _format(said: Any) -> dict[str, Any]:
+    """Return how files are encoded; what of it is none is left out, for nobody reads it."""
+    provider, options = (said.get("provider"), said.get("options")) if isinstance(said, dict) else (None, None)
+    # Of an older checkpoint it is a list of pairs.
+    pairs = options.items() if isinstance(options, dict) else options if isinstance(options, list) else ()
+    told = [pair for pair in pairs if isinstance(pair, tuple) and all(isinstance(part, str) for part in pair)]
+    return {"provider": provider if isinstance(provider, str) else "parquet", "options": dict(told)}
+
+
+def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:
+    """Return rows of one kind of action as their column."""
+    return array_of_rows(rows, OTHER_TYPES[name])
+
+
+def _child(stored: pa.StructArray, name: str) -> pa.Array | None:
+    number = stored.type.get_field_index(name)
+    return None if number < 0 else pc.struct_field(stored, number)
+
+
+def _cast(stored: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
+    child = _child(stored, name)
+    if child is None:
+        return pa.nulls(len(stored), kind)
+    if child.type == kind:
+        return child
+    if pa.types.is_struct(kind):
+        children = [_cast(child, field.name, field.type) for field in kind]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=child.is_null())
+    return child.cast(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _without_null_maps(values: pa.MapArray) -> pa.MapArray:
+    if not values.null_count:
+        return values
+    return array_of_rows([dict(entries or ()) for entries in values.to_pylist()], MAP)

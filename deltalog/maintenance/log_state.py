@@ -1,0 +1,273 @@
+"""All that the log of a version holds, for who writes it again or throws files away: nothing is passed over.
+
+A snapshot knows what planning needs. Here are tombstones and every field of an action too; what stands in a checkpoint
+comes some rows at a time, so that a million files take the memory of a few thousand.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable
+from deltalog.log.checkpoint import load_checkpoint
+from deltalog.log.commit_file import read_commits
+from deltalog.log.file_block import identities
+from deltalog.log.full_actions import FullAdd, FullLine, FullRemove
+from deltalog.log.listing import list_log, segment_of
+from deltalog.log.path_fingerprints import fingerprints, repeated
+from deltalog.log.paths import canonical_paths
+from deltalog.log.replay import Tail
+from deltalog.log.text_arrays import path_array
+from deltalog.table.reader_features import check_readable
+from deltalog.table.schema import read_schema
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.storage import Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Transaction
+    from deltalog.log.checkpoint_file import CheckpointFile
+    from deltalog.log.listing import Checkpoint, LogListing, Segment
+    from deltalog.log.path_fingerprints import Fingerprints
+    from deltalog.table.schema import TableSchema
+
+    Key = tuple[str, str | None]
+    Flags = NDArray[np.bool_]
+
+# Rows of a checkpoint that are in memory together.
+BATCH_ROWS = 1 << 15
+_KEY = ("path", "deletionVector")
+_LINES = msgspec.json.Decoder(FullLine)
+_NO_COLUMNS = '{"type":"struct","fields":[]}'
+
+
+class StoredActions(NamedTuple):
+    """File actions as a checkpoint stores them, those alone that still hold; None where it has no such column."""
+
+    adds: pa.StructArray | None
+    removes: pa.StructArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """A version of a table.
+
+    `adds` and `removes` are those of commits, and of a manifest in JSON; `stored` the files of the checkpoint before
+    them.
+    """
+
+    table: str
+    version: int
+    listing: LogListing
+    segment: Segment
+    protocol: Protocol
+    metadata: Metadata
+    schema: TableSchema
+    properties: dict[str, str]
+    transactions: dict[str, Transaction]
+    domains: dict[str, DomainMetadata]
+    adds: list[FullAdd]
+    removes: list[FullRemove]
+    stored: tuple[CheckpointFile, ...]
+    traffic: Traffic
+    _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
+
+    def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
+        """Return what the checkpoint says of files and the commits do not take back, with the fields that are wanted.
+
+        Path and deletion vector are always among them. Raises MalformedLog.
+        """
+        doubtful = self._named_twice() if adds else None
+        seen: set[Key] = set()
+        wanted = {"add": (*_KEY, *adds) if adds else (), "remove": (*_KEY, *removes) if removes else ()}
+        first = 0
+        for file in self.stored:
+            for batch in file.batches(wanted, BATCH_ROWS):
+                with _naming(file):
+                    found, numbers = _column(batch, "add"), 0
+                    if found is not None:
+                        numbers = len(found)
+                        some = None if doubtful is None else doubtful[first : first + numbers]
+                        found = found.filter(from_numpy(self._holding(found, some, seen)))
+                    first += numbers
+                    gone = _column(batch, "remove")
+                    if gone is not None:
+                        gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
+                yield StoredActions(found, gone)
+
+    def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
+        """Tell which actions nothing newer speaks of; of files that stand there twice the first one counts."""
+        kept = np.ones(len(actions), np.bool_)
+        if not self._spoken_of and doubtful is None:
+            return kept
+        paths = canonical_paths(_paths(actions))
+        spoken = flags_from(pc.is_in(paths, value_set=path_array(list(self._spoken_of))))
+        at = np.flatnonzero(spoken if doubtful is None else spoken | doubtful)
+        for i, key in zip(at.tolist(), _keys(actions, paths, at), strict=True):
+            kept[i] = key[1] not in self._spoken_of.get(key[0], ()) and key not in seen
+            if doubtful is not None and doubtful[i]:
+                seen.add(key)
+        return kept
+
+    def _named_twice(self) -> Flags | None:
+        """Tell which files of the checkpoint, in its order, may stand there twice; None when none does."""
+        marks: list[Fingerprints] = []
+        for file in self.stored:
+            for batch in file.batches({"add": ("path",)}, BATCH_ROWS):
+                with _naming(file):
+                    adds = _column(batch, "add")
+                    if adds is None:
+                        continue
+                    marks.append(fingerprints(canonical_paths(_paths(adds))))
+        found = repeated(np.concatenate(marks)) if marks else np.zeros(0, np.bool_)
+        return found if found.any() else None
+
+
+@contextmanager
+def _naming(file: CheckpointFile) -> Iterator[None]:
+    """Turn what is said against rows of a checkpoint into MalformedLog."""
+    try:
+        yield
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(f"{file.file.path}: {said}; restore the checkpoint or remove it") from None
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
+    """Return the actions of one kind in some rows; None when the file has no such column."""
+    if name not in batch.schema.names:
+        return None
+    column = batch.column(name)
+    if column.type.get_field_index("path") < 0:
+        return None
+    there = flags_from(pc.struct_field(column, "path").is_valid())
+    return column if there.all() else column.filter(from_numpy(there))
+
+
+def _paths(actions: pa.StructArray) -> pa.Array:
+    paths = pc.struct_field(actions, "path")
+    if not pa.types.is_string(paths.type):
+        raise ValueError("a path is no text")
+    return paths
+
+
+def _keys(actions: pa.StructArray, paths: pa.Array, at: NDArray[np.int64]) -> list[Key]:
+    some = from_numpy(at)
+    vectors: list[str | None] = [None] * len(at)
+    if actions.type.get_field_index("deletionVector") >= 0:
+        vectors = identities(pc.struct_field(actions, "deletionVector").take(some)).to_pylist()
+    return list(zip(paths.take(some).to_pylist(), vectors, strict=True))
+
+
+def open_state(table: str, version: int | None = None) -> LogState:
+    """Read the log of a version, the latest by default.
+
+    `table`: a local path or a URI. Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
+    StorageFailure, each naming the file or version.
+    """
+    try:
+        return _open(table, version)
+    except NotADeltaTable:
+        raise
+    except (TableNotFound, StorageFailure):
+        # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
+        return _open(table, version)
+
+
+def _open(table: str, version: int | None) -> LogState:
+    listing = list_log(table)
+    damaged: frozenset[Checkpoint] = frozenset()
+    error: MalformedLog | None = None
+    while True:
+        try:
+            # Compactions say the same with less certainty, and save little here.
+            segment = segment_of(listing, version, without=damaged, compactions=False)
+        except BrokenLog:
+            if error is not None:
+                raise error from None
+            raise
+        try:
+            return _load(table, listing, segment)
+        except MalformedLog as found:
+            error = error or found
+            if segment.checkpoint is None:
+                raise error from None
+            damaged |= {segment.checkpoint}
+
+
+def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
+    traffic, tail = Traffic(), Tail()
+    files = [file for _, _, file in segment.tail[::-1]]
+    for lines in read_commits(files, _LINES, traffic=traffic):
+        tail.take([*lines])
+    stored: list[CheckpointFile] = []
+    if segment.checkpoint is not None:
+        found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
+        stored = found.files
+        tail.take([line for line in found.lines if line.add is None and line.remove is None])
+        manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
+        for lines in read_commits(manifests, _LINES, traffic=traffic):
+            tail.take([*lines])
+    place = f"{listing.place}, version {segment.version}"
+    if tail.protocol is None or tail.metadata is None:
+        missing = "protocol" if tail.protocol is None else "metaData"
+        raise MalformedLog(f"{place}: the log has no {missing} action; it is not whole")
+    check_readable(tail.protocol, place=place)
+    properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
+    spoken_of: dict[str, set[str | None]] = {}
+    for path, identity in (*tail.added, *tail.removed):
+        spoken_of.setdefault(path, set()).add(identity)
+    return LogState(
+        table=table,
+        version=segment.version,
+        listing=listing,
+        segment=segment,
+        protocol=tail.protocol,
+        metadata=tail.metadata,
+        schema=read_schema(
+            _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
+            partition_columns=tail.metadata.partition_columns,
+            mapping=properties.get("delta.columnMapping.mode", "none").lower(),
+            place=place,
+        ),
+        properties=properties,
+        transactions=tail.transactions,
+        domains=tail.domains,
+        adds=_live(tail),
+        removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
+        stored=tuple(stored),
+        traffic=traffic,
+        _spoken_of=spoken_of,
+    )
+
+
+def _live(tail: Tail) -> list[FullAdd]:
+    """Return the files that were added; of those whose rows came back the statistics are reduced to their count."""
+    live = [cast("FullAdd", add) for add in tail.live()]
+    before = [cast("FullAdd", add) for add in reversed(tail.added.values())]
+    return [
+        msgspec.structs.replace(now, stats=_count_alone(then.stats)) if now.stats is None else now
+        for now, then in zip(live, before, strict=True)
+    ]
+
+
+def _count_alone(stats: object) -> str | None:
+    # The protocol wants the count of a file with a deletion vector, whatever else is not certain.
+    class Said(msgspec.Struct):
+        numRecords: int  # noqa: N815 - as it is written
+
+    try:
+        return msgspec.json.encode(msgspec.json.decode(stats, type=Said)).decode() if isinstance(stats, str) else None
+    except (msgspec.DecodeError, RecursionError):
+        return None

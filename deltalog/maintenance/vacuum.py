@@ -1,0 +1,107 @@
+"""Remove data files that no version within the retention needs, and tell which files nobody names.
+
+A file stays while the latest version has it, while its tombstone is younger than the retention, while its deletion
+vector is one of those, and while it is itself younger: who writes it may not have committed yet. The files are listed
+before the log is read, so that what is committed meanwhile is known.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltalog.maintenance.delete_files import check_deletable, delete_files
+from deltalog.maintenance.log_state import open_state
+from deltalog.maintenance.maintenance_features import check_maintainable
+from deltalog.maintenance.named_files import named_files
+from deltalog.maintenance.table_files import table_files
+from deltalog.table.durations import duration_of
+from parquet_core.errors import WrongUse
+from parquet_core.storage import is_remote, local_path
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from parquet_core.storage import DataFile
+
+RETENTION, RETENTION_BY_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """Files that were removed, or would be in a dry run, with their sizes; `failed`: what could not be, and why.
+
+    `retention`: in milliseconds; `young`: how many files that no version names were left for their age.
+    """
+
+    version: int
+    retention: int
+    files: tuple[DataFile, ...]
+    failed: tuple[tuple[DataFile, str], ...]
+    young: int
+    dry_run: bool
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes they have."""
+        return sum(file.size for file in self.files)
+
+
+def vacuum(
+    table: str,
+    *,
+    retention: dt.timedelta | None = None,
+    dry_run: bool = True,
+    allow_shorter: bool = False,
+    now: int | None = None,
+) -> Vacuumed:
+    """Remove what no version within the retention needs; by default only tell what that is.
+
+    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`); with a longer one, what of older
+    tombstones the log has not let go of yet is kept too. A shorter one takes files from
+    readers of older versions and from writers at work: WrongUse, unless `allow_shorter`. `now` in milliseconds. Raises
+    UnsupportedTable for a table feature that is not understood, and what `open_state` raises.
+    """
+    place = table.rstrip("/") if is_remote(table) else local_path(table)
+    check_deletable(place)
+    # First of all: a file that is older than this and is not listed is not deleted either.
+    files = table_files(place, changes=True)
+    state = open_state(place)
+    check_maintainable(state.protocol, place=state.listing.place)
+    kept = _retention(state.properties, retention, allow_shorter=allow_shorter, place=place)
+    since = (time.time_ns() // 1_000_000 if now is None else now) - kept
+    named = named_files(state, since=since)
+    idle = [file for path, file in sorted(files.items()) if path not in named]
+    old = [file for file in idle if 0 < file.modified_ns // 1_000_000 < since]
+    if dry_run:
+        return Vacuumed(state.version, kept, tuple(old), (), len(idle) - len(old), dry_run=True)
+    done = delete_files(old)
+    return Vacuumed(state.version, kept, done.deleted, done.failed, len(idle) - len(old), dry_run=False)
+
+
+def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_shorter: bool, place: str) -> int:
+    wanted = duration_of(properties, RETENTION, RETENTION_BY_DEFAULT)
+    if asked is None:
+        return wanted
+    kept = int(asked.total_seconds() * 1_000)
+    if kept < 0:
+        raise WrongUse(f"{place}: a retention of {asked} is none; give one that is not negative")
+    if kept < wanted and not allow_shorter:
+        raise WrongUse(
+            f"{place}: a retention of {asked} is shorter than the {properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} "
+            f"of the table; files of readers and writers at work would go. Give a longer one, set {RETENTION}, or say "
+            "allow_shorter=True when nobody is at work"
+        )
+    return kept
+
+
+def orphans(table: str) -> tuple[DataFile, ...]:
+    """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
+
+    Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
+    """
+    place = table.rstrip("/") if is_remote(table) else local_path(table)
+    files = table_files(place)
+    named = named_files(open_state(place))
+    return tuple(file for path, file in sorted(files.items()) if path not in named)

@@ -1,0 +1,286 @@
+"""Write the checkpoint of a version, and say that it is the last one.
+
+A table whose property `delta.checkpointPolicy` is `v2`, and which has the feature for it, gets a manifest with a UUID
+and files beside it (sidecars), every other table one classic file. Those in many parts are read and not written: the
+protocol advises against them, because they cannot be written at once.
+
+Whatever stops it, readers see the whole checkpoint or none: it gets its name when it is complete, and the hint follows.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.errors import MalformedLog, NoSuchVersion
+from deltalog.log.listing import last_version, list_log
+from deltalog.maintenance.checkpoint_rows import (
+    OTHER_TYPES,
+    REMOVE_TYPE,
+    STORED_ADD,
+    STORED_REMOVE,
+    AddForm,
+    adds_from_actions,
+    adds_from_store,
+    other_row,
+    others_array,
+    removes_from_actions,
+    removes_from_store,
+)
+from deltalog.maintenance.checkpoint_writer import CheckpointWriter
+from deltalog.maintenance.clean_log import clean_after_checkpoint
+from deltalog.maintenance.log_state import BATCH_ROWS, open_state
+from deltalog.maintenance.maintenance_features import check_maintainable, protected_before
+from deltalog.maintenance.staged_files import publish, staged
+from deltalog.maintenance.write_last_checkpoint import write_hint
+from deltalog.maintenance.written_checkpoint import WrittenCheckpoint, checkpoint_of, hint_of
+from deltalog.stats.parsed_partitions import parsed_partition_type, parsed_partitions
+from deltalog.stats.parsed_statistics import ParsedStatistics
+from deltalog.table.durations import milliseconds
+from deltalog.table.indexed_columns import indexed_columns
+from deltalog.table.reader_features import writer_features
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.errors import PruneError
+from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from deltalog.maintenance.log_state import LogState
+    from deltalog.table.schema import TableColumn
+
+POLICY, FEATURE = "delta.checkpointPolicy", "v2Checkpoint"
+AS_JSON, AS_STRUCT = "delta.checkpoint.writeStatsAsJson", "delta.checkpoint.writeStatsAsStruct"
+TOMBSTONES, TOMBSTONES_BY_DEFAULT = "delta.deletedFileRetentionDuration", "interval 1 week"
+TRANSACTIONS = "delta.setTransactionRetentionDuration"
+# Several files are read at once.
+_ROWS_OF_A_SIDECAR = 1 << 18
+
+
+def write_checkpoint(table: str, version: int | None = None, *, clean: bool = True) -> WrittenCheckpoint:
+    """Write the checkpoint of a version (the latest) unless there is one, and name it in `_last_checkpoint`.
+
+    `clean`: remove what has expired of the log afterwards, as the table's properties say. Raises what `open_state`
+    raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
+    """
+    place = table if is_remote(table) else local_path(table)
+    listing = list_log(place)
+    chosen = last_version(listing) if version is None else version
+    found, damaged = checkpoint_of(listing, chosen)
+    if found is None:
+        found = _write(open_state(place, chosen), replace=damaged)
+    write_hint(place, listing.place, hint_of(found))
+    return found._replace(notes=_cleaned(place)) if clean and found.written else found
+
+
+def _cleaned(table: str) -> tuple[str, ...]:
+    try:
+        return clean_after_checkpoint(table)
+    except PruneError as error:
+        return (f"the log was not cleaned up: {error}",)
+
+
+def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
+    place = f"{state.listing.place}, version {state.version}"
+    check_maintainable(state.protocol, place=place)
+    if state.version < protected_before(state.protocol, state.properties):
+        raise NoSuchVersion(
+            f"{place}: the table asks for no new checkpoint before version "
+            f"{protected_before(state.protocol, state.properties)}; give a later version"
+        )
+    try:
+        return _written(state, replace=replace)
+    except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        raise MalformedLog(
+            f"{place}: an action holds what its field cannot ({said}); find it and commit it anew, or restore the log"
+        ) from None
+
+
+def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
+    now = time.time_ns() // 1_000_000
+    form = _form(state)
+    others = _others(state, now)
+    if state.properties.get(POLICY, "classic").lower() == "v2" and FEATURE in writer_features(state.protocol):
+        return _write_v2(state, form, others, now)
+    return _write_classic(state, form, others, now, replace=replace)
+
+
+def _form(state: LogState) -> AddForm:
+    data = [column for column in state.schema.columns if column.partition is None]
+    as_struct = state.properties.get(AS_STRUCT, "false").lower() == "true"
+    return AddForm(
+        json=state.properties.get(AS_JSON, "true").lower() != "false",
+        statistics=ParsedStatistics(_told_apart(_indexed(state))) if as_struct else None,
+        data=_told_apart(data),
+        partitions=_certain_partitions(state) if as_struct else (),
+    )
+
+
+def _indexed(state: LogState) -> Sequence[TableColumn]:
+    domains = {name: said.configuration for name, said in state.domains.items() if not said.removed}
+    return indexed_columns(state.schema, state.properties, domains)
+
+
+def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
+    """Leave out columns that statistics call by the same name."""
+    names = [column.physical for column in columns]
+    return [column for column in columns if names.count(column.physical) == 1]
+
+
+def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
+    """Return the partition columns when it is certain what each of their values means, otherwise none."""
+    columns = [column for column in state.schema.columns if column.partition is not None]
+    if not columns or parsed_partition_type(columns) is None:
+        return ()
+    form = AddForm(json=False, statistics=None, data=(), partitions=())
+    for part in _added(state, form, stored=("partitionValues", "size")):
+        if parsed_partitions(columns, pc.struct_field(part, "partitionValues")) is None:
+            return ()
+    return columns
+
+
+def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all actions but those of files, by kind."""
+    kept = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
+    oldest = None if kept is None else now - kept
+    transactions = [
+        txn
+        for txn in state.transactions.values()
+        if oldest is None or txn.last_updated is None or txn.last_updated > oldest
+    ]
+    return {
+        "protocol": [other_row("protocol", state.protocol)],
+        "metaData": [other_row("metaData", state.metadata)],
+        "txn": [other_row("txn", txn) for txn in transactions],
+        "domainMetadata": [other_row("domainMetadata", said) for said in state.domains.values() if not said.removed],
+    }
+
+
+def _added(state: LogState, form: AddForm, *, stored: Sequence[str]) -> Iterator[pa.StructArray]:
+    for actions in state.stored_actions(adds=stored, removes=()):
+        if actions.adds is not None and len(actions.adds):
+            yield adds_from_store(form, actions.adds)
+    for adds in _cut(state.adds):
+        yield adds_from_actions(form, adds)
+
+
+def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
+    """Yield the tombstones that have not expired; where that cannot be told, all of them."""
+    kept = milliseconds(state.properties.get(TOMBSTONES, TOMBSTONES_BY_DEFAULT))
+    oldest = -1 if kept is None else now - kept
+    for actions in state.stored_actions(adds=(), removes=STORED_REMOVE):
+        if actions.removes is not None and len(actions.removes):
+            rows = removes_from_store(actions.removes)
+            times = pc.struct_field(rows, "deletionTimestamp")
+            yield rows.filter(from_numpy(np.where(flags_from(times.is_valid()), numbers_from(times), 0) > oldest))
+    for removes in _cut(state.removes):
+        young = [remove for remove in removes if (remove.deletion_timestamp or 0) > oldest]
+        yield removes_from_actions(young)
+
+
+def _cut(actions: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (actions[at : at + BATCH_ROWS] for at in range(0, len(actions), BATCH_ROWS))
+
+
+def _file_actions(state: LogState, form: AddForm, now: int) -> Iterator[tuple[str, pa.StructArray]]:
+    for adds in _added(state, form, stored=STORED_ADD):
+        yield "add", adds
+    for removes in _removed(state, now):
+        yield "remove", removes
+
+
+def _write_classic(
+    state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int, *, replace: bool
+) -> WrittenCheckpoint:
+    path = f"{state.listing.place}/{state.version:020d}.checkpoint.parquet"
+    columns = {"txn": OTHER_TYPES["txn"], "add": form.type, "remove": REMOVE_TYPE, **OTHER_TYPES}
+    with staged(path) as temporary:
+        with CheckpointWriter(temporary, columns, state.properties) as writer:
+            for name, rows in others.items():
+                writer.write(name, others_array(name, rows))
+            writer.end_group()
+            for name, actions in _file_actions(state, form, now):
+                writer.write(name, actions)
+        writer.check()
+        written = publish(temporary, path, replace=replace)
+    file = find_file(path)
+    size = 0 if file is None else file.size
+    return WrittenCheckpoint(state.version, (path,), writer.actions, writer.adds, size, written=written)
+
+
+def _write_v2(
+    state: LogState, form: AddForm, others: Mapping[str, list[dict[str, Any]]], now: int
+) -> WrittenCheckpoint:
+    path = f"{state.listing.place}/{state.version:020d}.checkpoint.{uuid4()}.json"
+    with _Sidecars(state, {"add": form.type, "remove": REMOVE_TYPE}) as sidecars:
+        for name, actions in _file_actions(state, form, now):
+            sidecars.write(name, actions)
+    lines: list[dict[str, Any]] = [{"checkpointMetadata": {"version": state.version}}]
+    lines += [{name: row} for name, rows in others.items() for row in rows]
+    lines += [{"sidecar": said} for said in sidecars.said]
+    data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    put_if_absent(path, data)
+    size = len(data) + sum(said["sizeInBytes"] for said in sidecars.said)
+    return WrittenCheckpoint(state.version, (path,), len(lines) + sidecars.actions, sidecars.adds, size, written=True)
+
+
+class _Sidecars:
+    """Files of a v2 checkpoint, the next one begun when one is full. Nobody knows of them before the manifest."""
+
+    def __init__(self, state: LogState, columns: Mapping[str, pa.DataType]) -> None:
+        self.said: list[dict[str, Any]] = []
+        self.actions = self.adds = 0
+        self._state, self._columns = state, columns
+        self._open: tuple[ExitStack, str, str, CheckpointWriter] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        elif self._open is not None:
+            with self._open[0]:
+                self._open[3].close()
+
+    def write(self, name: str, actions: pa.StructArray) -> None:
+        if self._open is None:
+            path = f"{self._state.listing.place}/_sidecars/{uuid4()}.parquet"
+            stack = ExitStack()
+            temporary = stack.enter_context(staged(path))
+            self._open = stack, path, temporary, CheckpointWriter(temporary, self._columns, self._state.properties)
+        self._open[3].write(name, actions)
+        if self._open[3].actions >= _ROWS_OF_A_SIDECAR:
+            self.close()
+
+    def close(self) -> None:
+        if self._open is None:
+            return
+        (stack, path, temporary, writer), self._open = self._open, None
+        with stack:
+            with writer:
+                pass
+            writer.check()
+            if not writer.actions:
+                return
+            publish(temporary, path)
+        file = find_file(path)
+        assert file is not None
+        self.actions += writer.actions
+        self.adds += writer.adds
+        name = path.rpartition("/")[2]
+        self.said.append(
+            {"path": name, "sizeInBytes": file.size, "modificationTime": file.modified_ns // 1_000_000, "tags": {}}
+        )

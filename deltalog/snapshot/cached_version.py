@@ -1,0 +1,90 @@
+"""What is kept on disk of a version of a table: its files, columnar, and what else the log says of it.
+
+A version is known by the files of the log that make it, as they were: names, sizes, times of change, etags. While all
+of them are there unchanged it stands for them, and later commits are read on top of it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Remove, Transaction  # noqa: TC001 - msgspec reads them
+from parquet_core.dataset.arrow_form import numbers_at
+from parquet_core.storage import DataFile  # noqa: TC001 - the same
+
+if TYPE_CHECKING:
+    from deltalog.snapshot.cached_statistics import StatisticsStore
+    from parquet_core.dataset.metadata_cache import TableCache
+
+# Changes with what is kept: of another form nothing is read.
+_FORM = 1
+LATEST = "log latest"
+
+
+class CachedBlock(msgspec.Struct, frozen=True):
+    """A block as it is kept. `part`, `group`: the checkpoint's file and row group of its statistics, -1 of texts."""
+
+    part: int
+    group: int
+    partition: list[str]
+    vectors: bool
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What is kept of a version beside its files."""
+
+    version: int
+    checkpoint: tuple[int, int, list[DataFile]] | None
+    tail: list[tuple[int, int, DataFile]]
+    parts: list[DataFile]
+    protocol: Protocol
+    metadata: Metadata
+    transactions: list[Transaction]
+    domains: list[DomainMetadata]
+    removed: list[Remove]
+    most_deleted: dict[str, int]
+    notes: list[str]
+    blocks: list[CachedBlock]
+
+    def files(self) -> list[DataFile]:
+        """Return the files of the log that make the version."""
+        checkpoint = [] if self.checkpoint is None else self.checkpoint[2]
+        return list(dict.fromkeys([*checkpoint, *self.parts, *(file for _, _, file in self.tail)]))
+
+
+@dataclass(slots=True)
+class CachedSnapshot:
+    """Where a snapshot is kept on disk: `version` is the one that its store counts files of, None before it is written.
+
+    `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
+    """
+
+    cache: TableCache
+    store: StatisticsStore
+    generation: str = ""
+    version: int | None = None
+    later: tuple[int, str] | None = None
+    listed_ns: int = field(default_factory=time.time_ns)
+
+
+def version_name(version: int) -> str:
+    """Return the name that a version is kept under."""
+    return f"log version {version} in form {_FORM}"
+
+
+def bounds_name(generation: str, key: str) -> str:
+    """Return the name that bounds of a column are kept under."""
+    return f"log bounds {generation} {key}"
+
+
+def latest_cached(cache: TableCache) -> int | None:
+    """Return the latest version that is kept."""
+    found = cache.read(LATEST)
+    try:
+        return None if found is None else int(numbers_at(found[1], "version")[0])
+    except (KeyError, TypeError, ValueError):  # what stands there is something else
+        return None

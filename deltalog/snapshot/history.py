@@ -1,0 +1,173 @@
+"""Who did what to a table and when: commit infos, times of versions, the version at a time.
+
+A commit's time is its in-commit timestamp where the table has them, otherwise when its file was modified. File times
+may run backwards; a version is then taken to be a millisecond younger than the one before.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from deltalog.errors import NoSuchVersion
+from deltalog.log.commit_file import LINES, read_commits
+from deltalog.log.listing import list_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deltalog.log.actions import Line
+    from deltalog.log.listing import LogListing
+    from deltalog.snapshot.snapshot import Snapshot
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.storage import DataFile, Traffic
+
+_ENABLED = "delta.enableInCommitTimestamps"
+_SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
+_SINCE_TIME = "delta.inCommitTimestampEnablementTimestamp"
+_IN_COMMIT = "inCommitTimestamp"
+
+
+class CommitInfo(NamedTuple):
+    """A commit: `timestamp` in milliseconds of UTC, `info` as it stands, empty where a commit has none."""
+
+    version: int
+    timestamp: int
+    info: dict[str, Any]
+
+
+class _Enabled(NamedTuple):
+    """From when on a table has in-commit timestamps."""
+
+    version: int
+    timestamp: int
+
+
+def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
+    """Return what the commits up to a version say of themselves, the newest first, as far as they are still there."""
+    listing = snapshot.listing
+    versions = sorted((at for at in listing.commits if at <= snapshot.version), reverse=True)[:limit]
+    infos = _infos([listing.commits[at] for at in versions], snapshot.traffic)
+    times = _file_times(listing)
+    return [
+        CommitInfo(version, _time_of(version, info, times, _enabled(snapshot)), info)
+        for version, info in zip(versions, infos, strict=True)
+    ]
+
+
+def snapshot_time(snapshot: Snapshot) -> int | None:
+    """Return when a version was made, in milliseconds; None when its commit is gone."""
+    if snapshot.version not in snapshot.listing.commits:
+        return None
+    return history(snapshot, limit=1)[0].timestamp
+
+
+def version_at(
+    table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
+) -> int:
+    """Return the last version made at a time or before it; `moment` has a zone, or is in milliseconds.
+
+    `cache`, `allow`: as `open_snapshot` has them. Raises NoSuchVersion for a time before the first version that can
+    still be read, or after the last.
+    """
+    from deltalog.snapshot.snapshot import open_snapshot
+
+    wanted = moment if isinstance(moment, int) else _milliseconds(moment)
+    latest = open_snapshot(table, cache=cache, allow=allow)
+    times = _readable_times(latest)
+    if not times:
+        raise NoSuchVersion(f"{table}: its log has no commit left, so no version has a time; give a version instead")
+    found = [version for version, at in times if at <= wanted]
+    if not found:
+        first, at = times[0]
+        raise NoSuchVersion(f"{table}: no version at {_shown(wanted)}; the first is {first}, made at {_shown(at)}")
+    last, at = times[-1]
+    if wanted > at:
+        raise NoSuchVersion(
+            f"{table}: nothing is known of {_shown(wanted)}; the last version is {last}, made at {_shown(at)}"
+        )
+    return max(found)
+
+
+def _milliseconds(moment: dt.datetime) -> int:
+    if moment.tzinfo is None:
+        raise NoSuchVersion(f"the time {moment} has no zone; say which, as in 2024-01-01T00:00:00+00:00")
+    return round(moment.timestamp() * 1000)
+
+
+def _shown(milliseconds: int) -> str:
+    try:
+        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
+
+
+def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
+    """Return the versions that can be put together, with their times, in order."""
+    listing = latest.listing
+    readable = _readable(listing)
+    enabled = _enabled(latest)
+    times = _file_times(listing)
+    new = [version for version in readable if enabled is not None and version >= enabled.version]
+    infos = dict(zip(new, _infos([listing.commits[version] for version in new], latest.traffic), strict=True))
+    return [(version, _time_of(version, infos.get(version, {}), times, enabled)) for version in readable]
+
+
+def _readable(listing: LogListing) -> list[int]:
+    """Return the versions with a commit that a checkpoint or the first commit leads to without a gap."""
+    found, last = [], -1
+    for version in sorted({*listing.commits, *listing.checkpoints}):
+        if version in listing.checkpoints or version == last + 1:
+            last = version
+            if version in listing.commits:
+                found.append(version)
+    return found
+
+
+def _file_times(listing: LogListing) -> dict[int, int]:
+    times: dict[int, int] = {}
+    before: int | None = None
+    for version in sorted(listing.commits):
+        at = listing.commits[version].modified_ns // 1_000_000
+        before = at if before is None or at > before else before + 1
+        times[version] = before
+    return times
+
+
+def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: _Enabled | None) -> int:
+    said = info.get(_IN_COMMIT)
+    if enabled is not None and version >= enabled.version and isinstance(said, int):
+        return said
+    return times[version]
+
+
+def _enabled(snapshot: Snapshot) -> _Enabled | None:
+    properties = snapshot.properties
+    if properties.get(_ENABLED, "").lower() != "true":
+        return None
+    try:
+        return _Enabled(int(properties.get(_SINCE_VERSION, "0")), int(properties.get(_SINCE_TIME, "0")))
+    except ValueError:
+        return None
+
+
+def _infos(files: Sequence[DataFile], traffic: Traffic) -> list[dict[str, Any]]:
+    return [_info(lines) for lines in read_commits(files, LINES, traffic=traffic)]
+
+
+def _info(lines: Iterable[Line]) -> dict[str, Any]:
+    for line in lines:
+        if line.commit_info:
+            try:
+                found = msgspec.json.decode(line.commit_info)
+            except (msgspec.DecodeError, RecursionError):
+                return {}
+            return found if isinstance(found, dict) else {}
+    return {}
+
+
+def versions(table: str) -> list[int]:
+    """Return the versions of a table that can be read."""
+    return _readable(list_log(table))

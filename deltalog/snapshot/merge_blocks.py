@@ -1,0 +1,90 @@
+"""Blocks that commits brought one by one, put together before they are many: each takes its time to ask."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
+from parquet_core.arrow_arrays import from_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.replay import Live
+
+# So many files make a block large enough; of smaller ones so many may stand side by side.
+_LARGE = 4096
+_MOST = 16
+
+
+def merge_small_blocks(live: Live) -> Live:
+    """Return the same files in the same order, with neighbouring small blocks of commits joined when they are many."""
+    if sum(_is_small(block) for block in live.blocks) <= _MOST:
+        return live
+    blocks: list[FileBlock] = []
+    marks: list[NDArray[np.uint64]] = []
+    for small, group in groupby(zip(live.blocks, live.marks, strict=True), key=lambda pair: _is_small(pair[0])):
+        some = list(group)
+        if small and len(some) > 1:
+            some = [(_joined([block for block, _ in some]), np.concatenate([mark for _, mark in some]))]
+        blocks += [block for block, _ in some]
+        marks += [mark for _, mark in some]
+    return live._replace(blocks=tuple(blocks), marks=tuple(marks))
+
+
+def _is_small(block: FileBlock) -> bool:
+    return len(block) < _LARGE and _texts(block) is not None
+
+
+def _texts(block: FileBlock) -> pa.Array | None:
+    """Return the statistics that are held as texts; None of those that stand in files."""
+    match block.statistics:
+        case JsonStatistics(texts):
+            return texts
+        case ChosenStatistics(JsonStatistics(texts), chosen, _):
+            return texts.take(from_numpy(chosen))
+    return None
+
+
+def _joined(blocks: Sequence[FileBlock]) -> FileBlock:
+    names = dict.fromkeys(name for block in blocks for name in block.partition)
+    vectors = None
+    if any(block.vectors is not None for block in blocks):
+        none = [pa.nulls(len(block), VECTOR_TYPE) if block.vectors is None else block.vectors for block in blocks]
+        vectors = pa.concat_arrays(none)
+    return FileBlock(
+        path=pa.concat_arrays([block.path for block in blocks]),
+        size=np.concatenate([block.size for block in blocks]),
+        modified=np.concatenate([block.modified for block in blocks]),
+        partition={name: _of_all(name, blocks) for name in names},
+        vectors=vectors,
+        statistics=JsonStatistics(pa.concat_arrays([_texts(block) for block in blocks])),
+    )
+
+
+def _of_all(name: str, blocks: Sequence[FileBlock]) -> Texts:
+    codes: list[NDArray[np.int32]] = []
+    values: list[pa.Array] = []
+    first = 0
+    for block in blocks:
+        texts = block.partition.get(name)
+        if texts is None:
+            codes.append(np.full(len(block), ABSENT, np.int32))
+            continue
+        codes.append(np.where(texts.codes < 0, texts.codes, texts.codes + first).astype(np.int32))
+        values.append(texts.values)
+        first += len(texts.values)
+    encoded = pa.concat_arrays(values).dictionary_encode()
+    number = (
+        np.frombuffer(encoded.indices.buffers()[1], np.int32, len(encoded)) if len(encoded) else np.zeros(0, np.int32)
+    )
+    joined = np.concatenate(codes)
+    return Texts(
+        np.where(joined < 0, joined, number[joined] if len(number) else joined).astype(np.int32), encoded.dictionary
+    )

@@ -1,0 +1,201 @@
+"""Keeping a version of a table on disk, and the bounds that predicates asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from deltalog.log.checkpoint_file import CheckpointStatistics
+from deltalog.log.file_block import ChosenStatistics, JsonStatistics
+from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
+from deltalog.snapshot.cached_version import (
+    LATEST,
+    CachedBlock,
+    CachedSnapshot,
+    Head,
+    bounds_name,
+    latest_cached,
+    version_name,
+)
+from parquet_core.arrow_arrays import array_of, from_numpy
+from parquet_core.dataset.metadata_cache import is_settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock, StatisticsSource
+    from deltalog.snapshot.snapshot import Snapshot
+    from parquet_core.dataset.metadata_cache import TableCache
+
+# A log that takes less is read as fast.
+_LEAST_BYTES = 1 << 20
+# So many commits on top of a version that is kept are read again each time; beyond, their version is kept instead.
+_MOST_COMMITS = 32
+
+
+def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
+    """Return a snapshot that was read from the log and remembers, for `save`, what is asked of its statistics."""
+    store = StatisticsStore(snapshot.file_count, lambda _: None)
+    firsts = np.cumsum([0, *map(len, snapshot.blocks)]).tolist()
+    blocks = tuple(
+        replace(block, statistics=CachedStatistics(store, first, block.statistics))
+        for block, first in zip(snapshot.blocks, firsts, strict=False)
+    )
+    return replace(snapshot, blocks=blocks, _cached=CachedSnapshot(cache, store, listed_ns=listed_ns))
+
+
+def save(snapshot: Snapshot) -> None:
+    """Keep what is not kept yet of a snapshot and its statistics; nothing of a log that is short, or still changes."""
+    kept = snapshot._cached  # noqa: SLF001 - its own
+    if kept is None:
+        return
+    known = kept.store.known()
+    far = kept.version is None or snapshot.version - kept.version > _MOST_COMMITS
+    if far and (kept.later is None or kept.later[0] != snapshot.version):
+        _save_version(snapshot, kept, known)
+        return
+    changed, kept.store.changed = kept.store.changed, set()
+    if not changed:
+        return
+    if far and kept.later is not None:
+        _save_moved(snapshot, kept.later[1], kept, {key: known[key] for key in changed})
+    else:
+        for key in changed:
+            _save_column(kept.cache, kept.generation, key, known[key])
+    kept.cache.cache.evict()
+
+
+def _save_moved(snapshot: Snapshot, generation: str, kept: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
+    origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
+    for key, column in known.items():
+        moved = _moved(column, origins)
+        if moved is not None:
+            _save_column(kept.cache, generation, key, moved)
+
+
+def _save_column(cache: TableCache, generation: str, key: str, column: CachedColumn) -> None:
+    cache.write(
+        bounds_name(generation, key),
+        generation,
+        {"key": array_of([key], pa.string()), "asked": column.asked, "bounds": column.bounds},
+    )
+
+
+def _save_version(snapshot: Snapshot, kept: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
+    origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
+    head = _head(snapshot, origins)
+    files = head.files()
+    if sum(file.size for file in files) < _LEAST_BYTES:
+        return
+    if not all(is_settled(file, kept.listed_ns) for file in files):
+        return  # they may change once more without its showing
+    # Bounds stand by position: those of this writing of the version are never taken for those of another.
+    generation = uuid4().hex
+    try:
+        encoded = msgspec.json.encode(head)
+    except UnicodeEncodeError:
+        return  # a path that is no text
+    values: dict[str, Any] = {"head": array_of([encoded], pa.binary())}
+    for i, (block, origin, marks) in enumerate(zip(snapshot.blocks, origins, snapshot.marks(), strict=True)):
+        values |= {f"{i}.{name}": value for name, value in _arrays(block, origin, marks)}
+    kept.cache.write(version_name(snapshot.version), generation, values)
+    _save_moved(snapshot, generation, kept, known)
+    latest = latest_cached(kept.cache)
+    if latest is None or latest <= snapshot.version or latest not in snapshot.listing.commits:
+        kept.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
+    kept.cache.cache.evict()
+    kept.later = snapshot.version, generation
+    kept.store.changed.clear()
+    if kept.version is None:
+        kept.version, kept.generation = snapshot.version, generation
+
+
+class _Origin(NamedTuple):
+    """Where the statistics of a block stand, and at which positions of the store its files are, if it knows them."""
+
+    source: JsonStatistics | CheckpointStatistics
+    rows: NDArray[np.int64]
+    positions: NDArray[np.int64] | None
+    files: int
+
+
+def _origin(source: StatisticsSource, count: int) -> _Origin:
+    chosen, first = np.arange(count), None
+    while True:
+        match source:
+            case ChosenStatistics(inner, some, _):
+                # Below a choice that is known to the store lies the choice that was made when the log was read.
+                source, chosen = inner, some[chosen]
+            case CachedStatistics(inner=inner):
+                first, source = source.first + chosen, inner
+            case _:
+                assert isinstance(source, JsonStatistics | CheckpointStatistics)
+                return _Origin(source, chosen, first, count)
+
+
+def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
+    parts = {file.file: i for i, file in enumerate(snapshot._checkpoint)}  # noqa: SLF001 - its own
+    tail, checkpoint = snapshot._tail, snapshot.segment.checkpoint  # noqa: SLF001 - its own
+    return Head(
+        version=snapshot.version,
+        checkpoint=None if checkpoint is None else (checkpoint.version, checkpoint.kind, list(checkpoint.files)),
+        tail=list(snapshot.segment.tail),
+        parts=list(parts),
+        protocol=snapshot.protocol,
+        metadata=snapshot.metadata,
+        transactions=list(tail.transactions.values()),
+        domains=list(tail.domains.values()),
+        removed=list(tail.removed.values()),
+        most_deleted=tail.most_deleted,
+        notes=list(snapshot.notes),
+        blocks=[
+            CachedBlock(
+                part=-1 if isinstance(origin.source, JsonStatistics) else parts[origin.source.source.file],
+                group=-1 if isinstance(origin.source, JsonStatistics) else origin.source.group,
+                partition=list(block.partition),
+                vectors=block.vectors is not None,
+            )
+            for block, origin in zip(snapshot.blocks, origins, strict=True)
+        ],
+    )
+
+
+def _arrays(block: FileBlock, origin: _Origin, marks: NDArray[np.uint64]) -> Iterator[tuple[str, Any]]:
+    yield "path", block.path
+    yield "size", block.size
+    yield "modified", block.modified
+    yield "marks", marks
+    for k, texts in enumerate(block.partition.values()):
+        yield f"codes.{k}", texts.codes
+        yield f"values.{k}", texts.values
+    if block.vectors is not None:
+        yield "vectors", block.vectors
+    match origin.source:
+        case JsonStatistics(texts):
+            yield "texts", texts.take(from_numpy(origin.rows))
+        case _:
+            yield "rows", origin.source.rows[origin.rows]
+
+
+def _moved(column: CachedColumn, origins: Sequence[_Origin]) -> CachedColumn | None:
+    """Return what is known of a column in the files of a later version; None when that is nothing."""
+    before = np.concatenate([_positions(origin) for origin in origins]) if origins else np.zeros(0, np.int64)
+    asked, there = np.zeros(len(before), np.bool_), before >= 0
+    asked[there] = column.asked[before[there]]
+    if not asked.any():
+        return None
+    slot = np.cumsum(column.asked) - 1
+    at = slot[before[asked]]
+    whole = len(at) == len(column.bounds) and bool((at == np.arange(len(at))).all())
+    return CachedColumn(asked, column.bounds if whole else column.bounds.take(at))
+
+
+def _positions(origin: _Origin) -> NDArray[np.int64]:
+    return np.full(origin.files, -1, np.int64) if origin.positions is None else origin.positions

@@ -1,0 +1,155 @@
+"""Which files of a version a predicate may select rows of, from partition values and statistics in the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deltalog.log.in_parallel import in_parallel
+from deltalog.snapshot.cached_statistics import answers
+from deltalog.stats.file_bounds import question_about
+from deltalog.stats.partition_values import outcomes_of_partition, outcomes_of_partitions
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
+from parquet_core.pruning import constant_answers, fold
+from parquet_core.satisfiable import may_be_true
+from parquet_core.trust.bounds import concat_bounds, unknown_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.schema import TableColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.trust.bounds import Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswers:
+    """What a predicate may be in each live file, in the order of the snapshot's blocks.
+
+    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
+    `told`: the columns whose statistics say something in a file that was asked; `asked`: how many were.
+    """
+
+    partitions: OutcomeArray
+    outcomes: OutcomeArray
+    by_leaf: tuple[OutcomeArray, ...]
+    told: frozenset[Path] = frozenset()
+    asked: int = 0
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Files that may hold a row that the predicate selects."""
+        return may_match(self.outcomes)
+
+    @property
+    def matches(self) -> NDArray[np.bool_]:
+        """Files of which every row is selected."""
+        return must_match(self.outcomes)
+
+
+def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
+    """Ask a predicate of every live file.
+
+    Its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column that the
+    table lacks, or that the log knows nothing about, keeps its files.
+    """
+    columns = snapshot.schema.by_path()
+    if not may_be_true(predicate, columns=columns):
+        return _never(snapshot, predicate)
+    parts = tuple(leaves(predicate))
+    asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
+    snapshot.settle()
+    ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked, columns=columns)
+    found = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
+    return FileAnswers(
+        partitions=_joined([answers.partitions for answers in found]),
+        outcomes=_joined([answers.outcomes for answers in found]),
+        by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
+        told=frozenset(path for answers in found for path in answers.told),
+        asked=sum(answers.asked for answers in found),
+    )
+
+
+def _never(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
+    """Answer for a predicate that contradicts itself, whatever the files hold."""
+    open_ = unknown(snapshot.file_count)
+    never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
+    return FileAnswers(partitions=never, outcomes=never, by_leaf=tuple(open_ for _ in leaves(predicate)))
+
+
+def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint8)
+
+
+def _of_block(
+    block: FileBlock,
+    predicate: Predicate,
+    parts: Sequence[Leaf],
+    asked: Sequence[TableColumn | None],
+    columns: Mapping[Path, TableColumn],
+) -> FileAnswers:
+    by_leaf = [_from_partitions(part, columns, block) for part in parts]
+    partitions = fold(predicate, by_leaf)
+    wanted = may_match(partitions) & ~must_match(partitions)
+    of_files = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
+    if not of_files or not wanted.any():
+        return FileAnswers(partitions, partitions, tuple(by_leaf))
+    told = set()
+    for positions, said_of in answers(block.statistics, question_about(of_files), wanted):
+        bounds = dict(zip(of_files, said_of, strict=True))
+        told |= {column.leaf.path for column, found in bounds.items() if says_anything(found)}
+        for answer, part, column in zip(by_leaf, parts, asked, strict=True):
+            if isinstance(part, ColumnLeaf) and column in bounds:
+                said = outcomes_from_bounds(part, bounds[column])
+                answer[positions] = intersect(answer[positions], said)
+    return FileAnswers(partitions, fold(predicate, by_leaf), tuple(by_leaf), frozenset(told), int(wanted.sum()))
+
+
+def says_anything(bounds: Bounds) -> bool:
+    """Tell whether anything is known of the values in some container."""
+    return any(len(side) > side.null_count for side in (bounds.lower, bounds.upper, bounds.null_count))
+
+
+def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
+    """Return what the statistics say of columns in every live file, in the order of the snapshot's blocks."""
+    found: list[list[Bounds]] = [[] for _ in columns]
+    question = question_about(columns)
+    snapshot.settle()
+    for block in snapshot.blocks:
+        here = question.silent(len(block))
+        for positions, bounds in answers(block.statistics, question, np.ones(len(block), np.bool_)):
+            here = [_put(whole, said, positions) for whole, said in zip(here, bounds, strict=True)]
+        for parts, whole in zip(found, here, strict=True):
+            parts.append(whole)
+    none = np.zeros(0, np.int64)
+    return [
+        concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)
+        for parts, column in zip(found, columns, strict=True)
+    ]
+
+
+def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
+    order = np.arange(len(whole))
+    order[at] = len(whole) + np.arange(len(at))
+    return concat_bounds([whole, part]).take(order)
+
+
+def _from_partitions(part: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
+    if isinstance(part, Constant):
+        return constant_answers(part, len(block))
+    if isinstance(part, OnPartitions):
+        return outcomes_of_partitions(part, [columns[path] for path in part.columns], block)
+    column = columns.get(part.column) if isinstance(part, ColumnLeaf) else None
+    if not isinstance(part, ColumnLeaf) or column is None or column.partition is None:
+        return unknown(len(block))
+    return outcomes_of_partition(part, column, block)

@@ -1,0 +1,214 @@
+"""`add` actions for files that were written, with statistics from their footers: no data are read.
+
+What a footer says is judged first (`parquet_core.trust`): bounds that may be wrong, or that may not speak of NaN, are
+left out, and so are counts that are not there. Strings and times are cut as the reference implementation cuts them,
+except that the largest time is cut upward, so that it holds for readers that do not know better.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.log.allowed_places import opened_place
+from deltalog.log.full_actions import FullAdd
+from deltalog.log.paths import encoded_path, resolve
+from deltalog.stats.bounds_in_json import bound_texts
+from deltalog.stats.truncated_strings import prefix_length
+from deltalog.stats.write_json import ColumnTexts, statistics_text
+from deltalog.table.file_schemas import check_file_schemas
+from deltalog.table.indexed_columns import indexed_columns
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.dataset.logged import FileList, LoggedFiles
+from parquet_core.dataset.opening import read_logged
+from parquet_core.errors import TableNotFound, WrongUse
+from parquet_core.storage import Traffic, find_file
+from parquet_core.storage.ranges import in_flight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.table.schema import TableColumn, TableSchema
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.storage import DataFile
+    from parquet_core.trust.bounds import Bounds
+
+    Counts = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+_UNKNOWN = -1
+# Delta has no bounds of these.
+_ONLY_NULLS = frozenset({"boolean", "binary"})
+# Of a string a cut bound is one too; of what Arrow orders as numbers it would be another value.
+_MAY_BE_CUT = frozenset({"string"})
+
+
+class NewFile(NamedTuple):
+    """A file to add: its path below the table, as it is on the disk, and the text of each partition column's value."""
+
+    path: str
+    partition_values: Mapping[str, str | None] = {}
+
+
+def adds_of(
+    table: str,
+    schema: TableSchema,
+    files: Sequence[NewFile],
+    *,
+    properties: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+    data_change: bool = True,
+    traffic: Traffic | None = None,
+) -> list[FullAdd]:
+    """Return the actions that add files, in their order, with statistics from their footers.
+
+    `properties` and `domains` of the table decide which columns have statistics. Partition values have the names of
+    columns and the texts of the protocol. Raises WrongUse for values that are not those of the table's partition
+    columns, TableNotFound for a file that is not there, RefusedCommit for one that Spark would not read as the table
+    has it, OutsideTable for one that is not below the table, and what `read_logged` raises.
+    """
+    properties = properties or {}
+    values = [_partition_values(schema, file) for file in files]
+    found = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
+    columns = indexed_columns(schema, properties, domains)
+    asked = Traffic() if traffic is None else traffic
+    texts = _statistics(table, schema, found, columns, prefix=prefix_length(properties), traffic=asked)
+    return [
+        FullAdd(
+            path=encoded_path(file.path),
+            size=at.size,
+            partition_values=of_partition,
+            modification_time=at.modified_ns // 1_000_000,
+            stats=text,
+            data_change=data_change,
+        )
+        for file, at, of_partition, text in zip(files, found, values, texts, strict=True)
+    ]
+
+
+def _found(path: str) -> DataFile:
+    file = find_file(path)
+    if file is None:
+        raise TableNotFound(f"{path}: no such file to add; write it before it is added")
+    return file
+
+
+def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | None]:
+    """Return the values by the names that actions have for partition columns."""
+    keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
+    if keys.keys() != file.partition_values.keys():
+        said, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
+        raise WrongUse(
+            f"{file.path}: partition values of {said}; the table is partitioned by {wanted}; give just those"
+        )
+    return {keys[name] or name: text for name, text in file.partition_values.items()}
+
+
+def _statistics(
+    table: str,
+    schema: TableSchema,
+    files: Sequence[DataFile],
+    columns: Sequence[TableColumn],
+    *,
+    prefix: int,
+    traffic: Traffic,
+) -> Iterator[str]:
+    if not files:
+        return iter(())
+    logged = LoggedFiles(
+        files=FileList(
+            path=lambda number: files[number].path,
+            sizes=np.array([file.size for file in files], np.int64),
+            found=dict(enumerate(files)),
+        ),
+        opened=np.ones(len(files), np.bool_),
+        row_count=np.zeros(len(files), np.int64),
+        deleted=np.zeros(len(files), np.bool_),
+        columns=[column for column in schema.columns if column.partition is None],
+        partitions=(),
+        by_id=schema.mapping == "id",
+    )
+    index = read_logged(table, logged, traffic=traffic)
+    check_file_schemas(index, schema)
+    records = np.zeros(len(files), np.int64)
+    np.add.at(records, index.file, index.row_count)
+    found = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
+    return (statistics_text(rows, found, i, tight=True) for i, rows in enumerate(records.tolist()))
+
+
+def _has_statistics(column: TableColumn) -> bool:
+    # Of a list a footer counts the places where something could be, not the rows where nothing is.
+    return column.leaf.type is not None and column.leaf.max_repetition_level == 0 and not column.refused
+
+
+def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
+    leaf = next((leaf for leaf in index.columns if leaf.path == column.leaf.path), column.leaf)
+    bounds = index.bounds_with_pages(leaf)
+    counts = _null_counts(index.file, bounds, count)
+    low = high = pa.nulls(count, bounds.lower.type)
+    if column.kind not in _ONLY_NULLS:
+        cut = column.kind in _MAY_BE_CUT
+        empty = _has_no_value(bounds)
+        low = _folded(index.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)
+        high = _folded(index.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
+        if pa.types.is_floating(high.type):
+            high = _with_nan(high, _nan_counts(index.file, bounds, count))
+    return ColumnTexts(
+        column.physical,
+        bound_texts(column.kind, low, upper=False, prefix=prefix),
+        bound_texts(column.kind, high, upper=True, prefix=prefix),
+        [None if nulls == _UNKNOWN else nulls for nulls in counts.tolist()],
+    )
+
+
+def _has_no_value(bounds: Bounds) -> Flags:
+    """Tell which row groups hold nulls alone: their bounds are not missed."""
+    nulls = numbers_from(pc.fill_null(bounds.null_count, _UNKNOWN))
+    return np.asarray((nulls == bounds.row_count), np.bool_)
+
+
+def _null_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
+    return _summed(file, bounds.null_count, count)
+
+
+def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
+    # Where there are nulls alone, there is no NaN.
+    known = pc.if_else(from_numpy(_has_no_value(bounds)), pa.scalar(0, pa.int64()), bounds.nan_count)
+    return _summed(file, known, count)
+
+
+def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
+    """Add up what row groups count, by file; unknown where one of them does not tell."""
+    total, known = np.zeros(count, np.int64), np.ones(count, np.bool_)
+    np.add.at(total, file, numbers_from(pc.fill_null(counts, 0)))
+    known[file[~flags_from(counts.is_valid())]] = False
+    return np.where(known, total, _UNKNOWN)
+
+
+def _folded(
+    file: Counts, side: pa.Array, exact: pa.Array, empty: Flags, count: int, *, cut: bool, upper: bool
+) -> pa.Array:
+    """Return the outermost bound of the row groups of each file; null where one that holds a value has none."""
+    known = flags_from(side.is_valid())
+    if not cut:
+        known &= flags_from(pc.fill_null(exact, fill_value=True))
+    whole = np.ones(count, np.bool_)
+    whole[file[~known & ~empty]] = False
+    at = np.flatnonzero(known & whole[file])
+    groups = pa.table({"file": from_numpy(file[at]), "side": side.take(from_numpy(at))})
+    found = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
+    place = np.full(count, -1, np.int64)
+    place[numbers_from(found["file"].combine_chunks())] = np.arange(len(found))
+    return found[1 if found.column_names[0] == "file" else 0].combine_chunks().take(from_numpy(place, valid=place >= 0))
+
+
+def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:
+    """Put NaN, which is above all numbers, where there is one; where that is not known, there is no upper bound."""
+    nan, none = pa.scalar(float("nan"), high.type), pa.scalar(None, high.type)
+    high = pc.if_else(from_numpy(nans > 0), nan, high)
+    return pc.if_else(from_numpy(nans == _UNKNOWN), none, high)

@@ -1,0 +1,138 @@
+"""Statistics of many files parsed at once, from JSON texts to columns, without an object for each file.
+
+What Arrow cannot read is refused as a whole, and nothing is guessed: the texts are then read one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltalog.table.schema import TableColumn
+
+    Tree = dict[str, Any]
+
+# Fewer texts are read sooner one by one.
+_LEAST = 64
+_MOST_BYTES = 1 << 30
+# What is put around each text.
+_AROUND = 40
+_DIGITS = 38
+_TEXTS = {"string", "date", "timestamp", "timestamp_ntz"}
+_INTEGERS = {"byte", "short", "integer", "long"}
+_FLOATS = {"float", "double"}
+_TOO_FINE = pa.null()
+
+
+def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArray | None:
+    """Return what JSON texts (large binary, none null) say of columns, as struct with fields as in the texts.
+
+    Numbers of decimal columns are exact. None when some text is no plain object, says something twice, or holds
+    another type of value than its column has.
+    """
+    form = _form(columns)
+    if form is None or len(texts) < _LEAST or _bytes(texts) > _MOST_BYTES:
+        return None
+    import pyarrow.json
+
+    whole = _as_one(texts)
+    try:
+        table = pyarrow.json.read_json(
+            pa.BufferReader(whole),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(whole) + 1),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=pa.schema([("rows", pa.list_(pa.struct([("n", pa.int64()), ("s", form)])))]),
+                unexpected_field_behavior="ignore",
+            ),
+        )
+        return _rows(table, len(texts))
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+
+
+def _rows(table: pa.Table, count: int) -> pa.StructArray | None:
+    if len(table) != 1:
+        return None
+    numbered = table.column("rows").combine_chunks().values
+    numbers, rows = (pc.struct_field(numbered, i) for i in (0, 1))
+    # A text that is no object of its own may have swallowed another, or may have come apart.
+    if rows.null_count or numbers.null_count or not np.array_equal(numbers_from(numbers), np.arange(count)):
+        return None
+    # Texts that are no UTF-8, and decimals of more digits than fit, show here.
+    rows.validate(full=True)
+    return rows if _finite(rows) else None
+
+
+def _bytes(texts: pa.Array) -> int:
+    return int(pc.sum(pc.binary_length(texts)).as_py()) + _AROUND * len(texts)
+
+
+def _finite(array: pa.Array) -> bool:
+    """Tell whether no number was too large for a floating one."""
+    if pa.types.is_struct(array.type):
+        return all(_finite(pc.struct_field(array, i)) for i in range(array.type.num_fields))
+    if not pa.types.is_float64(array.type):
+        return True
+    return bool(np.isfinite(numbers_from(array)[flags_from(array.is_valid())]).all())
+
+
+def _as_one(texts: pa.Array) -> pa.Buffer:
+    """Put all texts into one list, each with its number: beside lists Arrow would take bare values for rows, or end."""
+    numbers = from_numpy(np.arange(len(texts))).cast(pa.string()).cast(pa.binary())
+    heads = pc.binary_join_element_wise(b'{"n":', numbers, b',"s":', b"")
+    rows = pc.binary_join_element_wise(heads, texts.cast(pa.binary()), b"}", b"")
+    joined = pc.binary_join(pa.ListArray.from_arrays(from_numpy(np.array([0, len(rows)], np.int32)), rows), b",\n")
+    return pa.py_buffer(b"".join([b'{"rows":[', joined.buffers()[2], b"]}"]))
+
+
+def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
+    """Return the type of a text; None when two columns stand in one place."""
+    bounds: Tree = {}
+    nulls: Tree = {}
+    for column in columns:
+        kind = _kind(column)
+        if kind is _TOO_FINE:
+            return None
+        told = _put(nulls, column.physical, pa.int64()) and (kind is None or _put(bounds, column.physical, kind))
+        if not told:
+            return None
+    parts = [("numRecords", pa.int64())]
+    parts += [(name, _struct(bounds)) for name in ("minValues", "maxValues") if bounds]
+    parts += [("nullCount", _struct(nulls))] if nulls else []
+    return pa.struct(parts)
+
+
+def _kind(column: TableColumn) -> pa.DataType | None:
+    """Return how bounds of a column stand in JSON; None of one that has none."""
+    if column.kind in _TEXTS:
+        return pa.string()
+    if column.kind in _INTEGERS:
+        return pa.int64()
+    if column.kind in _FLOATS:
+        return pa.float64()
+    if column.leaf.type is not None and pa.types.is_decimal(column.leaf.type):
+        # Arrow lets decimals wrap around that it moves beyond its digits: so many can be moved by the whole scale.
+        scale = column.leaf.type.scale
+        return pa.decimal128(_DIGITS - scale, scale) if scale < _DIGITS else _TOO_FINE
+    return None
+
+
+def _put(tree: Tree, path: Sequence[str], kind: pa.DataType) -> bool:
+    here: Any = tree
+    for name in path[:-1]:
+        here = here.setdefault(name, {})
+        if not isinstance(here, dict):
+            return False
+    return here.setdefault(path[-1], kind) is kind
+
+
+def _struct(tree: Mapping[str, Any]) -> pa.StructType:
+    return pa.struct([(name, _struct(below) if isinstance(below, dict) else below) for name, below in tree.items()])

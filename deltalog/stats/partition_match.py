@@ -1,0 +1,174 @@
+"""Which files lie in given partitions: values are compared as what they mean, not as they are written.
+
+`1.1` and `1.10` are one decimal, a time without a zone is one of many. So there are files that certainly lie in a
+partition, files that may, and files that do not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from deltalog.log.file_block import ABSENT
+from deltalog.log.text_arrays import path_array
+from deltalog.stats.partition_values import partition_bounds
+from parquet_core.arrow_arrays import flags_from, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock
+    from deltalog.table.schema import TableColumn, TableSchema
+
+
+class Placed(NamedTuple):
+    """Of each file of a block, whether it certainly lies in a partition, and whether it may."""
+
+    certain: NDArray[np.bool_]
+    possible: NDArray[np.bool_]
+
+
+class Meaning(NamedTuple):
+    """What a partition value may stand for: null, and values from `low` to `high`, None where that is not known."""
+
+    null: bool
+    value: bool
+    low: Any = None
+    high: Any = None
+
+    @property
+    def exact(self) -> tuple[bool, Any] | None:
+        """The one thing that it stands for, None when there may be several."""
+        if self.null != self.value and (self.null or (self.low is not None and self.low == self.high)):
+            return self.null, self.low
+        return None
+
+
+_ANYTHING = Meaning(null=True, value=True)
+_NULL = Meaning(null=True, value=False)
+
+
+def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
+    """Return the partition columns by the name that the log knows them by."""
+    return {column.partition: column for column in schema.columns if column.partition is not None}
+
+
+def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
+    """Return what texts of a partition column stand for."""
+    if not texts:
+        return []
+    bounds = partition_bounds(column, path_array(texts))
+    low, high = _comparable(bounds.lower), _comparable(bounds.upper)
+    nulls, known = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
+    return [
+        # Where it is not known whether it is null, what stands in its place says nothing.
+        Meaning(null=not known[i] or bool(nulls[i]), value=not known[i] or not nulls[i], low=low[i], high=high[i])
+        for i in range(len(texts))
+    ]
+
+
+def _comparable(values: pa.Array) -> list[Any]:
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.int64())
+    elif pa.types.is_date32(values.type):
+        values = values.cast(pa.int32())
+    # The two zeros are equal to Python as they are to Spark.
+    found: list[Any] = values.to_pylist()
+    return found
+
+
+def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | None]], block: FileBlock) -> Placed:
+    """Tell which files of a block lie in one of the partitions; values that a partition does not name are any."""
+    columns = partition_columns(schema)
+    combos, of_file = _combinations(block, list(columns))
+    wanted = _Wanted(columns, partitions)
+    answers = [wanted.holds(combo) for combo in _meant(columns, block, combos)]
+    certain = np.array([answer[0] for answer in answers], np.bool_)
+    possible = np.array([answer[1] for answer in answers], np.bool_)
+    return Placed(certain[of_file], possible[of_file])
+
+
+def _combinations(block: FileBlock, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return the distinct rows of codes, and which one each file has."""
+    codes = [block.partition[name].codes if name in block.partition else np.full(len(block), ABSENT) for name in names]
+    if not codes:
+        return np.zeros((1, 0), np.int32), np.zeros(len(block), np.intp)
+    combos, of_file = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    return combos, of_file.reshape(-1)
+
+
+_Combo = list[tuple[str | None, Meaning]]
+
+
+def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray[np.int32]) -> Iterator[_Combo]:
+    """Yield text and meaning of each value of each combination."""
+    by_column: list[_Combo] = []
+    for name, column in columns.items():
+        texts = block.partition[name].values.to_pylist() if name in block.partition else []
+        # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
+        by_column.append([*zip(texts, meanings(column, texts), strict=True), (None, _ANYTHING), (None, _NULL)])
+    for combo in combos.tolist():
+        yield [known[code] for known, code in zip(by_column, combo, strict=True)]
+
+
+class _Wanted:
+    """Partitions, by their exact meaning as far as they have one."""
+
+    def __init__(self, columns: Mapping[str, TableColumn], partitions: Sequence[Mapping[str, str | None]]) -> None:
+        meant: dict[tuple[str, str], Meaning] = {}
+        for name, column in columns.items():
+            texts = sorted({text for values in partitions if (text := values.get(name)) is not None})
+            meant |= {(name, text): meaning for text, meaning in zip(texts, meanings(column, texts), strict=True)}
+        self._all: list[_Combo] = []
+        for values in partitions:
+            combo: _Combo = []
+            for name in columns:
+                text = values.get(name)
+                absent = _ANYTHING if name not in values else _NULL
+                combo.append((text, absent if text is None else meant[name, text]))
+            self._all.append(combo)
+        self._exact = {exact for combo in self._all if (exact := _exact(combo)) is not None}
+        self._texts = {_texts(combo) for combo in self._all if all(meaning != _ANYTHING for _, meaning in combo)}
+        self._inexact = [combo for combo in self._all if _exact(combo) is None]
+
+    def holds(self, combo: _Combo) -> tuple[bool, bool]:
+        """Tell whether a combination certainly is one of these, and whether it may be."""
+        exact = _exact(combo)
+        if all(meaning is not _ANYTHING for _, meaning in combo) and _texts(combo) in self._texts:
+            return True, True
+        if exact is not None and exact in self._exact:
+            return True, True
+        rivals = self._inexact if exact is not None else self._all
+        certain = any(all(_covers(b, a) for (_, a), (_, b) in zip(combo, rival, strict=True)) for rival in rivals)
+        possible = certain or any(
+            all(_overlap(a, b) for (_, a), (_, b) in zip(combo, rival, strict=True)) for rival in rivals
+        )
+        return certain, possible
+
+
+def _exact(combo: _Combo) -> tuple[tuple[bool, Any], ...] | None:
+    found = [meaning.exact for _, meaning in combo]
+    return None if None in found else tuple(one for one in found if one is not None)
+
+
+def _texts(combo: _Combo) -> tuple[str | None, ...]:
+    return tuple(text for text, _ in combo)
+
+
+def _covers(wanted: Meaning, held: Meaning) -> bool:
+    """Tell whether everything that a value may stand for is wanted."""
+    return wanted == _ANYTHING or (held.exact is not None and held.exact == wanted.exact)
+
+
+def _overlap(a: Meaning, b: Meaning) -> bool:
+    if a.null and b.null:
+        return True
+    if not (a.value and b.value):
+        return False
+    if any(side is None for side in (a.low, a.high, b.low, b.high)):
+        return True
+    return bool(a.low <= b.high and b.low <= a.high)

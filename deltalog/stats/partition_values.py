@@ -1,0 +1,159 @@
+"""Partition values as evidence: the text in the log says what all rows of a file hold.
+
+Bounds stand for distinct values, each as a file of one row. `""` of a string is the empty string to some writers and
+null to others, and so is the name that Hive gives null: both stay possible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.log.file_block import empty_codes
+from deltalog.stats.enclosing_values import (
+    Pair,
+    days,
+    decimals,
+    floats,
+    instants,
+    integer_texts,
+    local_times,
+    nothing,
+    number_of,
+    same,
+)
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
+from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.format.partition_values import NULL as HIVE_NULL
+from parquet_core.outcomes import unknown
+from parquet_core.trust.bounds import Bounds, bounds_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock, Texts
+    from deltalog.table.schema import TableColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import ColumnLeaf, OnPartitions
+
+    Flags = NDArray[np.bool_]
+
+
+def outcomes_of_partition(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
+    """Return which outcomes a leaf may have in each file of a block."""
+    texts = _texts(column, block)
+    # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
+    answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, texts.values))[texts.codes]
+    return answers
+
+
+def outcomes_of_partitions(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
+    """Return the same of a leaf on several columns; any outcome where one of the values is in doubt."""
+    certain = np.ones(len(block), np.bool_)
+    values = []
+    for column in columns:
+        texts = _texts(column, block)
+        bounds = partition_bounds(column, texts.values)
+        certain &= _certain(bounds)[texts.codes]
+        values.append(bounds.lower.take(from_numpy(np.arange(len(bounds))[texts.codes])))
+    answers = unknown(len(block))
+    if certain.any():
+        answers[certain] = leaf.test(*(it.filter(from_numpy(certain)) for it in values))
+    return answers
+
+
+def _certain(bounds: Bounds) -> Flags:
+    """Tell which values are known, null or not; of floats none is, for there are two zeros and NaN."""
+    if pa.types.is_floating(bounds.lower.type):
+        return np.zeros(len(bounds), np.bool_)
+    known = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
+    return known | flags_from(pc.equal(bounds.null_count, 1))
+
+
+def _texts(column: TableColumn, block: FileBlock) -> Texts:
+    assert column.partition is not None
+    texts = block.partition.get(column.partition)
+    return empty_codes(len(block)) if texts is None else texts
+
+
+def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
+    """Return the bounds of distinct values; behind them those of a file without an entry, and of null."""
+    kind = bounds_type(column.leaf)
+    text_like = column.kind in {"string", "binary"}
+    blank = flags_from(pc.is_in(texts, value_set=array_of(["", HIVE_NULL], texts.type)))
+    lower, upper = _read(column, texts, kind)
+    known = np.concatenate([~blank if not text_like else np.ones(len(texts), np.bool_), [False, False]])
+    null = np.concatenate([blank.astype(np.int64), [0, 1]])
+    null_known = np.concatenate([_certainly_null_or_not(texts, blank, lower, text_like=text_like), [False, True]])
+    lower, upper = _extended(lower, known), _extended(upper, known)
+    nan = None
+    if pa.types.is_floating(kind):
+        lower, upper, nan = _without_nan(lower, upper)
+    return Bounds(
+        lower=lower,
+        upper=upper,
+        null_count=from_numpy(null, valid=null_known),
+        row_count=np.ones(len(null), np.int64),
+        nan_count=nan,
+    )
+
+
+def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
+    """Tell of which texts it is certain whether they are null: what Spark cannot cast is null, in some sessions."""
+    if text_like:
+        return ~blank
+    understood = flags_from(values.is_valid())
+    if pa.types.is_integer(values.type):
+        # 1.0 and 1E2 are numbers, but no integers to Spark.
+        understood &= flags_from(pc.match_substring_regex(texts, "^-?[0-9]+$"))
+    return blank | understood
+
+
+def _extended(values: pa.Array, known: np.ndarray) -> pa.Array:
+    longer = pa.concat_arrays([values, pa.nulls(2, values.type)])
+    return pc.if_else(from_numpy(known), longer, _null(values.type))
+
+
+def _null(kind: pa.DataType) -> pa.Scalar:
+    return pa.nulls(1, kind)[0]
+
+
+def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    nan = flags_from(pc.is_nan(lower))
+    none = _null(lower.type)
+    zeros = pc.equal(lower, scalar_of(0.0, lower.type))
+    low = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(-0.0, lower.type), lower))
+    zeros = pc.equal(upper, scalar_of(0.0, upper.type))
+    high = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(0.0, upper.type), upper))
+    known = flags_from(lower.is_valid())
+    return low, high, from_numpy(nan.astype(np.int64), valid=known)
+
+
+def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
+    match column.kind:
+        case "string":
+            return same(texts.cast(pa.binary()))
+        case "binary":
+            # Escaped or as UTF-8: below 128 both are the same.
+            return same(pc.if_else(pc.string_is_ascii(texts), texts, _null(pa.string())).cast(pa.binary()))
+        case "boolean":
+            lowered = pc.utf8_lower(texts).to_pylist()
+            return same(array_of([{"true": True, "false": False}.get(text) for text in lowered], pa.bool_()))
+        case "date":
+            return days(texts)
+        case "timestamp":
+            return instants(texts)
+        case "timestamp_ntz":
+            return local_times(texts)
+    if pa.types.is_integer(kind):
+        return integer_texts(texts, kind)
+    if pa.types.is_floating(kind):
+        return floats(texts.to_pylist(), kind)
+    if pa.types.is_decimal(kind):
+        return decimals([number_of(text) for text in texts.to_pylist()], kind)
+    return nothing(len(texts), kind)

@@ -1,0 +1,146 @@
+"""Bounds of statistics made to enclose what writers lost: fractions of a millisecond, digits, the end of a string.
+
+Each rule names the loss. Nothing is tightened.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.stats.enclosing_values import Pair, enclosing_floats
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.trust.bounds import common_calendar_start
+
+if TYPE_CHECKING:
+    from deltalog.table.schema import TableColumn
+
+# Times are written down to the millisecond: the largest may be this much larger, in microseconds.
+LOST_MICROS = 999
+# 64-bit floats hold every integer up to here, and every number of 15 digits.
+_EXACT = 1 << 53
+_EXACT_DIGITS = 15
+_FLOAT_DIGITS = 17
+# What older writers put behind a string that they cut; larger signs exist.
+_OLD_TIE_BREAKER = "\ufffd".encode()
+_CUT_AT = 32
+
+
+def widened(column: TableColumn, pair: Pair) -> Pair:  # noqa: PLR0911 - one for each kind
+    """Return bounds that hold whatever writer wrote them."""
+    kind = pair.lower.type
+    if pa.types.is_timestamp(kind):
+        return _modern(Pair(pair.lower, _later(pair.upper)))
+    if pa.types.is_date(kind):
+        return _modern(pair)
+    if pa.types.is_floating(kind):
+        return _numbers(_of_floats(pair) if column.from_float and pa.types.is_float64(kind) else pair)
+    if pa.types.is_int64(kind):
+        return _through_float(pair)
+    if pa.types.is_decimal(kind):
+        return _decimals(pair)
+    if pa.types.is_binary(kind):
+        return Pair(pair.lower, _without_old_tie_breaker(pair.upper))
+    return pair
+
+
+def _later(upper: pa.Array) -> pa.Array:
+    micros = numbers_from(upper)
+    top = np.iinfo(np.int64).max - LOST_MICROS
+    return from_numpy(np.minimum(micros, top) + LOST_MICROS, upper.type, valid=flags_from(upper.is_valid()))
+
+
+def _modern(pair: Pair) -> Pair:
+    """Forget bounds so old that calendars, or zones with seconds, read them differently."""
+    start = common_calendar_start(pair.lower.type)
+    none = pa.scalar(None, pair.lower.type)
+    return Pair(*(pc.if_else(pc.less(side, start), none, side) for side in pair))
+
+
+def _of_floats(pair: Pair) -> Pair:
+    """Enclose what either the double or the float of the same text may be."""
+    low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
+    return Pair(
+        pc.min_element_wise(pair.lower, low.cast(pa.float64()), skip_nulls=False),
+        pc.max_element_wise(pair.upper, high.cast(pa.float64()), skip_nulls=False),
+    )
+
+
+def _numbers(pair: Pair) -> Pair:
+    """Leave NaN out, which bounds do not speak of, and let either zero stand for both."""
+    kind = pair.lower.type
+    none, zero = pa.scalar(None, kind), pa.scalar(0.0, kind)
+    low = pc.if_else(pc.is_nan(pair.lower), none, pair.lower)
+    high = pc.if_else(pc.is_nan(pair.upper), none, pair.upper)
+    return Pair(
+        pc.if_else(pc.equal(low, zero), pa.scalar(-0.0, kind), low),
+        pc.if_else(pc.equal(high, zero), zero, high),
+    )
+
+
+def _through_float(pair: Pair) -> Pair:
+    """Widen integers that a 64-bit float may have rounded."""
+    return Pair(_stepped(pair.lower, -1), _stepped(pair.upper, 1))
+
+
+def _stepped(values: pa.Array, way: int) -> pa.Array:
+    numbers = numbers_from(values)
+    near = numbers.astype(np.float64)
+    ends = np.iinfo(np.int64)
+    # Rounding leaves a number of the float's, written with as few digits as tell it apart, at most 17.
+    few_digits = (np.abs(near) < 1e17) | (numbers % np.where(np.abs(near) < 1e18, 10, 100) == 0)
+    beyond = (numbers == ends.max) | (numbers == ends.min)
+    with np.errstate(invalid="ignore"):
+        rounded = beyond | few_digits | (near.astype(np.int64) == numbers)
+    steps = np.where((np.abs(near) > _EXACT) & rounded, np.spacing(np.abs(near)), 0).astype(np.int64)
+    if not steps.any():
+        return values
+    moved = np.maximum(numbers, ends.min + steps) - steps if way < 0 else np.minimum(numbers, ends.max - steps) + steps
+    return from_numpy(moved, valid=flags_from(values.is_valid()))
+
+
+def _decimals(pair: Pair) -> Pair:
+    """Widen decimals of more digits than a 64-bit float keeps."""
+    kind = pair.lower.type
+    if kind.precision <= _EXACT_DIGITS:
+        return pair
+    return Pair(_moved(pair.lower, -1), _moved(pair.upper, 1))
+
+
+def _moved(values: pa.Array, way: int) -> pa.Array:
+    kind = values.type
+    long = Decimal((0, (1, *(0,) * _EXACT_DIGITS), -kind.scale))
+    large = flags_from(pc.greater_equal(pc.abs(values), pa.scalar(long, kind)))
+    if not large.any():
+        return values
+    found = values.to_pylist()
+    with localcontext(prec=100):
+        for i in np.flatnonzero(large).tolist():
+            found[i] = _moved_one(found[i], way, kind)
+    return pa.array(found, kind)
+
+
+def _moved_one(value: Decimal, way: int, kind: pa.DataType) -> Decimal:
+    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
+    if len(digits) > _FLOAT_DIGITS:
+        return value  # no 64-bit float is written with so many
+    least = Decimal((0, (1,), -kind.scale))
+    most = Decimal((0, (9,) * kind.precision, -kind.scale))
+    steps = (Decimal(float(np.spacing(abs(float(value))))) / least).to_integral_value(ROUND_CEILING)
+    return max(-most, min(most, value + way * steps * least))
+
+
+def _without_old_tie_breaker(upper: pa.Array) -> pa.Array:
+    ends = pc.ends_with(upper, _OLD_TIE_BREAKER)
+    if not pc.any(ends).as_py():
+        return upper
+    old = [
+        text is not None and len(text.decode("utf-8", "replace")) > _CUT_AT for text in upper.filter(ends).to_pylist()
+    ]
+    flags = flags_from(ends)
+    flags[np.flatnonzero(flags)] = old
+    return pc.if_else(from_numpy(flags), pa.scalar(None, upper.type), upper)

@@ -1,0 +1,196 @@
+"""The schemas of files that are to be added, held against the table's: what Spark could not read is refused.
+
+Spark finds out when it reads, and then it gives up the table, or takes a column for null that is there by another name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from deltalog.errors import RefusedCommit
+from deltalog.table.schema import parquet_element
+from deltalog.table.schema_fields import COLUMN_ID, PHYSICAL_NAME
+from parquet_core.format.leaf_type import Physical, arrow_type, sort_order
+from parquet_core.format.schema import LeafColumn, Repetition, SchemaElement, in_any_case
+from parquet_core.trust.stored_types import is_read_as
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deltalog.table.schema import TableSchema
+    from parquet_core.dataset.metadata_index import MetadataIndex
+
+# Members of the union LogicalType, and converted types: of maps with that of what a map repeats, from old writers.
+_MAP, _LIST = 2, 3
+_CONVERTED = {1: _MAP, 2: _MAP, 3: _LIST}
+_KEY_AND_VALUE = 2
+# What old writers call the repeated group of a list when it is the element itself.
+_IS_ELEMENT = "array"
+
+
+class _Node(NamedTuple):
+    """An element of a file's schema and what lies in it."""
+
+    element: SchemaElement
+    inside: list[_Node]
+
+    @property
+    def name(self) -> str:
+        return self.element.name
+
+    @property
+    def repeated(self) -> bool:
+        return self.element.repetition == Repetition.REPEATED
+
+    @property
+    def annotation(self) -> int | None:
+        """What kind of group it is; None of a struct and of plain values."""
+        if self.element.logical is not None:
+            return self.element.logical[0]
+        return None if self.element.converted is None else _CONVERTED.get(self.element.converted, -1)
+
+    def is_group(self, annotation: int | None) -> bool:
+        """Tell whether it is a group of a kind, and once there in each row."""
+        return self.element.physical is None and not self.repeated and self.annotation == annotation
+
+
+class _Complaint(NamedTuple):
+    column: tuple[str, ...]
+    what: str
+
+
+def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
+    """Raise RefusedCommit, naming file and column, where Spark would not read a file as the table has it."""
+    tree = msgspec.json.decode(schema.text)
+    fields = [field for field in tree["fields"] if field["name"] not in schema.partition_columns]
+    for kind in np.unique(index.kind).tolist():
+        found = next(_File(schema.mapping).complaints(index.kinds[kind].elements, fields), None)
+        if found is not None:
+            path = index.files[int(np.argmax(index.kind == kind))].path
+            raise RefusedCommit(f"{path}: column {'.'.join(found.column)} {found.what}")
+
+
+class _File(NamedTuple):
+    """How columns of a file are found: by which names, and whether by number too."""
+
+    mapping: str
+
+    def complaints(self, elements: Sequence[SchemaElement], fields: Sequence[Any]) -> Iterator[_Complaint]:
+        """Return what Spark could not read."""
+        root = _tree(iter(elements))
+        if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
+            said = "has no number in the file, as have all others; write the field ids of the table's column mapping"
+            yield _Complaint((fields[0]["name"],), said)
+        yield from self._of_fields(root, fields, ())
+
+    def _of_fields(self, group: _Node, fields: Sequence[Any], above: tuple[str, ...]) -> Iterator[_Complaint]:
+        by_name = {node.name: node for node in group.inside}
+        spelled: dict[str, list[str]] = {}
+        for node in group.inside:
+            spelled.setdefault(in_any_case(node.name), []).append(node.name)
+        numbers = {node.element.field_id: node.name for node in group.inside if node.element.field_id is not None}
+        stored = {self._stored(field) for field in fields}
+        for field in fields:
+            column, name = (*above, field["name"]), self._stored(field)
+            other = next((other for other in spelled.get(in_any_case(name), ()) if other != name), None)
+            if other is None and name not in by_name:
+                other = self._by_another_name(field, by_name.keys() - stored, numbers)
+            if other is not None:
+                yield _Complaint(column, f"is named {other!r} in the file; name it {name!r}, as the log does")
+            elif name in by_name:
+                yield from self._of_column(by_name[name], field, column)
+
+    def _stored(self, field: Any) -> str:
+        metadata = field.get("metadata") or {}
+        return str(field["name"] if self.mapping == "none" else metadata.get(PHYSICAL_NAME, field["name"]))
+
+    def _by_another_name(self, field: Any, names: set[str], numbers: dict[int, str]) -> str | None:
+        if self.mapping == "id" and (name := numbers.get(_number(field))) is not None:
+            return name
+        return field["name"] if self.mapping != "none" and field["name"] in names else None
+
+    def _of_column(self, node: _Node, field: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
+        number = _number(field)
+        if self.mapping == "id" and node.element.field_id != number:
+            said = f"has the number {node.element.field_id} in the file; write the field id {number} of the table"
+            yield _Complaint(column, said)
+        else:
+            yield from self._of_value(node, field["type"], column)
+
+    def _of_value(self, node: _Node, kind: Any, column: tuple[str, ...]) -> Iterator[_Complaint]:
+        name = kind if isinstance(kind, str) else kind["type"]
+        match name:
+            case "struct" if node.is_group(None):
+                yield from self._of_fields(node, kind["fields"], column)
+            case "array" if node.is_group(_LIST) and (element := _element_of(node)) is not None:
+                yield from self._of_value(element, kind["elementType"], (*column, "element"))
+            case "map" if node.is_group(_MAP) and (pair := _pair_of(node)) is not None:
+                for inside, part in zip(pair, ("key", "value"), strict=True):
+                    yield from self._of_value(inside, kind[f"{part}Type"], (*column, part))
+            case _ if not isinstance(kind, str) or not _is_read(node, name):
+                said = (
+                    f"is {_shown(node)} in the file, which Spark does not read as {name}; cast it before it is written"
+                )
+                yield _Complaint(column, said)
+
+
+def _tree(elements: Iterator[SchemaElement]) -> _Node:
+    element = next(elements)
+    return _Node(element, [_tree(elements) for _ in range(element.children or 0)])
+
+
+def _number(field: Any) -> int:
+    return int((field.get("metadata") or {}).get(COLUMN_ID, -1))
+
+
+def _element_of(node: _Node) -> _Node | None:
+    """Return the element of a list of three levels, which is what current writers make; None of any other."""
+    if len(node.inside) != 1 or not node.inside[0].repeated or len(node.inside[0].inside) != 1:
+        return None
+    middle = node.inside[0]
+    two_levels = middle.name in {_IS_ELEMENT, f"{node.name}_tuple"}
+    return None if two_levels or middle.inside[0].repeated else middle.inside[0]
+
+
+def _pair_of(node: _Node) -> list[_Node] | None:
+    pairs = node.inside[0].inside if len(node.inside) == 1 and node.inside[0].repeated else []
+    return pairs if len(pairs) == _KEY_AND_VALUE else None
+
+
+def _is_read(node: _Node, kind: str) -> bool:
+    """Tell whether Spark reads a plain value as one of a type of the table."""
+    if kind == "variant":
+        return node.element.physical is None and not node.repeated
+    wanted = parquet_element(kind)
+    if wanted is None:
+        return True  # `void` and others that no reader looks at
+    if node.repeated or node.element.physical is None:
+        return False
+    leaf, column = _leaf(node.element), _leaf(wanted)
+    if leaf.type is None or column.type is None:
+        return False
+    if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(leaf.type):
+        return (leaf.type.tz is None) == (column.type.tz is None) and (
+            leaf.type.unit != "ns" or leaf.physical is Physical.INT96
+        )
+    return bool(leaf.type == column.type) or is_read_as(leaf, column)
+
+
+def _leaf(element: SchemaElement) -> LeafColumn:
+    assert element.physical is not None
+    physical = Physical(element.physical)
+    found = arrow_type(element, physical)
+    return LeafColumn((), 0, physical, found, sort_order(found, physical))
+
+
+def _shown(node: _Node) -> str:
+    if node.element.physical is None:
+        return {_MAP: "a map", _LIST: "a list", None: "a struct"}.get(node.annotation, "a group")
+    kind = _leaf(node.element).type
+    stored = Physical(node.element.physical).name
+    shown = stored if kind is None else f"{kind} ({stored})"
+    return f"repeated {shown}" if node.repeated else shown

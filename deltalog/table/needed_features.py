@@ -1,0 +1,124 @@
+"""Which table features a schema and properties need, and the protocol that lists them.
+
+Source: the Delta protocol, "Table Features" and "Valid Feature Names".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltalog.log.actions import Protocol
+from deltalog.table.reader_features import READER_FEATURES, reader_features, writer_features
+from deltalog.table.schema_fields import INNER_TYPES, schema_fields
+from deltalog.table.writer_features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, is_true
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+# What every table has that asks for nothing.
+PLAIN = Protocol(1, 2)
+MAPPING = "delta.columnMapping.mode"
+_FEATURE = "delta.feature."
+_OF_PROPERTY = {
+    APPEND_ONLY: "appendOnly",
+    CHANGE_FEED: "changeDataFeed",
+    DELETION_VECTORS: "deletionVectors",
+    "delta.enableIcebergCompatV1": "icebergCompatV1",
+    "delta.enableIcebergCompatV2": "icebergCompatV2",
+    "delta.enableIcebergCompatV3": "icebergCompatV3",
+    "delta.enableInCommitTimestamps": "inCommitTimestamp",
+    "delta.enableRowTracking": "rowTracking",
+    "delta.enableTypeWidening": "typeWidening",
+    "delta.enableVariantShredding": "variantShredding",
+}
+_OF_TYPE = {
+    "timestamp_ntz": "timestampNtz",
+    "variant": "variantType",
+    "geometry": "geospatial",
+    "geography": "geospatial",
+}
+_REQUIRES = {
+    "clustering": ("domainMetadata",),
+    "icebergCompatV1": ("columnMapping",),
+    "icebergCompatV2": ("columnMapping",),
+    "rowTracking": ("domainMetadata",),
+    "variantShredding": ("variantType",),
+}
+_OF_FIELD = {
+    "CURRENT_DEFAULT": "allowColumnDefaults",
+    "delta.generationExpression": "generatedColumns",
+    "delta.identity.start": "identityColumns",
+    "delta.invariants": "invariants",
+    "delta.typeChanges": "typeWidening",
+}
+
+
+def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
+    """Take `delta.feature.NAME` out of properties: return those features and the other properties.
+
+    >>> requested({"delta.feature.deletionVectors": "supported", "a": "b"})
+    ({'deletionVectors'}, {'a': 'b'})
+    """
+    features = {name.removeprefix(_FEATURE) for name in properties if name.startswith(_FEATURE)}
+    return features, {name: value for name, value in properties.items() if not name.startswith(_FEATURE)}
+
+
+def needed_features(schema: str, properties: Mapping[str, str], *, place: str) -> set[str]:
+    """Return the features without which a table of this schema and these properties is not to be read or written."""
+    return with_required({*_of_properties(properties), *_of_schema(schema, place)})
+
+
+def with_required(features: Collection[str]) -> set[str]:
+    """Return features and those that they stand on.
+
+    >>> sorted(with_required({"rowTracking"}))
+    ['domainMetadata', 'rowTracking']
+    """
+    return {*features, *(other for feature in features for other in _REQUIRES.get(feature, ()))}
+
+
+def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
+    yield from (feature for name, feature in _OF_PROPERTY.items() if is_true(properties, name))
+    if properties.get(MAPPING, "none").lower() != "none":
+        yield "columnMapping"
+    if properties.get("delta.checkpointPolicy", "classic").lower() == "v2":
+        yield "v2Checkpoint"
+    if any(name.startswith("delta.constraints.") for name in properties):
+        yield "checkConstraints"
+
+
+def _of_schema(schema: str, place: str) -> Iterator[str]:
+    for field in schema_fields(schema, mapped=False, place=place):
+        inner = () if isinstance(field.kind, str) else map(field.kind.get, INNER_TYPES)
+        for kind in (field.kind, *inner):
+            if isinstance(kind, str) and kind.partition("(")[0] in _OF_TYPE:
+                yield _OF_TYPE[kind.partition("(")[0]]
+        yield from (feature for key, feature in _OF_FIELD.items() if key in field.metadata)
+        if not field.nullable:
+            yield "invariants"
+
+
+def features_of(protocol: Protocol) -> set[str]:
+    """Return the features that a protocol lists or implies."""
+    return {*writer_features(protocol), *reader_features(protocol)}
+
+
+def protocol_with(features: Collection[str], before: Protocol = PLAIN) -> Protocol:
+    """Return a protocol that lists features beside those that it had; the same one when it has them all.
+
+    >>> protocol_with({"deletionVectors"}).writer_features
+    ['appendOnly', 'deletionVectors', 'invariants']
+    """
+    features = with_required(features)
+    had = set(writer_features(before)), set(reader_features(before))
+    if set(features) <= had[0] and set(features) & READER_FEATURES <= had[1]:
+        return before
+    writer = had[0] | had[1] | set(features)
+    reader = had[1] | (set(features) & READER_FEATURES)
+    listed = before.min_reader_version >= 3 or not reader <= had[1]
+    return Protocol(
+        min_reader_version=3 if listed else before.min_reader_version,
+        min_writer_version=7,
+        reader_features=sorted(reader) if listed else None,
+        writer_features=sorted(writer),
+    )

@@ -1,0 +1,64 @@
+"""What a commit does to a table, and what it has read for that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltalog.log.actions import Add, DomainMetadata, Metadata, Protocol, Transaction
+    from parquet_core.predicate import Predicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """What a change depends on: rows of other commits that fall into it would have changed the change.
+
+    `where`: a predicate over logical columns, of which partition columns tell files apart. `partitions`: values as
+    the log writes them, by the name it knows each partition column by. `files`: canonical paths, as of
+    `Snapshot.paths`. Several of them add up. Nothing at all is what a blind append has read.
+    """
+
+    everything: bool = False
+    where: Predicate | None = None
+    partitions: Sequence[Mapping[str, str | None]] = ()
+    files: frozenset[str] = frozenset()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing was read."""
+        return not (self.everything or self.where is not None or self.partitions or self.files)
+
+
+NOTHING = Reads()
+WHOLE_TABLE = Reads(everything=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a commit does, decided from one version of the table.
+
+    `operation` and `parameters` are for the history alone. `adds`: paths relative to the table and percent-encoded,
+    as the log writes them. `removes`: canonical paths of live files. `data_change`: False when the rows stay what
+    they are, as in compaction. `replaces`: True when no row of the removed files is in the added ones, as in an
+    overwrite. `txn`: how far an application is with this commit.
+    """
+
+    operation: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    adds: Sequence[Add] = ()
+    removes: Sequence[str] = ()
+    reads: Reads = NOTHING
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    txn: Transaction | None = None
+    domains: Sequence[DomainMetadata] = ()
+    data_change: bool = True
+    replaces: bool = False
+
+    @property
+    def blind_append(self) -> bool:
+        """Whether files are added, if anything, and nothing was read."""
+        return not self.removes and self.reads.nothing and self.data_change

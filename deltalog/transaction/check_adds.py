@@ -1,0 +1,232 @@
+"""What is to be added, held against the table before anything is written.
+
+A commit cannot be taken back: an `add` that readers stumble over makes the whole table unreadable.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import msgspec
+
+from deltalog.errors import RefusedCommit
+from deltalog.log.actions import fits
+from deltalog.log.paths import is_absolute
+from deltalog.log.replay import key_of
+from deltalog.stats.partition_match import meanings, partition_columns
+from deltalog.table.schema_fields import schema_fields
+from deltalog.table.writer_features import not_null
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deltalog.log.actions import Add
+    from deltalog.stats.partition_match import Meaning
+    from deltalog.table.schema import TableSchema
+    from deltalog.table.schema_fields import Field
+
+# What may stand in the path of a URI, and what a writer that encodes leaves as it is.
+_ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
+_WHOLE, _REAL = re.compile("-?[0-9]+"), re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN")
+_CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}%s[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+# How the protocol writes partition values.
+_SPELLED = {
+    **dict.fromkeys(("byte", "short", "integer", "int", "long", "bigint", "decimal"), _WHOLE),
+    **dict.fromkeys(("float", "double"), _REAL),
+    "boolean": re.compile("true|false"),
+    "date": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "timestamp": re.compile(f"{_CLOCK % ' '}|{_CLOCK % 'T'}Z"),
+    "timestamp_ntz": re.compile(_CLOCK % " "),
+}
+_DECIMAL = re.compile(r"decimal\(\s*[0-9]+\s*,\s*([0-9]+)\s*\)")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_BOUNDS = ("minValues", "maxValues", "nullCount")
+
+
+class Statistics(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Statistics of a file, as far as a commit must know them."""
+
+    num_records: int
+    min_values: dict[str, Any] = {}
+    max_values: dict[str, Any] = {}
+    null_count: dict[str, Any] = {}
+    tight_bounds: bool = True
+
+
+_DECODER = msgspec.json.Decoder(Statistics)
+
+
+def check_adds(
+    adds: Sequence[Add],
+    *,
+    schema: TableSchema,
+    clustered_by: Sequence[tuple[str, ...]] = (),
+    rows_change: bool = True,
+    place: str,
+) -> None:
+    """Raise RefusedCommit, naming the file, for what does not belong into a table of this schema.
+
+    `clustered_by`: physical paths of columns that every file must have statistics of. `rows_change`: whether rows are
+    new, so that they may break what the table promises.
+    """
+    fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
+    known = {field.physical for field in fields}
+    _check_partitions(adds, schema, fields if rows_change else [], place)
+    twice = set()
+    for add in adds:
+        where = f"{place}: add {add.path!r}"
+        _check_path(add, where)
+        key = key_of(add.path, None)
+        if key in twice:
+            raise RefusedCommit(f"{where} is there twice; leave one of them")
+        twice.add(key)
+        statistics = _statistics(add, known, where)
+        if add.deletion_vector is not None:
+            _check_vector(add, statistics, where)
+        if rows_change:
+            _check_not_null(statistics, schema, fields, where)
+        for column in clustered_by:
+            _check_clustered(statistics, column, where)
+
+
+def _check_path(add: Add, where: str) -> None:
+    decoded = unquote(add.path, errors="replace")
+    if not _ENCODED.fullmatch(add.path) or "\ufffd" in decoded:
+        raise RefusedCommit(f"{where}: the path is not percent-encoded; encode it as a URI, as in urllib.parse.quote")
+    if is_absolute(decoded) or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", add.path.partition("/")[0]):
+        raise RefusedCommit(f"{where}: the path is not relative to the table; put the file below the table")
+    parts = decoded.split("/")
+    if not all(parts) or {".", ".."} & set(parts):
+        raise RefusedCommit(f"{where}: the path has an empty part, or one that is . or ..; name the file plainly")
+    if parts[0] in {"_delta_log", "_change_data"}:
+        raise RefusedCommit(f"{where}: {parts[0]} is no place for files of the table; put it elsewhere")
+    if not fits(add.size):
+        raise RefusedCommit(f"{where}: a size of {add.size} bytes; give the size of the file")
+    if not fits(add.modification_time):
+        raise RefusedCommit(f"{where}: modified at {add.modification_time}; give milliseconds since 1970")
+
+
+def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], place: str) -> None:
+    columns = partition_columns(schema)
+    required = {field.physical[0] for field in not_null(fields) if len(field.path) == 1}
+    texts: dict[str, dict[str, Add]] = {name: {} for name in columns}
+    for add in adds:
+        values = add.partition_values or {}
+        if values.keys() != columns.keys():
+            asked = ", ".join(sorted(columns)) or "none"
+            raise RefusedCommit(
+                f"{place}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
+                f"table is partitioned by {asked}; give a value, or null, for each, by the log's own name for it"
+            )
+        for name, text in values.items():
+            if text is not None:
+                texts[name].setdefault(text, add)
+            elif name in required:
+                raise RefusedCommit(
+                    f"{place}: add {add.path!r}: partition column {name} must not be null; give a value"
+                )
+    for name, column in columns.items():
+        for text, meaning in zip(texts[name], meanings(column, list(texts[name])), strict=True):
+            if text in {"", _HIVE_NULL}:
+                raise RefusedCommit(
+                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to some "
+                    "readers and a text to others; write null"
+                )
+            if not _of_kind(column.kind, meaning, text):
+                raise RefusedCommit(
+                    f"{place}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
+                    f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
+                )
+
+
+def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
+    """Tell whether a text is a value of a type, and spelled so that every reader takes it.
+
+    Readers of the kernel family give up the whole table over a decimal of another scale.
+    """
+    if kind in {"string", "binary"}:
+        return True
+    if meaning.null or (meaning.low is None and text.lower() != "nan"):
+        return False
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        scale = int(decimal[1])
+        return re.fullmatch(rf"-?[0-9]+\.[0-9]{{{scale}}}" if scale else "-?[0-9]+", text) is not None
+    return kind in _SPELLED and _SPELLED[kind].fullmatch(text) is not None
+
+
+def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics | None:
+    if add.stats is None:
+        return None
+    try:
+        statistics = _DECODER.decode(add.stats if isinstance(add.stats, str) else "")
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise RefusedCommit(
+            f"{where}: its statistics are no JSON with numRecords ({error}); correct or leave them out"
+        ) from None
+    if not fits(statistics.num_records):
+        raise RefusedCommit(f"{where}: {statistics.num_records} records; give the number of rows of the file")
+    for part, said in zip(_BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True):
+        stray = _stray(said, known, ())
+        if stray:
+            raise RefusedCommit(
+                f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; name columns as the "
+                "log knows them, with column mapping by their physical names"
+            )
+    return statistics
+
+
+def _stray(said: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the path of a column that statistics speak of and the table lacks, empty when there is none."""
+    for name, value in said.items():
+        path = (*above, name)
+        if path not in known:
+            return path
+        if isinstance(value, dict) and (found := _stray(value, known, path)):
+            return found
+    return ()
+
+
+def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
+    assert add.deletion_vector is not None
+    if statistics is None or statistics.tight_bounds or add.deletion_vector.cardinality > statistics.num_records:
+        raise RefusedCommit(
+            f"{where}: a file with a deletion vector needs statistics; give numRecords, all rows counted, and "
+            "tightBounds=false"
+        )
+
+
+def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: Sequence[Field], where: str) -> None:
+    """Refuse a file that is not known to have no null where the table allows none."""
+    partitions = set(partition_columns(schema))
+    for field in not_null(fields):
+        if field.physical[0] in partitions or not isinstance(field.kind, str):
+            continue
+        nulls = None if statistics is None else _at(statistics.null_count, field.physical)
+        if nulls != 0 and not (statistics is not None and statistics.num_records == 0):
+            said = "unknown" if nulls is None else nulls
+            raise RefusedCommit(
+                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {said}; "
+                "give statistics with nullCount 0 of it"
+            )
+
+
+def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], where: str) -> None:
+    if statistics is not None:
+        nulls = _at(statistics.null_count, column)
+        bounds = _at(statistics.min_values, column), _at(statistics.max_values, column)
+        if nulls is not None and (nulls == statistics.num_records or None not in bounds):
+            return
+    raise RefusedCommit(
+        f"{where}: the table is clustered by {'.'.join(column)}, of which every file needs statistics; give nullCount, "
+        "and bounds unless all is null"
+    )
+
+
+def _at(said: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    found: Any = said
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found

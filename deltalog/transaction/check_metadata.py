@@ -1,0 +1,150 @@
+"""A new `metaData` or protocol, held against the table before it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deltalog.errors import RefusedCommit, UnsupportedTable
+from deltalog.table.needed_features import MAPPING, features_of, needed_features
+from deltalog.table.reader_features import check_readable
+from deltalog.table.schema import read_schema
+from deltalog.table.schema_fields import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, Field, schema_fields
+from deltalog.table.writer_features import check_writable
+from deltalog.transaction.conflicts import isolation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltalog.log.actions import Metadata, Protocol
+    from deltalog.table.schema import TableSchema
+
+
+def properties_of(metadata: Metadata) -> dict[str, str]:
+    """Return the properties that have a value."""
+    return {name: value for name, value in (metadata.configuration or {}).items() if value is not None}
+
+
+def schema_of(metadata: Metadata, *, place: str) -> TableSchema:
+    """Read the schema of a `metaData` that is to be written; RefusedCommit without one."""
+    if metadata.schema_string is None:
+        raise RefusedCommit(f"{place}: the metaData has no schema; give one")
+    mapping = properties_of(metadata).get(MAPPING, "none").lower()
+    return read_schema(
+        metadata.schema_string, partition_columns=metadata.partition_columns, mapping=mapping, place=place
+    )
+
+
+def check_protocol(protocol: Protocol, before: Protocol | None, *, place: str) -> None:
+    """Raise UnsupportedTable for a protocol that is not understood, RefusedCommit for one that takes features away."""
+    check_readable(protocol, place=place)
+    check_writable(protocol, place=place)
+    if before is None:
+        return
+    lost = features_of(before) - features_of(protocol)
+    lower = (
+        protocol.min_reader_version < before.min_reader_version
+        or protocol.min_writer_version < before.min_writer_version
+    )
+    if lost or lower:
+        said = f"the features {', '.join(sorted(lost))}" if lost else "its versions"
+        raise RefusedCommit(f"{place}: the protocol would lose {said}; drop features with Spark, which cleans up first")
+
+
+def check_metadata(
+    metadata: Metadata, *, protocol: Protocol, before: Metadata | None, emptied: bool, place: str
+) -> None:
+    """Raise RefusedCommit for a `metaData` under which files that stay would be misread.
+
+    `protocol`: the one that holds after the commit. `emptied`: no file stays.
+    """
+    schema = schema_of(metadata, place=place)
+    mapped = schema.mapping != "none"
+    fields = schema_fields(schema.text, mapped=mapped, place=place)
+    _check_names(fields, metadata, place)
+    isolation_of(properties_of(metadata), place=place)
+    missing = needed_features(schema.text, properties_of(metadata), place=place)
+    missing -= features_of(protocol)
+    if missing:
+        raise RefusedCommit(
+            f"{place}: the metaData needs the table features {', '.join(sorted(missing))}, which the protocol lacks; "
+            "commit a protocol that lists them along with it"
+        )
+    if mapped:
+        _check_mapping(fields, metadata, place)
+    if before is not None:
+        _check_change(metadata, before, fields, emptied=emptied, place=place)
+
+
+def _check_names(fields: Sequence[Field], metadata: Metadata, place: str) -> None:
+    seen: set[tuple[str, ...]] = set()
+    for field in fields:
+        # Names that differ in case alone are one column to Spark.
+        key = tuple(name.lower() for name in field.path)
+        if key in seen:
+            raise RefusedCommit(f"{place}: the schema has column {field.name} twice; name columns apart")
+        seen.add(key)
+    partitions = set(metadata.partition_columns)
+    if len(partitions) < len(metadata.partition_columns) or {field.path[0] for field in fields} == partitions:
+        raise RefusedCommit(f"{place}: the partition columns leave no column for files, or repeat; name fewer")
+    nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.kind, str)]
+    if nested:
+        raise RefusedCommit(f"{place}: {nested[0].name} is nested, so no partition column; partition by a plain column")
+
+
+def _check_mapping(fields: Sequence[Field], metadata: Metadata, place: str) -> None:
+    """Ask for what column mapping needs of every field; nothing is assigned here."""
+    highest = properties_of(metadata).get("delta.columnMapping.maxColumnId", "")
+    numbers = []
+    for field in fields:
+        number, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
+        if not isinstance(number, int) or not isinstance(name, str):
+            raise RefusedCommit(
+                f"{place}: columnMapping: column {field.name} lacks {COLUMN_ID} or {PHYSICAL_NAME}; give both for each"
+            )
+        numbers.append(number)
+    if len(set(numbers)) < len(numbers) or not highest.isdigit() or max(numbers, default=0) > int(highest):
+        raise RefusedCommit(
+            f"{place}: columnMapping: ids repeat, or go beyond delta.columnMapping.maxColumnId; number the fields anew"
+        )
+
+
+def _check_change(metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, place: str) -> None:
+    if metadata.id != before.id:
+        raise RefusedCommit(f"{place}: the metaData has another table id; keep {before.id}")
+    mapping, was = (properties_of(said).get(MAPPING, "none").lower() for said in (metadata, before))
+    if mapping != was or (was != "none" and metadata.schema_string != before.schema_string):
+        raise UnsupportedTable(
+            f"{place}: columnMapping: columns of a table with column mapping are not changed here, nor is the mapping; "
+            "change them with Spark"
+        )
+    if emptied:
+        return
+    if list(metadata.partition_columns) != list(before.partition_columns):
+        raise RefusedCommit(
+            f"{place}: files stay, so the partition columns must; overwrite the whole table to change them"
+        )
+    known = {field.path: field for field in fields}
+    old = schema_fields(before.schema_string or "", mapped=False, place=place)
+    for field in old:
+        now = known.pop(field.path, None)
+        if now is None or now.plain != field.plain or (_inside(now) != _inside(field)):
+            what = "is gone" if now is None else f"turned from {field.plain} to {now.plain}"
+            raise RefusedCommit(
+                f"{place}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
+            )
+        if field.nullable and not now.nullable:
+            raise RefusedCommit(f"{place}: files stay, which may have nulls in {field.name}; leave it nullable")
+    for field in known.values():
+        if not field.nullable:
+            raise RefusedCommit(f"{place}: files stay, which lack the new column {field.name}; make it nullable")
+
+
+def _inside(field: Field) -> object:
+    """Return the plain types inside of an array or map, which are no fields."""
+    return None if isinstance(field.kind, str) else _bare({**field.kind, "type": ""})
+
+
+def _bare(kind: object) -> object:
+    if not isinstance(kind, dict):
+        return kind
+    return "struct" if kind["type"] == "struct" else [_bare(kind.get(key)) for key in INNER_TYPES]

@@ -1,0 +1,298 @@
+"""Commits: a change decided from one version becomes the next version that is free.
+
+The commit file is put where there is none. When another writer was first, its commits are read, held against the
+change (`conflicts`), and the next version is tried; whoever finds a conflict starts over. A storage that does not say
+whether it wrote is asked what is there: every commit has an id of its own.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
+from deltalog.log.listing import LOG, holds_log
+from deltalog.table.reader_features import writer_features
+from deltalog.table.writer_features import is_true
+from deltalog.transaction.check_change import check_change, check_first
+from deltalog.transaction.check_metadata import properties_of
+from deltalog.transaction.commit_json import (
+    add_lines,
+    add_lines_with_ids,
+    commit_info,
+    first_line,
+    metadata_line,
+    other_lines,
+)
+from deltalog.transaction.concurrent_commit import read_concurrent_commit
+from deltalog.transaction.conflicts import check_conflict, isolation_of
+from deltalog.transaction.in_commit_timestamps import ENABLED, IN_COMMIT, newly_enabled, next_time, with_enablement
+from deltalog.transaction.post_commit import checkpoint_due, post_commit
+from deltalog.transaction.row_ids import ROW_TRACKING, highest_row_id
+from parquet_core.errors import PruneError, UncertainWrite
+from parquet_core.storage import find_file, put_if_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
+
+    from deltalog.log.actions import Transaction
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.transaction.change import Change
+    from deltalog.transaction.concurrent_commit import ConcurrentCommit
+    from deltalog.transaction.live_files import LiveFile
+
+Checkpointing = Literal["background", "wait", "never"]
+ATTEMPTS = 100
+# After a lost race, at most this long, in seconds, and twice as long after each further one.
+_FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
+# So often a store may say that a version is taken, and show none; the others are half way through theirs. One that does
+# not know what it did has tried for a minute by itself, and counts for more.
+_DOUBTS, _LONG_DOUBT = 9, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """A commit that is there.
+
+    `written`: False when the application's transaction was there before, in `version` or earlier, and nothing was
+    written. `lost`: how many races for a version were lost. `after`: the notes of what follows, None when nothing does.
+    """
+
+    table: str
+    version: int
+    written: bool = True
+    txn_id: str = ""
+    lost: int = 0
+    notes: tuple[str, ...] = ()
+    after: Future[tuple[str, ...]] | None = None
+
+    def all_notes(self) -> tuple[str, ...]:
+        """Wait for what follows the commit; return its notes too."""
+        return self.notes if self.after is None else (*self.notes, *self.after.result())
+
+
+def commit(
+    snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, checkpoint: Checkpointing = "background"
+) -> Committed:
+    """Commit a change that was decided from a snapshot; returns when the commit is there for every reader.
+
+    Raises CommitConflict when another commit came first and the change does not go with it, RefusedCommit and
+    UnsupportedTable for what the table does not take, StorageFailure, all with nothing written; UncertainCommit when
+    the storage does not tell. `attempts`: how many versions other writers may take before it gives up.
+    `checkpoint`: whether one that is due is written beside what comes next, waited for, or left to others.
+    """
+    there = _written_before(snapshot, change)
+    if there is not None:
+        return there
+    removes = check_change(snapshot, change)
+    draft = _draft(snapshot, change, removes)
+    properties = snapshot.properties if change.metadata is None else properties_of(change.metadata)
+    return _followed(_race(draft, snapshot, attempts), properties, checkpoint)
+
+
+def commit_first(table: str, change: Change) -> Committed:
+    """Commit version 0 of a table that is not there yet; raises TableExists when it is, else as `commit`."""
+    if holds_log(table):
+        raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
+    check_first(table, change)
+    assert change.metadata is not None
+    properties = properties_of(change.metadata)
+    timed = is_true(properties, ENABLED)
+    features = () if change.protocol is None else writer_features(change.protocol)
+    draft = _Draft(
+        table=table,
+        change=change,
+        removes=(),
+        read_version=None,
+        isolation=isolation_of(properties, place=table),
+        timed=timed,
+        highest_row_id=-1 if ROW_TRACKING in features else None,
+    )
+    done, concurrent = _put(draft, 0)
+    if done is None:
+        assert concurrent is not None
+        raise TableExists(f"{table}: {concurrent.operation} created the table meanwhile; append to it or overwrite it")
+    return done
+
+
+def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
+    """Return that an application's transaction is there already, None when it is not."""
+    if change.txn is None:
+        return None
+    known = snapshot.transactions.get(change.txn.app_id)
+    if known is None or known.version < change.txn.version:
+        return None
+    return _not_written(snapshot.table, snapshot.version, known, change.txn)
+
+
+def _not_written(table: str, version: int, known: Transaction, asked: Transaction) -> Committed:
+    said = f"the application {asked.app_id!r} has written {asked.version} before: its last is {known.version}"
+    return Committed(table=table, version=version, written=False, notes=(f"{said}; nothing was written",))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A commit that only lacks its version. `before`: the commitInfo of the version that it would follow."""
+
+    table: str
+    change: Change
+    removes: Sequence[LiveFile]
+    read_version: int | None
+    isolation: str
+    timed: bool
+    enabling: bool = False
+    before: Mapping[str, Any] | None = None
+    highest_row_id: int | None = None
+    txn_id: str = field(default_factory=lambda: str(uuid4()))
+    _rest: bytes = b""
+    _plain_adds: bytes = b""
+
+    def path(self, version: int) -> str:
+        """Return where the commit of a version lies."""
+        return f"{self.table.rstrip('/')}/{LOG}/{version:020d}.json"
+
+    def text(self, version: int) -> bytes:
+        """Return what the commit says as this version."""
+        now = time.time_ns() // 1_000_000
+        info = commit_info(
+            self.change, read_version=self.read_version, isolation=self.isolation, txn_id=self.txn_id, now=now
+        )
+        if self.timed:
+            fresh = self.before is None or self.enabling
+            at = now if fresh else next_time(self.before or {}, now=now, place=self.path(version - 1))
+            info = {IN_COMMIT: at, **info}
+        metadata = self.change.metadata
+        if metadata is not None and self.enabling:
+            metadata = with_enablement(metadata, version=version, at=info[IN_COMMIT])
+        self._rest = self._rest or other_lines(self.change, self.removes, now=now)
+        return (
+            first_line(info) + (b"" if metadata is None else metadata_line(metadata)) + self._rest + self._adds(version)
+        )
+
+    def _adds(self, version: int) -> bytes:
+        if self.highest_row_id is not None:
+            return add_lines_with_ids(self.change, version=version, highest=self.highest_row_id)
+        self._plain_adds = self._plain_adds or add_lines(self.change)
+        return self._plain_adds
+
+    def follow(self, concurrent: ConcurrentCommit) -> None:
+        """Take in what the commit that this one now comes after says."""
+        self.before = concurrent.info
+        if self.highest_row_id is not None:
+            said = {name: domain.configuration for name, domain in concurrent.domains.items() if not domain.removed}
+            self.highest_row_id = max(self.highest_row_id, highest_row_id(said, place=concurrent.file.path))
+
+
+def _draft(snapshot: Snapshot, change: Change, removes: Sequence[LiveFile]) -> _Draft:
+    properties = snapshot.properties if change.metadata is None else properties_of(change.metadata)
+    timed = is_true(properties, ENABLED)
+    draft = _Draft(
+        table=snapshot.table,
+        change=change,
+        removes=removes,
+        read_version=snapshot.version,
+        isolation=isolation_of(properties, place=snapshot.table),
+        timed=timed,
+        enabling=newly_enabled(change.metadata, snapshot.properties),
+    )
+    if ROW_TRACKING in writer_features(snapshot.protocol):
+        draft.highest_row_id = highest_row_id(snapshot.domains, place=snapshot.table)
+    if snapshot.version in snapshot.listing.commits:
+        file = find_file(draft.path(snapshot.version))
+        if file is None:
+            # Its number would be free again, and a commit there would never be read.
+            raise CommitConflict(
+                f"{draft.path(snapshot.version)}: the log was cleaned up since version {snapshot.version} was read; "
+                "open the table again"
+            )
+        draft.before = read_concurrent_commit(file, snapshot.version).info if timed else None
+    elif timed:
+        raise RefusedCommit(
+            f"{draft.path(snapshot.version)}: this commit is gone, and with it the time that the next one must come "
+            f"after; commit once with Spark, or unset {ENABLED}"
+        )
+    return draft
+
+
+def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
+    version, lost = snapshot.version + 1, 0
+    while True:
+        done, concurrent = _put(draft, version)
+        if done is not None:
+            return replace(done, lost=lost)
+        while concurrent is not None:
+            known = None if draft.change.txn is None else concurrent.transactions.get(draft.change.txn.app_id)
+            if known is not None and draft.change.txn is not None and known.version >= draft.change.txn.version:
+                return _not_written(draft.table, concurrent.version, known, draft.change.txn)
+            check_conflict(draft.change, concurrent, snapshot=snapshot, isolation=draft.isolation)
+            draft.follow(concurrent)
+            last = concurrent.file.path
+            version += 1
+            concurrent = _concurrent(draft, version)
+        lost += 1
+        if lost >= attempts:
+            raise CommitContention(
+                f"{last}: other commits came first {lost} times in a row; commit less often, or allow more attempts"
+            )
+        _wait(lost)
+
+
+def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommit | None]:
+    """Put the commit as a version: it is there, or another one is."""
+    path = draft.path(version)
+    doubt: UncertainWrite | None = None
+    doubts = 0
+    while doubts < _DOUBTS:
+        try:
+            if put_if_absent(path, draft.text(version)):
+                return Committed(table=draft.table, version=version, txn_id=draft.txn_id), None
+            doubts += 1
+        except UncertainWrite as error:
+            doubt, doubts = error, doubts + _LONG_DOUBT
+        except PruneError as error:
+            if doubt is None:
+                raise
+            raise _uncertain(draft, path, error) from None
+        try:
+            concurrent = _concurrent(draft, version)
+        except MalformedLog:
+            raise
+        except PruneError as error:
+            # A store that asked itself again says that there is one when it is this one.
+            raise _uncertain(draft, path, error) from None
+        if concurrent is not None and concurrent.txn_id == draft.txn_id:
+            notes = () if doubt is None else (f"{doubt}; it was",)
+            return Committed(table=draft.table, version=version, txn_id=draft.txn_id, notes=notes), None
+        if concurrent is not None:
+            return None, concurrent
+        # Neither written nor taken, as far as one can see: what was asked for, by whomever, may still arrive.
+        _wait(doubts)
+    raise _uncertain(draft, path, doubt)
+
+
+def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
+    file = find_file(draft.path(version))
+    return None if file is None else read_concurrent_commit(file, version)
+
+
+def _uncertain(draft: _Draft, path: str, error: PruneError | None) -> UncertainCommit:
+    said = "the store says that it is there and does not show it" if error is None else error
+    return UncertainCommit(
+        f"{path}: whether it was written is not known ({said}); look for the txnId {draft.txn_id} in the history, or "
+        "commit again with the same application and version as txn, which are taken once"
+    )
+
+
+def _wait(lost: int) -> None:
+    # Writers that lost to the same commit must not meet again.
+    time.sleep(random.random() * min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(lost, 30)))  # noqa: S311
+
+
+def _followed(done: Committed, properties: Mapping[str, str], checkpoint: Checkpointing) -> Committed:
+    if not done.written or checkpoint == "never" or not checkpoint_due(done.version, properties):
+        return done
+    return replace(done, after=post_commit(done.table, done.version, wait=checkpoint == "wait"))

@@ -1,0 +1,64 @@
+"""Create a table: its first commit."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from deltalog.log.actions import Metadata
+from deltalog.table.needed_features import needed_features, protocol_with, requested
+from deltalog.table.schema_text import schema_text
+from deltalog.transaction.change import Change
+from deltalog.transaction.commit import commit_first
+from parquet_core.storage import is_remote, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from deltalog.log.actions import Add, Transaction
+    from deltalog.transaction.commit import Committed
+
+
+def create_table(
+    table: str | os.PathLike[str],
+    schema: str | pa.Schema,
+    *,
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+    adds: Sequence[Add] = (),
+    name: str | None = None,
+    description: str | None = None,
+    txn: Transaction | None = None,
+) -> Committed:
+    """Create a table at a directory or URI that holds none; the protocol follows from schema and properties.
+
+    `schema`: Spark's JSON, or an Arrow schema. `delta.feature.NAME=supported` among the properties asks for a table
+    feature. Raises TableExists when there is a table, else as `commit`.
+    """
+    given = os.fspath(table)
+    place = given if is_remote(given) else local_path(given)
+    text = schema if isinstance(schema, str) else schema_text(schema)
+    features, configuration = requested({} if properties is None else properties)
+    features |= needed_features(text, configuration, place=place)
+    metadata = Metadata(
+        id=str(uuid4()),
+        name=name,
+        description=description,
+        schema_string=text,
+        partition_columns=list(partition_by),
+        configuration=dict(configuration),
+        created_time=time.time_ns() // 1_000_000,
+    )
+    change = Change(
+        operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
+        parameters={"partitionBy": list(partition_by), "properties": configuration},
+        adds=adds,
+        metadata=metadata,
+        protocol=protocol_with(features),
+        txn=txn,
+    )
+    return commit_first(place, change)

@@ -1,0 +1,139 @@
+"""Live files of a version as `remove` actions name them.
+
+Other readers know a file by the very text of its path, and writers encode paths in their own ways: a `remove` repeats
+what the `add` wrote, which is read from the log again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deltalog.errors import BrokenLog, RefusedCommit
+from deltalog.log.actions import DeletionVector
+from deltalog.log.checkpoint import load_checkpoint
+from deltalog.log.commit_file import LINES, read_commits
+from deltalog.log.file_block import ABSENT
+from deltalog.log.paths import canonical_paths
+from deltalog.log.text_arrays import path_array
+from parquet_core.arrow_arrays import flags_from, from_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock
+    from deltalog.snapshot.snapshot import Snapshot
+
+
+class LiveFile(NamedTuple):
+    """A live file: its canonical path, its path as written, and what else a `remove` repeats."""
+
+    path: str
+    spelling: str
+    partition_values: dict[str, str | None]
+    size: int
+    vector: DeletionVector | None
+
+
+def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
+    """Find live files by their canonical paths; RefusedCommit names one that is not live."""
+    if not paths:
+        return []
+    wanted = path_array(sorted(set(paths)))
+    spelled = _spellings(snapshot, wanted)
+    chosen = _among(snapshot.blocks, wanted)
+    found = [
+        file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here, spelled)
+    ]
+    missing = set(paths) - {file.path for file in found}
+    if missing:
+        raise RefusedCommit(
+            f"{snapshot.table}: {min(missing)} is no live file of version {snapshot.version} ({len(missing)} such); "
+            "open the table again and give paths as its snapshot does"
+        )
+    return found
+
+
+def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.bool_]]:
+    """Tell which files of each block are wanted; all blocks at once, for looking up many is what takes time."""
+    if not blocks:
+        return []
+    here = flags_from(pc.is_in(pa.concat_arrays([block.path for block in blocks]), value_set=wanted))
+    return np.split(here, np.cumsum([len(block) for block in blocks])[:-1])
+
+
+def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, str]) -> Iterator[LiveFile]:
+    at = np.flatnonzero(here)
+    some = from_numpy(at)
+    paths = block.path.take(some).to_pylist()
+    vectors = [None] * len(at) if block.vectors is None else block.vectors.take(some).to_pylist()
+    values = _partition_values(block, at)
+    for path, size, of_file, vector in zip(paths, block.size[at].tolist(), values, vectors, strict=True):
+        if path not in spelled:
+            raise BrokenLog(f"{path} is a file of the table, and the log no longer says so; open the table again")
+        yield LiveFile(path, spelled[path], of_file, size, None if vector is None else _vector(vector))
+
+
+def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
+    """Return the partition values of some files as the log has them: null, or not at all."""
+    found: list[dict[str, str | None]] = [{} for _ in at]
+    for name, texts in block.partition.items():
+        # Codes count from the end where they are negative: NULL is the last entry.
+        known = [*texts.values.to_pylist(), None]
+        for of_file, code in zip(found, texts.codes[at].tolist(), strict=True):
+            if code != ABSENT:
+                of_file[name] = known[code]
+    return found
+
+
+def _vector(said: dict[str, object]) -> DeletionVector:
+    return DeletionVector(
+        storage_type=str(said["storageType"]),
+        path_or_inline_dv=str(said["pathOrInlineDv"]),
+        size_in_bytes=int(str(said["sizeInBytes"])),
+        cardinality=int(str(said["cardinality"])),
+        offset=None if said["offset"] is None else int(str(said["offset"])),
+    )
+
+
+def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
+    """Return the path of each file as its last `add` wrote it."""
+    found: dict[str, str] = {}
+    for written in (_of_commits(snapshot), _of_checkpoint(snapshot)):
+        for paths in written:
+            canonical = canonical_paths(paths)
+            chosen = pc.is_in(canonical, value_set=wanted)
+            known, spelled = canonical.filter(chosen).to_pylist(), paths.filter(chosen).to_pylist()
+            for path, spelling in zip(known, spelled, strict=True):
+                found.setdefault(path, spelling)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
+    """Yield the paths of `add` actions behind the checkpoint as written, the newest first."""
+    newest_first = [file for _, _, file in snapshot.segment.tail[::-1]]
+    commits = read_commits(newest_first, LINES, traffic=snapshot.traffic)
+    added = ([line.add.path for line in lines if line.add is not None] for lines in commits)
+    yield path_array([path for paths in added for path in reversed(paths)])
+
+
+def _of_checkpoint(snapshot: Snapshot) -> Iterator[pa.Array]:
+    """Yield the paths of `add` actions of the checkpoint as written."""
+    if snapshot.segment.checkpoint is None:
+        return
+    found = load_checkpoint(
+        snapshot.segment.checkpoint,
+        place=snapshot.listing.place,
+        traffic=snapshot.traffic,
+        allow=snapshot.allow,
+    )
+    parts = [file.written_paths(group) for file in found.files for group in file.row_groups()]
+    inline = [line.add.path for line in found.lines if line.add is not None]
+    yield pa.concat_arrays([*parts, path_array(inline)])

@@ -1,0 +1,238 @@
+"""What is done to a table most often, as changes that are committed: append, overwrite, rewrite, compact, alter.
+
+Every function takes the snapshot that the change was decided from. Files are `Add`s whose files lie in the table's
+directory already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from deltalog.errors import RefusedCommit
+from deltalog.log.file_block import block_of_adds
+from deltalog.stats.partition_match import partition_columns, place_files
+from deltalog.table.needed_features import needed_features, protocol_with, requested
+from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
+from deltalog.transaction.check_metadata import properties_of, schema_of
+from deltalog.transaction.commit import commit
+from deltalog.transaction.read_set import select_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import Add, Transaction
+    from deltalog.log.file_block import FileBlock
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.transaction.commit import Checkpointing, Committed
+    from parquet_core.predicate import Predicate
+
+    Flags = NDArray[np.bool_]
+
+
+def append(
+    snapshot: Snapshot,
+    adds: Sequence[Add],
+    *,
+    reads: Reads = NOTHING,
+    txn: Transaction | None = None,
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Add files. `reads`: what of the table their rows were made from; by default nothing."""
+    change = Change(operation="WRITE", parameters={"mode": "Append"}, adds=adds, reads=reads, txn=txn)
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def overwrite(
+    snapshot: Snapshot,
+    adds: Sequence[Add],
+    *,
+    where: Predicate | None = None,
+    shown: str | None = None,
+    schema: str | None = None,
+    txn: Transaction | None = None,
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Replace all files, or those of the partitions that a predicate selects, by others.
+
+    `where`: of partition columns alone; RefusedCommit when it does not tell of a file whether all or none of its rows
+    are selected, or when an added file lies outside; `shown`: how the
+    history shows it. `schema`: a new one, as JSON, when everything is replaced.
+    """
+    parameters = {"mode": "Overwrite"} | (
+        {} if where is None else {"predicate": str(where) if shown is None else shown}
+    )
+    if where is None:
+        removes, reads = snapshot.paths(), WHOLE_TABLE
+    else:
+        removes, reads = _inside(snapshot, adds, where), Reads(where=where)
+    change = Change(
+        operation="WRITE",
+        parameters=parameters,
+        adds=adds,
+        removes=removes,
+        reads=reads,
+        txn=txn,
+        replaces=True,
+    )
+    if schema is not None:
+        change = _altered(snapshot, change, properties=snapshot.properties, schema=schema)
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def replace_partitions(
+    snapshot: Snapshot,
+    adds: Sequence[Add],
+    *,
+    txn: Transaction | None = None,
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions."""
+    if not partition_columns(snapshot.schema):
+        return overwrite(snapshot, adds, txn=txn, checkpoint=checkpoint)
+    partitions = [dict(values) for values in {tuple(sorted((add.partition_values or {}).items())) for add in adds}]
+    removes = _decided(snapshot, lambda block: place_files(snapshot.schema, partitions, block))
+    change = Change(
+        operation="WRITE",
+        parameters={"mode": "Overwrite", "partitionOverwriteMode": "dynamic"},
+        adds=adds,
+        removes=removes,
+        reads=Reads(partitions=partitions),
+        txn=txn,
+        replaces=True,
+    )
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def rewrite(
+    snapshot: Snapshot,
+    *,
+    removes: Sequence[str],
+    adds: Sequence[Add] = (),
+    reads: Reads = NOTHING,
+    operation: str = "DELETE",
+    parameters: Mapping[str, object] | None = None,
+    txn: Transaction | None = None,
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Remove files and add others that hold the rows of them that stay or changed: delete, update, merge.
+
+    `removes`: canonical paths, as of `Snapshot.paths`; they count as read. `reads`: what else was read to find them,
+    which for a delete is where rows may be that it should have deleted.
+    """
+    change = Change(
+        operation=operation,
+        parameters={} if parameters is None else parameters,
+        adds=adds,
+        removes=removes,
+        reads=_with_files(reads, removes),
+        txn=txn,
+    )
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def compact(
+    snapshot: Snapshot,
+    *,
+    removes: Sequence[str],
+    adds: Sequence[Add],
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Replace files by others with exactly the same rows."""
+    change = Change(
+        operation="OPTIMIZE",
+        adds=adds,
+        removes=removes,
+        reads=_with_files(NOTHING, removes),
+        data_change=False,
+    )
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def alter(
+    snapshot: Snapshot,
+    *,
+    properties: Mapping[str, str | None] | None = None,
+    schema: str | None = None,
+    checkpoint: Checkpointing = "background",
+) -> Committed:
+    """Set properties, unset those that are None, and give a new schema, as JSON; the protocol follows.
+
+    A column may be added where files stay, nothing else. `delta.feature.NAME=supported` asks for a table feature.
+    """
+    merged = {**snapshot.properties, **({} if properties is None else properties)}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    operation = "SET TBLPROPERTIES" if schema is None else "CHANGE COLUMN"
+    change = _altered(
+        snapshot,
+        Change(operation=operation, parameters={"properties": properties or {}}),
+        properties=kept,
+        schema=schema,
+    )
+    return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def _altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None) -> Change:
+    features, configuration = requested(properties)
+    metadata = msgspec.structs.replace(
+        snapshot.metadata,
+        configuration=dict(configuration),
+        schema_string=snapshot.metadata.schema_string if schema is None else schema,
+    )
+    text = schema_of(metadata, place=snapshot.table).text
+    features |= needed_features(text, properties_of(metadata), place=snapshot.table)
+    protocol = protocol_with(features, snapshot.protocol)
+    return Change(
+        operation=change.operation,
+        parameters=change.parameters,
+        adds=change.adds,
+        removes=change.removes,
+        reads=change.reads,
+        txn=change.txn,
+        replaces=change.replaces,
+        metadata=metadata,
+        protocol=None if protocol is snapshot.protocol else protocol,
+    )
+
+
+def _with_files(reads: Reads, paths: Sequence[str]) -> Reads:
+    return Reads(
+        everything=reads.everything,
+        where=reads.where,
+        partitions=reads.partitions,
+        files=reads.files | frozenset(paths),
+    )
+
+
+def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[str]:
+    """Return the files that a predicate selects; RefusedCommit for an added file that it does not."""
+    if adds:
+        added = block_of_adds(adds)
+        outside = ~select_files(where, snapshot.schema, added).certain
+        if outside.any():
+            path = adds[int(np.flatnonzero(outside)[0])].path
+            raise RefusedCommit(
+                f"{snapshot.table}: add {path!r} does not lie for certain in what is to be overwritten; leave it out, "
+                "or widen the predicate, which may speak of partition columns alone"
+            )
+    return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))
+
+
+def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]) -> list[str]:
+    """Return the files that certainly lie inside; RefusedCommit for one of which that cannot be told."""
+    chosen = []
+    for block in snapshot.blocks:
+        certain, possible = ask(block)
+        doubtful = np.flatnonzero(possible & ~certain)
+        if len(doubtful):
+            path = block.path[int(doubtful[0])].as_py()
+            raise RefusedCommit(
+                f"{snapshot.table}: whether {path} is to be overwritten cannot be told from its partition values "
+                f"({len(doubtful)} such files); name the files that go with `rewrite`, or overwrite all"
+            )
+        chosen.append(certain)
+    return snapshot.paths(np.concatenate(chosen)) if chosen else []
