@@ -11,6 +11,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
+# The rooms of the Delta log, and which others each may import: those above it.
+LOG_ROOMS = {
+    "errors": (),
+    "log": ("errors",),
+    "table": ("errors", "log"),
+    "snapshot": ("errors", "log", "table"),
+    "stats": ("log", "table", "snapshot"),
+    "maintenance": ("errors", "log", "table", "stats"),
+    "transaction": ("errors", "log", "table", "snapshot", "stats", "maintenance"),
+    "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
+}
 
 
 def imports_of(path):
@@ -34,6 +45,33 @@ def test_the_log_knows_nothing_above_it(path):
     found = {name.split(".")[0] for name in imports_of(path)}
     assert not found & UPPER
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+
+
+def rooms_of(path):
+    """The rooms of the log that a file imports, for the type checker too."""
+    names = (name for name in imports_of(path) if name.split(".")[0] == "deltalog")
+    return {name.partition(".")[2].split(".")[0] for name in names}
+
+
+def modules_of(room):
+    place = ROOT / "deltalog" / room
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+
+
+@pytest.mark.parametrize("room", LOG_ROOMS)
+def test_rooms_of_the_log_import_those_above_them_alone(room):
+    found = {other for path in modules_of(room) for other in rooms_of(path)} - {room}
+    assert found == set(LOG_ROOMS[room])
+
+
+def test_rooms_of_the_log_are_in_no_circle():
+    before = set()
+    for room, others in LOG_ROOMS.items():
+        assert before.issuperset(others), f"{room} comes after what it imports"
+        before.add(room)
+    entries = (ROOT / "deltalog").iterdir()
+    there = {entry.stem for entry in entries if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
+    assert there == {*LOG_ROOMS, "__init__"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "prune_assets").rglob("*.py")), ids=lambda path: str(path.name))

@@ -16,10 +16,10 @@ sys.path.append(str(Path(__file__).parents[1] / "deltalog"))
 from log_answers import ask
 from log_mutations import base_logs, mutated
 
-from deltalog.stats import parse_json as json_texts
+from deltalog.stats import parse_json
 
 # The logs have few files, whose statistics are to be parsed as those of many are.
-json_texts._LEAST = 1
+parse_json._LEAST = 1
 
 PLACE = "damaged"
 

@@ -17,9 +17,9 @@ import prune_assets as pr
 from deltalog.errors import MalformedLog, OutsideTable
 from deltalog.log.allowed_places import opened_place
 from deltalog.log.paths import canonical_path, resolve
+from deltalog.snapshot import write_cache
 from deltalog.snapshot.history import snapshot_time
 from deltalog.snapshot.snapshot import open_snapshot
-from deltalog.snapshot.snapshot import write_cache as keep
 from deltalog.transaction.live_files import live_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
@@ -221,7 +221,7 @@ def test_sidecars_elsewhere_are_opened_only_where_they_are_allowed(tmp_path, mon
 
 
 def test_what_one_snapshot_may_open_is_not_open_to_another(tmp_path, monkeypatch):
-    monkeypatch.setattr(keep, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(write_cache, "_LEAST_BYTES", 0)
     log = sidecar_elsewhere(tmp_path, "{}")
     aged(log.place, tmp_path / "elsewhere.parquet")
     cache = MetadataCache(tmp_path / "cache")

@@ -11,7 +11,7 @@ from log_writer import PROTOCOL, add, remove
 from state_facts import action_facts, snapshot_facts
 
 from deltalog.errors import MalformedLog
-from deltalog.log import commit_file as commits
+from deltalog.log import commit_file
 from deltalog.snapshot.history import history
 from deltalog.snapshot.snapshot import open_snapshot
 from deltalog.transaction.live_files import live_files
@@ -50,7 +50,7 @@ def said(log):
 def test_blocks_say_what_a_file_says_at_once(grown, monkeypatch, block):
     at_once = said(grown)
     assert len(at_once[0]["files"]) == 40
-    monkeypatch.setattr(commits, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(commit_file, "_BLOCK_BYTES", block)
     assert said(grown) == at_once
 
 
@@ -62,9 +62,9 @@ def test_lines_of_a_large_file_are_not_read_at_once(log, monkeypatch):
         read.append(length)
         return real(file, start, length, **options)
 
-    real = commits.read_range
-    monkeypatch.setattr(commits, "read_range", noted)
-    monkeypatch.setattr(commits, "_BLOCK_BYTES", 1_000)
+    real = commit_file.read_range
+    monkeypatch.setattr(commit_file, "read_range", noted)
+    monkeypatch.setattr(commit_file, "_BLOCK_BYTES", 1_000)
     assert open_snapshot(log.path).file_count == 100
     assert max(read) <= 1_000
     read.clear()
@@ -90,7 +90,7 @@ def test_lines_of_a_large_file_are_not_read_at_once(log, monkeypatch):
 )
 def test_a_damaged_line_is_named_by_its_number_in_the_file(tmp_path, monkeypatch, block, text, words):
     (tmp_path / "0.json").write_text(text)
-    monkeypatch.setattr(commits, "_BLOCK_BYTES", block)
-    read = commits.read_commits([find_file(str(tmp_path / "0.json"))], commits.LINES, traffic=Traffic())
+    monkeypatch.setattr(commit_file, "_BLOCK_BYTES", block)
+    read = commit_file.read_commits([find_file(str(tmp_path / "0.json"))], commit_file.LINES, traffic=Traffic())
     with pytest.raises(MalformedLog, match=f"0.json, {words}"):
         list(map(list, read))

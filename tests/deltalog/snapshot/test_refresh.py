@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from log_writer import add, remove
 
 from deltalog.errors import NotADeltaTable
-from deltalog.log import commit_file as commits
+from deltalog.log import commit_file
 from deltalog.snapshot.snapshot import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.predicate import Compare, Op
@@ -56,8 +56,8 @@ def opened(snapshot):
         read.extend(file.path.rpartition("/")[2] for file in files)
         return whole(files, **options)
 
-    whole = commits.read_whole
-    with patch.object(commits, "read_whole", noted):
+    whole = commit_file.read_whole
+    with patch.object(commit_file, "read_whole", noted):
         return read, snapshot.refreshed()
 
 

@@ -20,10 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_writer import Log, add, remove
 
-from deltalog.log import commit_file as commits
+from deltalog.log import commit_file
+from deltalog.snapshot import write_cache
 from deltalog.snapshot.cached_version import latest_cached
 from deltalog.snapshot.snapshot import open_snapshot
-from deltalog.snapshot.snapshot import write_cache as keep
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.dataset.metadata_cache import MetadataCache
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def _even_short_logs():
-    with patch.object(keep, "_LEAST_BYTES", 0):
+    with patch.object(write_cache, "_LEAST_BYTES", 0):
         yield
 
 
@@ -81,12 +81,12 @@ class Read:
     def __enter__(self):
         self.names: list[str] = []
         self.patches = [
-            patch.object(commits, "read_whole", self._whole),
+            patch.object(commit_file, "read_whole", self._whole),
             patch("deltalog.log.checkpoint_file.open_values", self._opened),
         ]
         from deltalog.log import checkpoint_file
 
-        self._real, self._open = commits.read_whole, checkpoint_file.open_values
+        self._real, self._open = commit_file.read_whole, checkpoint_file.open_values
         for each in self.patches:
             each.start()
         return self
@@ -165,7 +165,7 @@ def test_after_many_commits_the_later_version_is_kept_with_its_bounds(kept, cach
     snapshot.save()
     assert latest_cached(cache.of_table(str(kept.path))) == 42
     asked(snapshot)
-    with patch.object(keep, "_save_version", side_effect=AssertionError):
+    with patch.object(write_cache, "_save_version", side_effect=AssertionError):
         snapshot.save()
     with Read() as read:
         answer = asked(open_snapshot(kept.path, cache=cache))
@@ -241,7 +241,7 @@ def test_a_log_that_still_changes_is_not_kept(log, cache):
 
 
 def test_a_short_log_is_not_kept(kept, tmp_path):
-    with patch.object(keep, "_LEAST_BYTES", 1 << 20):
+    with patch.object(write_cache, "_LEAST_BYTES", 1 << 20):
         open_snapshot(kept.path, cache=MetadataCache(tmp_path / "other")).save()
     assert not (tmp_path / "other").exists()
 
@@ -322,12 +322,12 @@ LOOP = """
 import sys, random
 import pyarrow as pa
 from pathlib import Path
-from deltalog.snapshot.snapshot import write_cache as keep
+from deltalog.snapshot import write_cache
 from deltalog.snapshot.snapshot import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.predicate import Compare, Op
-keep._LEAST_BYTES = 0
+write_cache._LEAST_BYTES = 0
 source = random.Random(int(sys.argv[3]))
 cache = MetadataCache(Path(sys.argv[2]), source.choice([1 << 30, 20_000]))
 for _ in range(60):
@@ -356,7 +356,7 @@ def test_histories_at_random_are_what_the_log_says(seed, tmp_path_factory):
     source = random.Random(seed)
     folder = tmp_path_factory.mktemp("history")
     history, cache = History(folder / "t", source), MetadataCache(folder / "cache")
-    with patch.object(keep, "_MOST_COMMITS", 3):
+    with patch.object(write_cache, "_MOST_COMMITS", 3):
         for step in range(10):
             for _ in range(source.choice([0, 1, 2])):
                 history.commit()

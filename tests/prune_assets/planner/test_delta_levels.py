@@ -15,7 +15,7 @@ import pytest
 
 import prune_assets as pr
 from deltalog.errors import NoSuchVersion, NotADeltaTable
-from deltalog.snapshot.snapshot import write_cache as keep
+from deltalog.snapshot import write_cache
 from parquet_core.errors import WrongUse
 from prune_assets.report.json_form import from_json, to_json
 
@@ -334,7 +334,7 @@ def test_a_column_of_spark_is_planned_as_its_text_is(spark, partitioned):
 
 def test_the_second_plan_reads_no_log(partitioned, tmp_path, monkeypatch):
     monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(keep, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(write_cache, "_LEAST_BYTES", 0)
     for file in (partitioned.path / "_delta_log").iterdir():
         os.utime(file, (1_600_000_000, 1_600_000_000))
     where = "x >= 0"
