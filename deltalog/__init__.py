@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deltalog.errors import DeltaError
     from deltalog.inspection import inspect_snapshot
-    from deltalog.log.deletion_vectors import read_vector
+    from deltalog.log.deletion_vectors import read_vector, vector_of
     from deltalog.maintenance.clean_log import clean_log
     from deltalog.maintenance.vacuum import orphans, vacuum
     from deltalog.maintenance.write_checkpoint import write_checkpoint
@@ -57,6 +57,7 @@ _HOMES = {
     "skip_files": "stats.data_skipping",
     "snapshot_time": "snapshot.history",
     "vacuum": "maintenance.vacuum",
+    "vector_of": "log.deletion_vectors",
     "version_at": "snapshot.history",
     "versions": "snapshot.history",
     "write_checkpoint": "maintenance.write_checkpoint",
@@ -86,6 +87,7 @@ __all__ = [
     "skip_files",
     "snapshot_time",
     "vacuum",
+    "vector_of",
     "version_at",
     "versions",
     "write_checkpoint",

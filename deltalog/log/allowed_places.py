@@ -1,4 +1,4 @@
-"""Where a log may lead: below its own table, and elsewhere only where the user said so.
+"""The addresses below which files that a log names may be opened: the table's own, and those that the user allows.
 
 A log is written by others, and whoever opens what it names does so with the user's files, network and credentials.
 """

@@ -1,4 +1,4 @@
-"""Files of a table, columnar: a block holds those of one part of the log, position by position.
+"""Files of a table as columns: a block holds the files of one part of the log.
 
 Statistics are not in it: a block knows where they stand, and they are read for the columns of a predicate.
 """

@@ -1,4 +1,4 @@
-"""Work that lets other threads run, done a little ahead of who takes the results: decoding, decompressing, reading."""
+"""Run work that releases Python's lock (decoding, decompressing, reading) for many items in a few threads, in order."""
 
 from __future__ import annotations
 

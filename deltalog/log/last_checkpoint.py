@@ -1,4 +1,4 @@
-"""`_last_checkpoint`: where the newest checkpoint may be. It is a hint: the listing decides.
+"""Read `_last_checkpoint`, the hint where the newest checkpoint may be; the listing decides.
 
 What it says beside the version is not believed: writers let it grow stale, tables are made anew below it, and some
 stores show half of it.

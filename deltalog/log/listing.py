@@ -1,7 +1,7 @@
-"""What lies in `_delta_log`, and which of it makes a version.
+"""List `_delta_log`, and choose the files that make a version.
 
-Names that are not exactly those of the protocol (temporary files, checksums of Hadoop, another number of
-digits) are no files of the log.
+Names that are not exactly those of the protocol (temporary files, checksums of Hadoop, another number of digits) are no
+files of the log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Fingerprints of many paths: numbers that differ wherever they differ prove the paths different.
+"""Hashes of 64 bits of many paths: paths whose hashes differ are different.
 
-Equal numbers prove nothing; who finds them compares the paths. A million paths take a fraction of what hashing the
-whole of them takes.
+Equal hashes prove nothing: the paths are compared then. To hash a million paths like this takes a fraction of the time
+that hashing each of them whole takes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Replay: the newest word on each file, on the table, on each application and domain.
+"""Log replay: the newest action on each file, and the newest protocol, metadata, transactions and domains.
 
-A file is known by its canonical path and its deletion vector. What the files after the checkpoint say of it goes
-before what the checkpoint says.
+A file is known by its canonical path and its deletion vector. What the files after the checkpoint say of it goes before
+what the checkpoint says.
 """
 
 from __future__ import annotations

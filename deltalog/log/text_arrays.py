@@ -1,4 +1,4 @@
-"""Texts as Arrow has them, made without `pyarrow.array`, which loads pandas where it is installed."""
+"""Arrow arrays of strings from Python strings, without `pyarrow.array`, which loads pandas where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove what has expired of a log: what a checkpoint that stays makes superfluous, and nobody may travel back to.
+"""Remove expired files of a log: those that a newer checkpoint replaces, of versions that are past their retention.
 
 The cut is made at midnight: the last commit that was made before the day on which `delta.logRetentionDuration` ends
 must stay readable, so the checkpoint at or before it stays, with its commit and all that follows. Older files go, the

@@ -1,4 +1,4 @@
-"""Files that are deleted, one by one: what cannot be deleted is told, and does not keep the others."""
+"""Delete files one by one: one that cannot be deleted is reported, and does not stop the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checksum of a JSON object, whatever the order of its fields and the blanks between them.
+"""The checksum of a JSON object in its canonical form: whatever the order of its fields and the blanks between them.
 
 Source: the Delta protocol, "JSON checksum".
 """

@@ -1,4 +1,4 @@
-"""All that the log of a version holds, for who writes it again or throws files away: nothing is passed over.
+"""All actions that hold in a version, with every field, for checkpoints and for deleting files.
 
 A snapshot knows what planning needs. Here are tombstones and every field of an action too; what stands in a checkpoint
 comes some rows at a time, so that a million files take the memory of a few thousand.

@@ -1,4 +1,4 @@
-"""Whether a table's checkpoints may be written and its files be thrown away by who knows no more than this.
+"""The table features that allow checkpoints to be written and files to be deleted by a writer that knows no others.
 
 Both write nothing new: more features are understood than for a commit. What a feature keeps in fields of its own would
 be lost in a checkpoint, so that one that is not known is refused by name.

@@ -1,7 +1,7 @@
-"""Which files below a table's directory its log names: live ones, tombstones, their deletion vectors.
+"""The files below a table's directory that its log names: live files, tombstones, their deletion vectors.
 
-A path that stands for itself may lead into the table by another way than its own name (a link, another scheme), so
-that whatever ends like it counts as named.
+A path that stands for itself may lead into the table by another way than its own name (a link, another scheme), so that
+whatever ends like it counts as named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of actions as Arrow arrays of nested types, without `pyarrow.array`, which loads pandas where there is one."""
+"""Arrow arrays of nested types from Python rows, without `pyarrow.array`, which loads pandas where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are written piece by piece and then shown at once: readers see the whole of one, or none.
+"""Write files piece by piece and publish them at once: readers see the whole file, or none.
 
 On this machine the pieces go to `.{name}.{uuid}.tmp` beside the file, which is no file of a log. What a process that
 died leaves behind of that kind, cleaning up the log removes. Objects are put together on this machine and sent as one:

@@ -1,7 +1,7 @@
-"""The files below a table's directory, those that Spark passes over included, and what the log calls them.
+"""List the files below a table's directory, those that Spark passes over included.
 
-Directories whose names begin with `_` or `.` are left alone unless they are partitions; so are links, which lead out
-of the table, and tables inside of it, which have a log of their own.
+Directories whose names begin with `_` or `.` are left alone unless they are partitions; so are links, which lead out of
+the table, and tables inside of it, which have a log of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Remove data files that no version within the retention needs, and tell which files nobody names.
+"""Delete data files that no version within the retention needs, and find orphans: files that no version names.
 
 A file stays while the latest version has it, while its tombstone is younger than the retention, while its deletion
 vector is one of those, and while it is itself younger: who writes it may not have committed yet. The files are listed

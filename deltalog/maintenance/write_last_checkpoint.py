@@ -1,4 +1,4 @@
-"""`_last_checkpoint`, written: as a whole, with its checksum, and never to an older checkpoint than it names."""
+"""Write `_last_checkpoint`: as a whole, with its checksum, and never to an older checkpoint than it names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a checkpoint that is there, by who wrote it and in the hint."""
+"""A checkpoint that exists: its files and sizes, as `write_checkpoint` answers and as `_last_checkpoint` says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds that were made of statistics once, kept by column for the files of one version, and asked for again.
+"""Bounds of columns, cached for the files of one version once they were parsed.
 
 Of each column the files that were asked are known: partition values leave few, and more are added as they are asked.
 """

@@ -1,4 +1,4 @@
-"""What is kept on disk of a version of a table: its files, columnar, and what else the log says of it.
+"""The form in which a version of a table is cached on disk: its files as columns, and what else the log says of it.
 
 A version is known by the files of the log that make it, as they were: names, sizes, times of change, etags. While all
 of them are there unchanged it stands for them, and later commits are read on top of it.

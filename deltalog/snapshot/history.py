@@ -1,4 +1,4 @@
-"""Who did what to a table and when: commit infos, times of versions, the version at a time.
+"""The history of a table: what its commits say of themselves, the times of its versions, the version at a time.
 
 A commit's time is its in-commit timestamp where the table has them, otherwise when its file was modified. File times
 may run backwards; a version is then taken to be a millisecond younger than the one before.

@@ -1,4 +1,4 @@
-"""Blocks that commits brought one by one, put together before they are many: each takes its time to ask."""
+"""Merge the small blocks that single commits leave in a snapshot: each costs a predicate time."""
 
 from __future__ import annotations
 

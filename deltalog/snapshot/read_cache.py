@@ -1,4 +1,4 @@
-"""A version of a table from what is kept of it on disk, and the commits since."""
+"""Read a snapshot from the cache on disk, and the commits since from the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot brought to the latest version by the commits since, or read anew when more than that happened."""
+"""Bring a snapshot to the latest version by reading the commits since, or by opening it anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A version of a table: its files, what it is, and what reading it took."""
+"""Open a version of a table: its files, its metadata, and what reading it took."""
 
 from __future__ import annotations
 

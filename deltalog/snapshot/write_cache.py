@@ -1,4 +1,4 @@
-"""Keeping a version of a table on disk, and the bounds that predicates asked of it."""
+"""Write a snapshot, and the bounds that predicates asked of it, to the cache on disk."""
 
 from __future__ import annotations
 

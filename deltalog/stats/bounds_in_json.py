@@ -1,6 +1,6 @@
-"""Bounds as the JSON that statistics hold: what a reader takes for the value, or for one further out.
+"""Bounds of a column as the JSON values that `stats` holds: what a reader takes for the bound, or for a wider one.
 
-Of what JSON or its readers cannot hold there is no text: a year beyond 1 to 9999, binary, booleans.
+What JSON or its readers cannot hold has none: a year beyond 1 to 9999, binary, booleans.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which files of a version a predicate may select rows of, from partition values and statistics in the log."""
+"""Data skipping: the files of a version that may hold rows a predicate selects, by partition values and statistics."""
 
 from __future__ import annotations
 

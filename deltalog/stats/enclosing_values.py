@@ -1,4 +1,4 @@
-"""Texts and numbers of the log as values of a column: the enclosing pair of values where it is not certain which.
+"""Convert texts and numbers of the log to values of a column, or to a pair that encloses a value that is uncertain.
 
 All functions take many at once and give two arrays of the column's bounds type; null is "not known", on either side
 alone if need be.

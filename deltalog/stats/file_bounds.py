@@ -1,4 +1,4 @@
-"""Statistics of files as bounds: JSON texts and parsed structs, for the columns of a predicate alone.
+"""Bounds of columns by file, from the statistics of the log (JSON or parsed), for the columns of a predicate alone.
 
 What is missing, malformed or contradicts itself is not known, and its file is kept. Bounds may be looser than the
 values: strings are cut, times have milliseconds only, some writers pass numbers through 64-bit floats, and deletion

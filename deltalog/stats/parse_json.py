@@ -1,4 +1,4 @@
-"""Statistics of many files parsed at once, from JSON texts to columns, without an object for each file.
+"""Parse the JSON statistics of many files at once, to columns, without an object for each file.
 
 What Arrow cannot read is refused as a whole, and nothing is guessed: the texts are then read one by one.
 """

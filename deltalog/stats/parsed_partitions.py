@@ -1,4 +1,4 @@
-"""Partition values as the typed struct of a checkpoint, where it is certain what their texts mean.
+"""Convert partition values to `partitionValues_parsed`, the typed struct of a checkpoint.
 
 A time without a zone is one in the zone of its writer; an empty string, and the name that Hive gives null, are null to
 some and text to others. Where one file of a table has such a value, its checkpoint has no struct.

@@ -1,7 +1,7 @@
-"""Statistics from JSON to the typed structs of a checkpoint and back, many files at a time.
+"""Convert statistics between JSON and `stats_parsed`, the typed struct of a checkpoint, many files at a time.
 
-What is missing or malformed is null on the other side. A bound that the type cannot hold exactly becomes one further
-out, never one further in.
+What is missing or malformed is null on the other side. A bound that the type cannot hold exactly becomes a wider one,
+never a tighter one.
 """
 
 from __future__ import annotations

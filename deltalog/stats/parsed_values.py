@@ -1,4 +1,4 @@
-"""Values of `stats_parsed` in the type that the table has now: a checkpoint may be older than a change of type."""
+"""Convert values of `stats_parsed` to the column's present type: a checkpoint may be older than it."""
 
 from __future__ import annotations
 

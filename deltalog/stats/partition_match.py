@@ -1,4 +1,4 @@
-"""Which files lie in given partitions: values are compared as what they mean, not as they are written.
+"""Match files with given partitions, by what partition values mean and not by how they are written.
 
 `1.1` and `1.10` are one decimal, a time without a zone is one of many. So there are files that certainly lie in a
 partition, files that may, and files that do not.

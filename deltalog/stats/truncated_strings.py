@@ -1,7 +1,7 @@
-"""Bounds of strings cut to so many characters as statistics hold: the smaller one shortened, the larger one closed off.
+"""Truncate bounds of strings to the number of characters that statistics hold.
 
-A prefix is not larger than the whole. What is put behind a prefix to make it not smaller is a sign that is larger than
-the one that was cut off there; where no sign is, the prefix becomes longer, and in the end there is no bound.
+A prefix is not larger than the whole. What is put behind a prefix to make it not smaller is a character that is larger
+than the one that was cut off there; where no character is, the prefix becomes longer, and in the end there is no bound.
 """
 
 from __future__ import annotations

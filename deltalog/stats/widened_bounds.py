@@ -1,6 +1,7 @@
-"""Bounds of statistics made to enclose what writers lost: fractions of a millisecond, digits, the end of a string.
+"""Widen the bounds of statistics so that they enclose what writers lost.
 
-Each rule names the loss. Nothing is tightened.
+Lost are fractions of a millisecond, digits, and the ends of strings. Each rule names the loss. No bound is made
+tighter.
 """
 
 from __future__ import annotations

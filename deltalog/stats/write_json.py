@@ -1,4 +1,4 @@
-"""The JSON of a file's statistics, put together from that of its columns."""
+"""Write the JSON of a file's statistics from the JSON of its columns."""
 
 from __future__ import annotations
 

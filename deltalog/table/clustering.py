@@ -1,4 +1,4 @@
-"""By which columns a table is clustered, as its `delta.clustering` domain says."""
+"""The clustering columns of a table, from its `delta.clustering` domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations as table properties write them: `interval 30 days`."""
+"""Durations in table properties: `interval 30 days`."""
 
 from __future__ import annotations
 

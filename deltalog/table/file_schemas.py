@@ -1,4 +1,4 @@
-"""The schemas of files that are to be added, held against the table's: what Spark could not read is refused.
+"""Check the schemas of files that are added against the table's: what Spark could not read is refused.
 
 Spark finds out when it reads, and then it gives up the table, or takes a column for null that is there by another name.
 """

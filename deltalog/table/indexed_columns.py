@@ -1,4 +1,4 @@
-"""Which columns get statistics: the first so many, those that a property names, and those the table is clustered by.
+"""The columns that get statistics: the first so many, those that a property names, and the clustering columns.
 
 Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.dataSkippingNumIndexedCols` and
 `delta.dataSkippingStatsColumns` of its reference implementation.

@@ -1,7 +1,4 @@
-"""Which table features a schema and properties need, and the protocol that lists them.
-
-Source: the Delta protocol, "Table Features" and "Valid Feature Names".
-"""
+"""The table features that a schema and properties need, and the protocol that lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a commit does to a table, and what it has read for that."""
+"""A change: what a commit does to a table, and what it has read for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be added, held against the table before anything is written.
+"""Check the `add` actions of a change against the table, before the commit is written.
 
 A commit cannot be taken back: an `add` that readers stumble over makes the whole table unreadable.
 """

@@ -1,4 +1,4 @@
-"""A change, held against the version that it was decided from, before anything is written."""
+"""Check a change against the version that it was decided from, before the commit is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the features of a table allow a change to do.
+"""Check a change against the features of its table.
 
 Source: the Delta protocol, "Table Features" and what it asks of writers. Files of a commit are written elsewhere, so
 that what a feature asks of their rows cannot be looked at here: it must follow from statistics, or the commit is

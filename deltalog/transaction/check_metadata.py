@@ -1,4 +1,4 @@
-"""A new `metaData` or protocol, held against the table before it is written."""
+"""Check a new `metaData` or `protocol` action against the table, before the commit is written."""
 
 from __future__ import annotations
 

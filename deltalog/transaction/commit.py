@@ -1,8 +1,8 @@
-"""Commits: a change decided from one version becomes the next version that is free.
+"""Commit a change: write it as the next free version, unless a concurrent commit conflicts with it.
 
-The commit file is put where there is none. When another writer was first, its commits are read, held against the
-change (`conflicts`), and the next version is tried; whoever finds a conflict starts over. A storage that does not say
-whether it wrote is asked what is there: every commit has an id of its own.
+The commit file is put where there is none. When another writer was first, its commits are read, held against the change
+(`conflicts`), and the next version is tried; whoever finds a conflict starts over. A storage that does not say whether
+it wrote is asked what is there: every commit has an id of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A commit as text: one action a line, the `commitInfo` first.
+"""Encode a commit as JSON: one action a line, the `commitInfo` first.
 
 Source: the Delta protocol, "Actions". Fields that the protocol asks for are always there, the others when they say
 something.

@@ -1,4 +1,4 @@
-"""A commit that came first, as far as one that comes later must know it."""
+"""A concurrent commit: one of another writer that took a version first, as far as conflicts depend on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-commit timestamps: each later than the one before, whatever the clocks say."""
+"""In-commit timestamps: each is later than that of the commit before, whatever the clocks say."""
 
 from __future__ import annotations
 

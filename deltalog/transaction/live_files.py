@@ -1,4 +1,4 @@
-"""Live files of a version as `remove` actions name them.
+"""Live files with their paths as writers spelled them, for the `remove` actions that repeat them.
 
 Other readers know a file by the very text of its path, and writers encode paths in their own ways: a `remove` repeats
 what the `add` wrote, which is read from the log again.

@@ -1,4 +1,4 @@
-"""What is done to a table most often, as changes that are committed: append, overwrite, rewrite, compact, alter.
+"""The common operations on a table, each committed as one change: append, overwrite, rewrite, compact, alter.
 
 Every function takes the snapshot that the change was decided from. Files are `Add`s whose files lie in the table's
 directory already.

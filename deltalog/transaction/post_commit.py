@@ -1,4 +1,4 @@
-"""What follows a commit and never makes it fail: a checkpoint every so many versions, and cleaning up."""
+"""What follows a commit and never makes it fail: a checkpoint every so many versions, and log clean-up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change has read of files: those that it may have."""
+"""The read set of a change: the files of a version that it may have read."""
 
 from __future__ import annotations
 
