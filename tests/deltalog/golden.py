@@ -10,12 +10,24 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable, UnsupportedTable
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import lower
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"
+# What no reader may read, and what is said of it.
+REFUSED = {
+    "deltalog-state-reconstruction-without-metadata": (MalformedLog, "no metaData"),
+    "deltalog-state-reconstruction-without-protocol": (MalformedLog, "no protocol"),
+    "versions-not-contiguous": (BrokenLog, "commit 1 is missing"),
+    "no-delta-log-folder": (NotADeltaTable, "no Delta log"),
+    "data-reader-absolute-paths-escaped-chars": (MalformedLog, "no metaData"),
+    "catalog-owned-preview": (UnsupportedTable, "catalogManaged"),
+    "simple_table_features": (UnsupportedTable, "reader version 5"),
+    "table_c": (BrokenLog, "commit 12 is missing"),
+}
 _TIME = r"TIMESTAMP '([^']*)'"
 
 

@@ -26,7 +26,7 @@ CASES = [("classic", point) for point in POINTS] + [("v2", point) for point in P
 
 
 def crash(log, point):
-    command = [sys.executable, str(Path(__file__).with_name("checkpoint_crashes.py")), str(log), point]
+    command = [sys.executable, str(Path(__file__).parents[1] / "checkpoint_crashes.py"), str(log), point]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr

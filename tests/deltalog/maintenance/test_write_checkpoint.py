@@ -13,10 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from golden import GOLDEN, MISSING, tables
+from golden import GOLDEN, MISSING, REFUSED, tables
 from log_writer import add, field, remove
 from state_facts import action_facts, snapshot_facts
-from test_golden_tables import REFUSED
 
 from deltalog.errors import MalformedLog, NoSuchVersion, UnsupportedTable
 from deltalog.log.listing import list_log

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from golden import GOLDEN, MISSING, expected, tables
+from golden import GOLDEN, MISSING, REFUSED, expected, tables
 
-from deltalog.errors import BrokenLog, DeltaError, MalformedLog, NotADeltaTable, UnsupportedTable
+from deltalog.errors import DeltaError
 from deltalog.snapshot.snapshot import open_snapshot
 
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 
 CASES = [(table, version) for table in tables() for version in expected(table)]
-# What no reader may read, and what is said of it.
-REFUSED = {
-    "deltalog-state-reconstruction-without-metadata": (MalformedLog, "no metaData"),
-    "deltalog-state-reconstruction-without-protocol": (MalformedLog, "no protocol"),
-    "versions-not-contiguous": (BrokenLog, "commit 1 is missing"),
-    "no-delta-log-folder": (NotADeltaTable, "no Delta log"),
-    "data-reader-absolute-paths-escaped-chars": (MalformedLog, "no metaData"),
-    "catalog-owned-preview": (UnsupportedTable, "catalogManaged"),
-    "simple_table_features": (UnsupportedTable, "reader version 5"),
-    "table_c": (BrokenLog, "commit 12 is missing"),
-}
 # Other readers fail on these for another reason than the path; Spark lists no file.
 BY_SPARK = {"canonicalized-paths-normal-a": 0, "canonicalized-paths-special-a": 0}
 
