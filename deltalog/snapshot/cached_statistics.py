@@ -58,7 +58,7 @@ class CachedColumn:
 
 @dataclass(slots=True)
 class StatisticsStore:
-    """What is known of the statistics of `count` files; `load` finds what is kept under a key, None when nothing is."""
+    """What is known of the statistics of `count` files; `load` finds what is cached under a key, or None."""
 
     count: int
     load: Callable[[str], CachedColumn | None]
@@ -127,31 +127,31 @@ class CachedStatistics:
 
     def answers(self, question: Question, wanted: Flags) -> Answers:
         """Answer from the store, and from the log for files that it does not know; what that says is noted."""
-        kept = [self.store.column(key) for key in question.keys]
-        there = [column for column in kept if column is not None]
+        cached = [self.store.column(key) for key in question.keys]
+        there = [column for column in cached if column is not None]
         here = slice(self.first, self.first + len(wanted))
         known = wanted & np.logical_and.reduce([column.asked[here] for column in there])
-        if len(there) == len(kept) and known.any():
+        if len(there) == len(cached) and known.any():
             at = np.flatnonzero(known)
             yield at, [column.of(self.first + at) for column in there]
-        rest = wanted & ~known if len(there) == len(kept) else wanted
+        rest = wanted & ~known if len(there) == len(cached) else wanted
         if rest.any():
-            yield from self._from_log(question, kept, rest)
+            yield from self._from_log(question, cached, rest)
 
-    def _from_log(self, question: Question, kept: Sequence[CachedColumn | None], wanted: Flags) -> Answers:
+    def _from_log(self, question: Question, cached: Sequence[CachedColumn | None], wanted: Flags) -> Answers:
         silent = wanted.copy()
         for positions, bounds in answers(self.inner, question, wanted):
             silent[positions] = False
-            self._note(question, kept, positions, bounds)
+            self._note(question, cached, positions, bounds)
             yield positions, bounds
         at = np.flatnonzero(silent)
         if len(at):
-            self._note(question, kept, at, question.silent(len(at)))
+            self._note(question, cached, at, question.silent(len(at)))
 
     def _note(
-        self, question: Question, kept: Sequence[CachedColumn | None], at: Numbers, bounds: Sequence[Bounds]
+        self, question: Question, cached: Sequence[CachedColumn | None], at: Numbers, bounds: Sequence[Bounds]
     ) -> None:
-        for key, column, found in zip(question.keys, kept, bounds, strict=True):
+        for key, column, found in zip(question.keys, cached, bounds, strict=True):
             if column is None:
                 self.store.note(key, self.first + at, found)
             elif (new := np.flatnonzero(~column.asked[self.first + at])).size:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from deltalog.snapshot.cached_statistics import StatisticsStore
     from parquet_core.dataset.metadata_cache import TableCache
 
-# Changes with what is kept: of another form nothing is read.
+# Changes with what is cached: of another form nothing is read.
 _FORM = 1
 LATEST = "log latest"
 
 
 class CachedBlock(msgspec.Struct, frozen=True):
-    """A block as it is kept. `part`, `group`: the checkpoint's file and row group of its statistics, -1 of texts."""
+    """A block as it is cached. `part`, `group`: the checkpoint's file and row group of its statistics, -1 of texts."""
 
     part: int
     group: int
@@ -35,7 +35,7 @@ class CachedBlock(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What is kept of a version beside its files."""
+    """What is cached of a version beside its files."""
 
     version: int
     checkpoint: tuple[int, int, list[DataFile]] | None
@@ -58,7 +58,7 @@ class Head(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class CachedSnapshot:
-    """Where a snapshot is kept on disk: `version` is the one that its store counts files of, None before it is written.
+    """Where a snapshot is cached on disk; `version`: that of the files its store counts, None before it is written.
 
     `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
     """
@@ -72,17 +72,17 @@ class CachedSnapshot:
 
 
 def version_name(version: int) -> str:
-    """Return the name that a version is kept under."""
+    """Return the name that a version is cached under."""
     return f"log version {version} in form {_FORM}"
 
 
 def bounds_name(generation: str, key: str) -> str:
-    """Return the name that bounds of a column are kept under."""
+    """Return the name that bounds of a column are cached under."""
     return f"log bounds {generation} {key}"
 
 
 def latest_cached(cache: TableCache) -> int | None:
-    """Return the latest version that is kept."""
+    """Return the latest version that is cached."""
     found = cache.read(LATEST)
     try:
         return None if found is None else int(numbers_at(found[1], "version")[0])

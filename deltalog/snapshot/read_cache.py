@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
 
 
-def restore(
+def read_cached(
     cache: TableCache, table: str, listing: LogListing, version: int, *, allow: tuple[str, ...], started: float
 ) -> Snapshot | None:
-    """Return a version from what is kept of it or of an earlier one, and the commits since; None when that fails."""
-    for kept in dict.fromkeys([version, latest_cached(cache)]):
-        if kept is not None and kept <= version:
-            found = _restored(cache, table, listing, kept, allow)
+    """Return a version from what is cached of it or of an earlier one, and the commits since; None when that fails."""
+    for cached in dict.fromkeys([version, latest_cached(cache)]):
+        if cached is not None and cached <= version:
+            found = _restored(cache, table, listing, cached, allow)
             if found is not None:
                 later = brought_to(found, listing, version, started=started)
                 if later is not None:
@@ -59,7 +59,7 @@ def _restored(
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
         if head.version != version or not _are_there(head, table, allow):
             return None
-        return replace(_Kept(cache, generation, head, batch).snapshot(table, listing), allow=allow)
+        return replace(_Cached(cache, generation, head, batch).snapshot(table, listing), allow=allow)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError, AttributeError, DeltaError):
         return None
 
@@ -76,7 +76,7 @@ def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Cached:
     """What was found on disk of a version."""
 
     cache: TableCache

@@ -27,10 +27,10 @@ def refresh(snapshot: Snapshot) -> Snapshot:
     started = time.perf_counter()
     listing = list_log(snapshot.table)
     found = brought_to(snapshot, listing, last_version(listing), started=started)
-    kept = snapshot._cached  # noqa: SLF001 - its own
+    cached = snapshot._cached  # noqa: SLF001 - its own
     if found is not None:
         return found
-    return open_snapshot(snapshot.table, cache=None if kept is None else kept.cache.cache, allow=snapshot.allow)
+    return open_snapshot(snapshot.table, cache=None if cached is None else cached.cache.cache, allow=snapshot.allow)
 
 
 def brought_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:

@@ -206,16 +206,16 @@ def _open(
     listing = list_log(table)
     if cache is None:
         return _read(table, listing, version, started, allow)
-    from deltalog.snapshot.read_cache import restore
+    from deltalog.snapshot.read_cache import read_cached
     from deltalog.snapshot.write_cache import with_cache
 
-    kept = cache.of_table(table if is_remote(table) else os.path.abspath(table))
+    cached = cache.of_table(table if is_remote(table) else os.path.abspath(table))
     last = last_version(listing)
     target = last if version is None else version
-    found = restore(kept, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
+    found = read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
     if found is not None:
         return found
-    return with_cache(_read(table, listing, version, started, allow), kept, listed_ns=listed_ns)
+    return with_cache(_read(table, listing, version, started, allow), cached, listed_ns=listed_ns)
 
 
 def _read(table: str, listing: LogListing, version: int | None, started: float, allow: tuple[str, ...]) -> Snapshot:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # A log that takes less is read as fast.
 _LEAST_BYTES = 1 << 20
-# So many commits on top of a version that is kept are read again each time; beyond, their version is kept instead.
+# So many commits on top of a version that is cached are read again each time; beyond, their version is cached instead.
 _MOST_COMMITS = 32
 
 
@@ -52,32 +52,32 @@ def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snap
 
 
 def save(snapshot: Snapshot) -> None:
-    """Keep what is not kept yet of a snapshot and its statistics; nothing of a log that is short, or still changes."""
-    kept = snapshot._cached  # noqa: SLF001 - its own
-    if kept is None:
+    """Cache what is new of a snapshot and its statistics; nothing of a log that is short or still changes."""
+    cached = snapshot._cached  # noqa: SLF001 - its own
+    if cached is None:
         return
-    known = kept.store.known()
-    far = kept.version is None or snapshot.version - kept.version > _MOST_COMMITS
-    if far and (kept.later is None or kept.later[0] != snapshot.version):
-        _save_version(snapshot, kept, known)
+    known = cached.store.known()
+    far = cached.version is None or snapshot.version - cached.version > _MOST_COMMITS
+    if far and (cached.later is None or cached.later[0] != snapshot.version):
+        _save_version(snapshot, cached, known)
         return
-    changed, kept.store.changed = kept.store.changed, set()
+    changed, cached.store.changed = cached.store.changed, set()
     if not changed:
         return
-    if far and kept.later is not None:
-        _save_moved(snapshot, kept.later[1], kept, {key: known[key] for key in changed})
+    if far and cached.later is not None:
+        _save_moved(snapshot, cached.later[1], cached, {key: known[key] for key in changed})
     else:
         for key in changed:
-            _save_column(kept.cache, kept.generation, key, known[key])
-    kept.cache.cache.evict()
+            _save_column(cached.cache, cached.generation, key, known[key])
+    cached.cache.cache.evict()
 
 
-def _save_moved(snapshot: Snapshot, generation: str, kept: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
+def _save_moved(snapshot: Snapshot, generation: str, cached: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
     origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
     for key, column in known.items():
         moved = _moved(column, origins)
         if moved is not None:
-            _save_column(kept.cache, generation, key, moved)
+            _save_column(cached.cache, generation, key, moved)
 
 
 def _save_column(cache: TableCache, generation: str, key: str, column: CachedColumn) -> None:
@@ -88,13 +88,13 @@ def _save_column(cache: TableCache, generation: str, key: str, column: CachedCol
     )
 
 
-def _save_version(snapshot: Snapshot, kept: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
+def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
     origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
     head = _head(snapshot, origins)
     files = head.files()
     if sum(file.size for file in files) < _LEAST_BYTES:
         return
-    if not all(is_settled(file, kept.listed_ns) for file in files):
+    if not all(is_settled(file, cached.listed_ns) for file in files):
         return  # they may change once more without its showing
     # Bounds stand by position: those of this writing of the version are never taken for those of another.
     generation = uuid4().hex
@@ -105,16 +105,16 @@ def _save_version(snapshot: Snapshot, kept: CachedSnapshot, known: dict[str, Cac
     values: dict[str, Any] = {"head": array_of([encoded], pa.binary())}
     for i, (block, origin, marks) in enumerate(zip(snapshot.blocks, origins, snapshot.marks(), strict=True)):
         values |= {f"{i}.{name}": value for name, value in _arrays(block, origin, marks)}
-    kept.cache.write(version_name(snapshot.version), generation, values)
-    _save_moved(snapshot, generation, kept, known)
-    latest = latest_cached(kept.cache)
+    cached.cache.write(version_name(snapshot.version), generation, values)
+    _save_moved(snapshot, generation, cached, known)
+    latest = latest_cached(cached.cache)
     if latest is None or latest <= snapshot.version or latest not in snapshot.listing.commits:
-        kept.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
-    kept.cache.cache.evict()
-    kept.later = snapshot.version, generation
-    kept.store.changed.clear()
-    if kept.version is None:
-        kept.version, kept.generation = snapshot.version, generation
+        cached.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
+    cached.cache.cache.evict()
+    cached.later = snapshot.version, generation
+    cached.store.changed.clear()
+    if cached.version is None:
+        cached.version, cached.generation = snapshot.version, generation
 
 
 class _Origin(NamedTuple):
