@@ -14,7 +14,7 @@ from prune_assets.planner.levels.level import Level, LevelState
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from deltalog.skipping import FileAnswers
+    from deltalog.stats.data_skipping import FileAnswers
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path
     from prune_assets.planner.levels.level import Unit
