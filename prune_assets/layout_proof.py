@@ -26,13 +26,8 @@ def check(
     `info`. `allow`: where files of a Delta table may lie other than below it. Raises LayoutError for a column that
     the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
     """
-    from prune_assets.planner.delta_table import delta_table, partition_of_files, read_live
-
-    delta = delta_table(table, version=None, timestamp=None, allow=allow)
-    if delta is None:
-        from parquet_core.layout import check as check_files
-
-        return check_files(table, layout=layout, rows=rows)
     from parquet_core.layout import check_index
+    from prune_assets.tables.opening import read_whole
 
-    return check_index(read_live(delta), layout=layout, rows=rows, partition=partition_of_files(delta))
+    index, partition = read_whole(table, allow=allow)
+    return check_index(index, layout=layout, rows=rows, partition=partition)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from deltalog.log.in_parallel import in_parallel
 from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import question_about
 from deltalog.stats.partition_values import outcomes_of_partition, outcomes_of_partitions
+from parquet_core.dataset.file_answers import FileAnswers
 from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
@@ -32,31 +32,6 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnswers:
-    """What a predicate may be in each live file, in the order of the snapshot's blocks.
-
-    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `told`: the columns whose statistics say something in a file that was asked; `asked`: how many were.
-    """
-
-    partitions: OutcomeArray
-    outcomes: OutcomeArray
-    by_leaf: tuple[OutcomeArray, ...]
-    told: frozenset[Path] = frozenset()
-    asked: int = 0
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Files that may hold a row that the predicate selects."""
-        return may_match(self.outcomes)
-
-    @property
-    def matches(self) -> NDArray[np.bool_]:
-        """Files of which every row is selected."""
-        return must_match(self.outcomes)
-
-
 def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     """Ask a predicate of every live file.
 
@@ -65,7 +40,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     """
     columns = snapshot.schema.by_path()
     if not may_be_true(predicate, columns=columns):
-        return _never(snapshot, predicate)
+        return _never(snapshot, predicate, _partitions(columns))
     parts = tuple(leaves(predicate))
     asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
     snapshot.settle()
@@ -75,16 +50,22 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         partitions=_joined([answers.partitions for answers in found]),
         outcomes=_joined([answers.outcomes for answers in found]),
         by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
-        told=frozenset(path for answers in found for path in answers.told),
+        by_values=_partitions(columns),
+        told=frozenset(path for answers in found for path in answers.told or ()),
         asked=sum(answers.asked for answers in found),
     )
 
 
-def _never(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
+def _partitions(columns: Mapping[Path, TableColumn]) -> frozenset[Path]:
+    return frozenset(path for path, column in columns.items() if column.partition is not None)
+
+
+def _never(snapshot: Snapshot, predicate: Predicate, by_values: frozenset[Path]) -> FileAnswers:
     """Answer for a predicate that contradicts itself, whatever the files hold."""
     open_ = unknown(snapshot.file_count)
     never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
-    return FileAnswers(partitions=never, outcomes=never, by_leaf=tuple(open_ for _ in leaves(predicate)))
+    by_leaf = tuple(open_ for _ in leaves(predicate))
+    return FileAnswers(partitions=never, outcomes=never, by_leaf=by_leaf, by_values=by_values)
 
 
 def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
@@ -112,7 +93,9 @@ def _of_block(
             if isinstance(part, ColumnLeaf) and column in bounds:
                 said = outcomes_from_bounds(part, bounds[column])
                 answer[positions] = intersect(answer[positions], said)
-    return FileAnswers(partitions, fold(predicate, by_leaf), tuple(by_leaf), frozenset(told), int(wanted.sum()))
+    return FileAnswers(
+        partitions, fold(predicate, by_leaf), tuple(by_leaf), told=frozenset(told), asked=int(wanted.sum())
+    )
 
 
 def says_anything(bounds: Bounds) -> bool:

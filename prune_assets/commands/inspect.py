@@ -54,7 +54,7 @@ def inspect(
     as_json: bool,
 ) -> None:
     """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
-    from prune_assets.planner.delta_table import delta_table
+    from prune_assets.tables.delta import delta_table
 
     if version is not None and timestamp is not None:
         raise click.UsageError("--version and --timestamp exclude each other")

@@ -33,7 +33,7 @@ def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
     found = []
     most = MAX_CONJUNCTS
-    if plan.delta is not None:
+    if plan.evaluation.question.files.told is not None:
         # Each has the log asked anew.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
@@ -60,9 +60,9 @@ def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
     """Return what a predicate would keep, and whether every level was asked."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
-        access = evaluate(predicate, index, pages=plan.depth == "pages", delta=plan.delta).access
+        access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
         # Of files that were not opened there is more to ask.
         complete = index.opened is None or bool(index.opened[index.file[access.verdict != Verdict.SKIP]].all())
         return kept_by(access, index, plan.columns, plan.sizes).extent(index), complete
-    alive = row_groups_left_for_free(predicate, index, plan.delta)
+    alive = row_groups_left_for_free(predicate, index, plan.table.answers(predicate))
     return extent_of(index, plan.sizes, alive & (index.row_count > 0)), False

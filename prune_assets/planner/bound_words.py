@@ -10,12 +10,11 @@ import pyarrow.compute as pc
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op
+from prune_assets.report.value_text import value_text
 
 if TYPE_CHECKING:
     from parquet_core.predicate import ColumnLeaf
     from parquet_core.trust.bounds import Bounds
-
-MAX_VALUE_CHARACTERS = 40
 
 
 def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, *, proven: bool = False) -> str:
@@ -31,30 +30,13 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
             return _nans(bounds.nan_count[position])
     if not low.is_valid and not high.is_valid:
         nulls = bounds.null_count[position]
-        return f"min and max are unknown, {show(nulls)} nulls"
+        return f"min and max are unknown, {value_text(nulls)} nulls"
     if proven or wanted != Outcomes.TRUE:
-        return f"min {show(low)}, max {show(high)}"
+        return f"min {value_text(low)}, max {value_text(high)}"
     if pa.types.is_floating(low.type) and not _inside(leaf, low, high):
-        return f"min {show(low)}, max {show(high)}; NaN, which bounds do not see, may be there"
+        return f"min {value_text(low)}, max {value_text(high)}; NaN, which bounds do not see, may be there"
     said = _comparison(leaf, low, high)
-    return said or f"min {show(low)}, max {show(high)}"
-
-
-def show(value: pa.Scalar) -> str:
-    """Render a bound, shortened; null is unknown.
-
-    >>> show(pa.scalar(b"abc")), show(pa.scalar(None, pa.int64())), show(pa.scalar("x" * 41))
-    ('abc', 'unknown', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
-    """
-    if not value.is_valid:
-        return "unknown"
-    if pa.types.is_timestamp(value.type):
-        # Cast with its zone it would be looked up in the machine's database.
-        return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
-    # A date beyond year 9999 has no Python value, only a text.
-    plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
-    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
+    return said or f"min {value_text(low)}, max {value_text(high)}"
 
 
 def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
@@ -89,18 +71,18 @@ def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
 
 
 def _comparison(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> str:
-    least, most = show(low), show(high)
+    least, most = value_text(low), value_text(high)
     match leaf:
         case Compare(_, Op.EQ, value):
-            said = f"min {least} <= {show(value)} <= max {most}"
+            said = f"min {least} <= {value_text(value)} <= max {most}"
         case Compare(_, Op.LT | Op.LE as op, value):
-            said = f"min {least} {op} {show(value)}"
+            said = f"min {least} {op} {value_text(value)}"
         case Compare(_, Op.GT | Op.GE as op, value):
-            said = f"max {most} {op} {show(value)}"
+            said = f"max {most} {op} {value_text(value)}"
         case Compare(_, Op.NE, value):
-            said = f"min {least} and max {most} are not both {show(value)}"
+            said = f"min {least} and max {most} are not both {value_text(value)}"
         case Interval(_, first, last):
-            said = f"min {least} <= {show(last)} and max {most} >= {show(first)}"
+            said = f"min {least} <= {value_text(last)} and max {most} >= {value_text(first)}"
         case In(_, values):
             said = _members(values, low, high)
         case _:
@@ -116,5 +98,5 @@ def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:
     if high.is_valid:
         inside = pc.and_(inside, pc.less_equal(asked, high))
     first = pc.filter(asked, inside)
-    some = f", such as {show(first[0])}" if len(first) else ""
-    return f"{len(first):,} of {len(values):,} values lie in min {show(low)} .. max {show(high)}{some}"
+    some = f", such as {value_text(first[0])}" if len(first) else ""
+    return f"{len(first):,} of {len(values):,} values lie in min {value_text(low)} .. max {value_text(high)}{some}"

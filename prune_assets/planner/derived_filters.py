@@ -62,7 +62,7 @@ def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
     bounds = SurvivorBounds(index, access)
     found = []
     for text, conjunct in plan.lowered.conjuncts:
-        pushed = as_spark_filters(text, plan.named_columns, semantics=plan.semantics)
+        pushed = as_spark_filters(text, plan.table.columns, semantics=plan.semantics)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
     found.append(implied_ranges(plan.evaluation, index))

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.dataset.file_answers import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.predicate import Predicate
-    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.planner.levels.level import Level
     from prune_assets.planner.levels.page_level import PageAnswers
 
@@ -61,13 +61,10 @@ class Evaluation:
 
 
 def evaluate(
-    predicate: Predicate, index: MetadataIndex, *, pages: bool = True, delta: DeltaTable | None = None
+    predicate: Predicate, index: MetadataIndex, *, pages: bool = True, files: FileAnswers | None = None
 ) -> Evaluation:
-    """Ask every level about a predicate; `pages` False stops at row groups.
-
-    `delta`: the table whose log lists the files of `index`.
-    """
-    question = question_of(predicate, index, delta, of_pages=pages)
+    """Ask every level about a predicate; `pages` False stops at row groups; `files` as `question_of` has them."""
+    question = question_of(predicate, index, files, of_pages=pages)
     while True:
         known = index.contradictions
         states = asked(question, LEVELS)
@@ -90,16 +87,9 @@ def asked(question: Question, levels: Sequence[Level]) -> list[LevelState]:
     return states
 
 
-def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None) -> NDArray[np.bool_]:
+def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:
     """Tell which row groups are left by what was read with the listing and the footers."""
-    return asked(question_of(predicate, index, delta), [level for level in LEVELS if level.is_free])[-1].alive
-
-
-def files_left(predicate: Predicate, index: MetadataIndex) -> NDArray[np.bool_]:
-    """Tell which files directory names leave for a predicate, whatever else is known of them."""
-    left = np.zeros(len(index.files), np.bool_)
-    left[index.file[asked(question_of(predicate, index), [PARTITIONS])[-1].alive]] = True
-    return left
+    return asked(question_of(predicate, index, files), [level for level in LEVELS if level.is_free])[-1].alive
 
 
 def _nothing_asked(question: Question) -> LevelState:

@@ -8,8 +8,8 @@ import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.row_ranges import overlaps
-from prune_assets.planner.bound_words import show
 from prune_assets.report.skip_report import ColumnPages, Page
+from prune_assets.report.value_text import value_text
 
 if TYPE_CHECKING:
     from parquet_core.dataset.page_batch import PageBatch
@@ -49,8 +49,8 @@ def _column(plan: Plan, path: Path, batch: PageBatch, place: int, position: int)
         Page(
             first_row=int(start[i]),
             row_count=int(stop[i] - start[i]),
-            lower=show(bounds.lower[i]) if bounds.lower[i].is_valid else None,
-            upper=show(bounds.upper[i]) if bounds.upper[i].is_valid else None,
+            lower=value_text(bounds.lower[i]) if bounds.lower[i].is_valid else None,
+            upper=value_text(bounds.upper[i]) if bounds.upper[i].is_valid else None,
             null_count=bounds.null_count[i].as_py(),
             kept=bool(kept[i]),
         )

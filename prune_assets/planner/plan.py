@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parquet_core.access_plan import Verdict
-from parquet_core.dataset.opening import list_dataset
 from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
@@ -18,11 +17,10 @@ from parquet_core.redacted import redacted
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.delta_table import count_rows, delta_table, read_delta
 from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
-from prune_assets.planner.evaluation import Evaluation, evaluate, files_left
+from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
@@ -33,6 +31,7 @@ from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lowering import LoweredPredicate, lower
 from prune_assets.sql.zones import check_zone_name
+from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -40,17 +39,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import OnPartitions, OnValues, Predicate, Unsupported
     from parquet_core.storage import DataFile
-    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
     from prune_assets.spark_filters import SparkFilter
+    from prune_assets.tables.table import Table
 
 Depth = Literal["row_groups", "pages"]
 
@@ -75,7 +74,7 @@ class Plan:
     that bounds do not answer and values do.
     """
 
-    table: str
+    table: Table
     semantics: SparkSemantics
     lowered: LoweredPredicate
     columns: tuple[LeafColumn, ...]
@@ -85,12 +84,11 @@ class Plan:
     requests: int
     fetched: dict[str, int]
     depth: Depth = "pages"
-    delta: DeltaTable | None = None
     named: NamedBy = "directory"
     tests: Mapping[Unsupported, OnValues | OnPartitions] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        table, where = (clipped(text, 100) for text in (redacted(self.table), self.lowered.sql))
+        table, where = (clipped(text, 100) for text in (redacted(self.table.name), self.lowered.sql))
         kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
         files, whole = len(distinct(self.index.file[kept])), len(self.index.files)
         groups = f"{len(kept):,} of {len(self.index):,} row groups"
@@ -100,15 +98,9 @@ class Plan:
         return self.report._repr_html_()
 
     @cached_property
-    def named_columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
-        return named_columns(self.index) if self.delta is None else self.delta.snapshot.schema.leaves
-
-    @cached_property
     def sizes(self) -> Sizes:
         """The sizes of the columns read, by row group."""
-        if self.delta is not None:
-            count_rows(self.delta, self.index)
+        self.table.count_rows(self.index)
         return measure(self.index, self.columns)
 
     @cached_property
@@ -124,7 +116,7 @@ class Plan:
     @cached_property
     def spark_filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
-        return as_spark_filters(self.lowered.frozen_sql, self.named_columns, semantics=self.semantics)
+        return as_spark_filters(self.lowered.frozen_sql, self.table.columns, semantics=self.semantics)
 
     @cached_property
     def spark_scan(self) -> SparkScan:
@@ -134,28 +126,27 @@ class Plan:
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
         """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
-        return derived_filters(self) if self.delta is None else ()
+        return derived_filters(self) if self.table.is_plain else ()
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """What Spark reads alone and with the hand-over, beside what this plan can prove.
 
-        Of a Delta table the last alone: its readers are others.
+        Of a table that has readers of its own the last alone.
         """
-        return engines_of(self) if self.delta is None else (best_possible(self),)
+        return engines_of(self) if self.table.is_plain else (best_possible(self),)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """Where Spark would lose rows by itself, and what `read` switches off for it."""
-        return wrong_skips(self) if self.delta is None else ()
+        return wrong_skips(self) if self.table.is_plain else ()
 
     @cached_property
     def report(self) -> SkipReport:
         """What is skipped, out of how much, by which level and why."""
         report = summarize(self)
         self.index.save()
-        if self.delta is not None:
-            self.delta.snapshot.save()
+        self.table.save()
         return report
 
     def within(self, file: str, start: int, length: int) -> SplitPlan:
@@ -166,7 +157,7 @@ class Plan:
         """
         number = self._numbers.get(file)
         if number is None:
-            raise WrongUse(f"{file}: no data file of {self.table}")
+            raise WrongUse(f"{file}: no data file of {self.table.name}")
         positions = row_groups_within(self.index, self._midpoints, number, start, length)
         positions = positions[self.index.ordinal[positions] >= 0]
         return SplitPlan(self.index.ordinal[positions], self.evaluation.access.take(positions))
@@ -233,30 +224,17 @@ def _plan_once(
     started: float,
 ) -> Plan:
     semantics = _semantics(session)
-    disk = metadata_cache()
-    delta = delta_table(table, version=version, timestamp=timestamp, cache=disk, allow=allow)
-    if delta is None:
-        listed = list_dataset(
-            table,
-            cache=disk,
-            infer_partition_types=semantics.infer_partition_types,
-            any_case=not semantics.case_sensitive,
-        )
-        index = listed.read_for_schema()
-        lowered = lower_predicate(where, table, index, session=session)
-        tests = _value_tests(lowered, named_columns(index), index.partitions, session, semantics)
-        predicate = replaced(lowered.predicate, tests)
-        if index.opened is not None:
-            index = listed.read(files_left(predicate, index))
-    else:
-        lowered = _lower_on_delta(where, delta, session=session)
-        tests = _value_tests(lowered, delta.snapshot.schema.leaves, delta.partitions, session, semantics)
-        predicate = replaced(lowered.predicate, tests)
-        index = read_delta(delta, predicate, cache=disk, any_case=not semantics.case_sensitive)
-    evaluation = evaluate(predicate, index, pages=depth == "pages", delta=delta)
+    opened = open_table(
+        table, semantics=semantics, version=version, timestamp=timestamp, allow=allow, cache=metadata_cache()
+    )
+    lowered = lower_predicate(where, opened, session=session)
+    tests = _value_tests(lowered, opened, session, semantics)
+    predicate = replaced(lowered.predicate, tests)
+    index = opened.read(predicate)
+    evaluation = evaluate(predicate, index, pages=depth == "pages", files=opened.answers(predicate))
     index.save()
     made = Plan(
-        table=table if isinstance(table, str) else str(table),
+        table=opened,
         semantics=semantics,
         lowered=lowered,
         columns=columns_to_read(index.columns, columns, predicate, partitions=index.partitions),
@@ -266,22 +244,16 @@ def _plan_once(
         requests=index.traffic.requests,
         fetched=dict(index.traffic.bytes),
         depth=depth,
-        delta=delta,
-        named="unfinished" if delta is None and listed.is_unfinished else named_by(table),
+        named="unfinished" if opened.is_unfinished else named_by(table),
         tests=tests,
     )
-    if delta is not None:
-        delta.snapshot.save()
-    elif index.opened is not None:
-        # Otherwise a plan of other files would read the footers of these again.
-        index.save()
+    opened.save()
     return made
 
 
 def lower_predicate(
     where: str | Column,
-    table: str | os.PathLike[str] | Sequence[str],
-    index: MetadataIndex,
+    table: Table,
     *,
     session: SparkSession | SparkSemantics | None,
     now: int | None = None,
@@ -290,59 +262,32 @@ def lower_predicate(
 
     `now`: the microseconds since 1970-01-01 that clocks are to say, None for the present.
     """
-
-    def frame(spark: SparkSession) -> DataFrame:
-        from prune_assets.spark.table_schema import open_for_columns
-
-        return open_for_columns(spark, table, index)
-
-    return _lower(where, named_columns(index), frame, session=session, now=now)
-
-
-def _lower_on_delta(
-    where: str | Column, delta: DeltaTable, *, session: SparkSession | SparkSemantics | None
-) -> LoweredPredicate:
-    def frame(spark: SparkSession) -> DataFrame:
-        import json
-
-        from pyspark.sql.types import StructType
-
-        return spark.createDataFrame([], StructType.fromJson(json.loads(delta.snapshot.schema.text)))
-
-    return _lower(where, delta.snapshot.schema.leaves, frame, session=session)
-
-
-def _lower(
-    where: str | Column,
-    columns: Sequence[LeafColumn],
-    frame: Callable[[SparkSession], DataFrame],
-    *,
-    session: SparkSession | SparkSemantics | None,
-    now: int | None = None,
-) -> LoweredPredicate:
     semantics = _semantics(session)
     if isinstance(where, str):
         fold = _folds(session)
-        return lower(where, columns, semantics=semantics, is_own=_asks_session(session), now=now, fold=fold)
+        return lower(where, table.columns, semantics=semantics, is_own=_asks_session(session), now=now, fold=fold)
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
     from prune_assets.spark.column_predicate import lower_column
 
-    return lower_column(where, columns, frame=frame(session), semantics=semantics, now=now)
+    return lower_column(where, table.columns, frame=table.empty_frame(session), semantics=semantics, now=now)
 
 
 def _value_tests(
     lowered: LoweredPredicate,
-    columns: Sequence[LeafColumn],
-    partitions: Sequence[LeafColumn],
+    table: Table,
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    is_own = _asks_session(session)
     return value_tests(
-        lowered.predicate, columns, partitions=partitions, session=session, semantics=semantics, is_own=is_own
+        lowered.predicate,
+        table.columns,
+        partitions=table.partitions,
+        session=session,
+        semantics=semantics,
+        is_own=_asks_session(session),
     )
 
 
@@ -357,7 +302,7 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
         return True
     if (made.semantics.time_zone, made.semantics.zone_span) == (semantics.time_zone, semantics.zone_span):
         return True
-    again = lower(made.lowered.sql, made.named_columns, semantics=semantics, now=made.lowered.now)
+    again = lower(made.lowered.sql, made.table.columns, semantics=semantics, now=made.lowered.now)
     return (again.frozen_sql, again.predicate) == (made.lowered.frozen_sql, made.lowered.predicate)
 
 
@@ -375,25 +320,6 @@ def _folds(session: SparkSession | SparkSemantics | None) -> Callable[[str], str
     from prune_assets.spark.ask_values import literal_of
 
     return partial(literal_of, session)
-
-
-def named_columns(index: MetadataIndex) -> list[LeafColumn]:
-    """Return the columns that a predicate may name; one of both files and directories is that of directories.
-
-    Where the two are spelled differently it depends on the session which is meant: that of the files stands
-    for both, marked as not to be pruned on.
-    """
-    in_directories = {column.path[0] for column in index.partitions}
-    in_files = {column.path[0] for column in index.columns}
-    folded = {name.casefold() for name in in_files}
-    return [
-        *(column for column in index.columns if column.path[0] not in in_directories),
-        *(
-            column
-            for column in index.partitions
-            if column.path[0] in in_files or column.path[0].casefold() not in folded
-        ),
-    ]
 
 
 def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:

@@ -22,9 +22,10 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
-from prune_assets.planner.bound_words import show, why_open
+from prune_assets.planner.bound_words import why_open
 from prune_assets.planner.levels import LEVELS
 from prune_assets.planner.trees.open_leaves import open_outcomes
+from prune_assets.report.value_text import value_text
 from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Path, Predicate
-    from prune_assets.planner.delta_table import DeltaTable
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.evaluation import Evaluation
     from prune_assets.planner.levels.level import LevelState
+    from prune_assets.tables.table import Table
 
 # A leaf may be a list of thousands; in the reason of each row group its beginning does.
 MAX_SQL_CHARACTERS = 500
@@ -58,11 +59,11 @@ class Reasons:
     Nothing is read for them: what a level did not ask about is said not to have been asked.
     """
 
-    def __init__(self, evaluation: Evaluation, index: MetadataIndex, delta: DeltaTable | None = None) -> None:
+    def __init__(self, evaluation: Evaluation, index: MetadataIndex, table: Table) -> None:
         self._index = index
-        self._delta = delta
+        self._table = table
         self._evaluation = evaluation
-        self._in_paths = set(index.partition_values) if delta is None else {column.path for column in index.partitions}
+        self._in_paths = evaluation.question.files.by_values
         self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
@@ -146,29 +147,23 @@ class Reasons:
         notes = [explain(state, question, leaf, column, position) for state, explain in asked]
         return [note for note in notes if note]
 
-    def _directory(self, path: Path, position: int) -> str:
-        if self._delta is not None:
-            return f"{'.'.join(path)} is {self._delta.partition_text(path, int(self._index.file[position]))} in the log"
-        value = self._index.partition_values[path][int(self._index.file[position])]
-        return f"{'.'.join(path)} is {show(value) if value.is_valid else 'null'} by its directory"
-
     def _bounds(self, predicate: Predicate, position: int, *, of_log: bool = False) -> str:
         said = []
         for path in columns_of(predicate):
             if path in self._in_paths:
-                said.append(self._directory(path, position))
+                said.append(f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.file[position]))}")
             if path not in self._by_path:
                 continue
             column, place = self._by_path[path], position
             bounds = self._index.bounds(column)
-            if of_log and self._delta is not None:
+            if of_log:
                 place = int(self._index.file[position])
-                logged = self._delta.bounds(path) if len(self._index.files) <= MAX_LOGGED else None
+                logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None
                 if logged is None:
                     continue
                 bounds = logged
             low, high, nulls = bounds.lower[place], bounds.upper[place], bounds.null_count[place]
-            said.append(f"{column.name} in [{show(low)}, {show(high)}], {show(nulls)} nulls")
+            said.append(f"{column.name} in [{value_text(low)}, {value_text(high)}], {value_text(nulls)} nulls")
         return ", ".join(said)
 
 

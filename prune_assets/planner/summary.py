@@ -53,7 +53,7 @@ def summarize(plan: Plan) -> SkipReport:
     complete = len(plan.index) <= MAX_DETAILED
     told, planned_again = leaf_attribution(plan), rewrites(plan)
     return SkipReport(
-        table=redacted(plan.table),
+        table=redacted(plan.table.name),
         predicate=plan.lowered.sql,
         normalized=plan.lowered.normalized,
         unsupported=_unsupported(plan),
@@ -77,7 +77,7 @@ def summarize(plan: Plan) -> SkipReport:
         map=() if complete else table_map(plan),
         engines=plan.engines,
         warnings=plan.warnings,
-        delta=_delta(plan),
+        delta=_version(plan),
         unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
         advice=advise(plan, total, told=told, rewrites=planned_again),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -85,24 +85,10 @@ def summarize(plan: Plan) -> SkipReport:
     )
 
 
-def _delta(plan: Plan) -> DeltaVersion | None:
-    table, index = plan.delta, plan.index
-    if table is None:
-        return None
-    read = np.zeros(len(index.files), np.bool_)
-    read[index.file[plan.kept.rows > 0]] = True
-    return DeltaVersion(
-        version=table.snapshot.version,
-        files=len(index.files),
-        opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
-        deletion_vectors=int(np.count_nonzero(table.deleted)),
-        deleted_rows=int(table.deleted.sum()),
-        kept_deleted_rows=int(table.deleted[read].sum()),
-        unknown_rows=table.unknown_rows,
-        pro_rata=plan.sizes.pro_rata,
-        log_bytes=plan.fetched.get("log", 0),
-        notes=table.snapshot.notes,
-    )
+def _version(plan: Plan) -> DeltaVersion | None:
+    read = np.zeros(len(plan.index.files), np.bool_)
+    read[plan.index.file[plan.kept.rows > 0]] = True
+    return plan.table.version(plan.index, read, pro_rata=plan.sizes.pro_rata, log_bytes=plan.fetched.get("log", 0))
 
 
 def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
@@ -167,7 +153,7 @@ def _costliest(plan: Plan) -> tuple[FileReport, ...]:
     """Describe the row groups that cost most to read, in the order of the table."""
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
-    reasons, levels = Reasons(plan.evaluation, plan.index, plan.delta), credited_level(plan)
+    reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
     files = plan.index.file[costliest]
     return tuple(
         _file(plan, number, costliest[files == number].tolist(), reasons, levels) for number in distinct(files).tolist()
@@ -176,7 +162,7 @@ def _costliest(plan: Plan) -> tuple[FileReport, ...]:
 
 def file_reports(plan: Plan) -> LazyTuple[FileReport]:
     """Say of every file and row group what is read of it and why; each is put together when it is looked at."""
-    reasons, levels = Reasons(plan.evaluation, plan.index, plan.delta), credited_level(plan)
+    reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
     first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
     return LazyTuple(len(plan.index.files), lambda i: _file(plan, i, range(first[i], first[i + 1]), reasons, levels))
 

@@ -9,7 +9,6 @@ from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names
-from prune_assets.planner.delta_table import has_log
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.planner.spark_scan import Opening
@@ -19,6 +18,7 @@ from prune_assets.spark.data_size import column_of
 from prune_assets.spark.file_names import one_of_names
 from prune_assets.spark.filter_text import filter_text
 from prune_assets.spark.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of
+from prune_assets.tables.delta import has_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def read(
     Raises what `plan` raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
     """
     check_names(columns)
-    if plan.delta is not None if plan is not None else has_log(table):
+    if has_log(table) if plan is None else not plan.table.is_plain:
         raise WrongUse(
             f"{table}: a Delta table; its deleted rows, names and partition values only its own reader knows; "
             "read it with spark.read.format('delta') of the package delta-spark and the same filter"
@@ -116,11 +116,11 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
     if isinstance(where, str):
         asked, same = where, plan.lowered.sql == where and means_the_same(plan, semantics)
     else:
-        lowered = lower_predicate(where, table, plan.index, session=spark, now=plan.lowered.now)
+        lowered = lower_predicate(where, plan.table, session=spark, now=plan.lowered.now)
         asked, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
     if plan.lowered.sql != asked:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
-    if not same or not tests_hold(plan.tests, spark, plan.named_columns):
+    if not same or not tests_hold(plan.tests, spark, plan.table.columns):
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
     now, planned = set(list_data_files(table)), set(plan.index.files)
     if now != planned:

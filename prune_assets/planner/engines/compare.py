@@ -9,12 +9,12 @@ import numpy as np
 from parquet_core.access_plan import make_access_plan, whole_groups
 from parquet_core.predicate import Unsupported, columns_of, leaves
 from prune_assets.planner.engines.spark_profile import spark_profile
-from prune_assets.planner.evaluation import files_left
 from prune_assets.planner.extents import kept_by
 from prune_assets.planner.trees.replaced import replaced
 from prune_assets.report.skip_report import Engine
 from prune_assets.spark_filters import all_of
 from prune_assets.sql.as_spark_filters import filters_of
+from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def _left_by_directories(plan: Plan) -> tuple[NDArray[np.bool_], bool]:
         listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
         unjudged |= any(name in sql for sql in refused for name in listed_by)
         if named and of_directories.issuperset(named) and not refused:
-            left &= files_left(asked, index)
+            left &= answers_of_directories(asked, index).kept
     return left, unjudged
 
 

@@ -11,6 +11,7 @@ from parquet_core.predicate import columns_of
 from prune_assets.planner.levels.level import Level, LevelState
 
 if TYPE_CHECKING:
+    from parquet_core.predicate import Path
     from prune_assets.planner.levels.question import Question
     from prune_assets.report.skip_report import Status
 
@@ -18,29 +19,25 @@ _NAME: Final = "delta_statistics"
 
 
 def ask(question: Question, before: LevelState) -> LevelState | None:
-    """Ask the statistics that the log holds of every file."""
-    if question.log is None:
+    """Ask the statistics that the list of files holds of every file; None where it holds none."""
+    if question.files.told is None:
         return None
-    file = question.index.file
     answers = before.by_leaf.copy()
-    for i, said in enumerate(question.log.by_leaf):
-        answers[i] = intersect(answers[i], said[file])
-    folded = question.fold(answers)
-    status, why = _status(question)
-    return LevelState(_NAME, folded, answers, status, why, "file")
+    for i, said in enumerate(question.files.by_leaf):
+        answers[i] = intersect(answers[i], said[question.index.file])
+    status, why = _status(question, question.files.told)
+    return LevelState(_NAME, question.fold(answers), answers, status, why, "file")
 
 
-def _status(question: Question) -> tuple[Status, str]:
-    assert question.delta is not None
-    assert question.log is not None
-    by_path = question.delta.snapshot.schema.by_path()
-    asked = [path for path in columns_of(question.predicate) if path in by_path and by_path[path].partition is None]
-    if not question.index.files or np.all(~may_match(question.log.partitions)):
+def _status(question: Question, told: frozenset[Path]) -> tuple[Status, str]:
+    files, by_path = question.files, {column.path for column in question.index.columns}
+    asked = [path for path in columns_of(question.predicate) if path in by_path]
+    if not question.index.files or np.all(~may_match(files.partitions)):
         return "not_applicable", "partition values leave no file"
     if not asked:
         return "not_applicable", "no part of the predicate can be answered from statistics of files"
-    silent = [".".join(path) for path in asked if path not in question.log.told]
-    if question.log.asked == 0:
+    silent = [".".join(path) for path in asked if path not in told]
+    if files.asked == 0:
         return "not_applicable", "partition values decide every file"
     why = f"no file has statistics that may be trusted for {', '.join(silent)}" if silent else ""
     return ("absent" if len(silent) == len(asked) else "consulted"), why

@@ -12,19 +12,19 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
 from parquet_core.pruning import prepare
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
+from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deltalog.stats.data_skipping import FileAnswers
+    from parquet_core.dataset.file_answers import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
-    from prune_assets.planner.delta_table import DeltaTable
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
 
 
@@ -33,19 +33,17 @@ class Question:
     """A predicate, its leaves from left to right, and the dataset it is asked of.
 
     Behind its leaves `parts` has the `auxiliary` ones.
-    `columns`: those that files say something about; `partitions`: those that directory names give their values.
-    `delta`: the table whose log lists the files, and what that says (`log`). `of_pages`: page indexes are asked too.
+    `columns`: those that files say something about. `files`: what is known of each file before it is opened.
+    `of_pages`: page indexes are asked too.
     """
 
     predicate: Predicate
     parts: tuple[Leaf, ...]
     index: MetadataIndex
     columns: dict[Path, LeafColumn]
-    partitions: dict[Path, LeafColumn]
     prepared: Fold
     auxiliary: AuxiliaryLeaves
-    delta: DeltaTable | None = None
-    log: FileAnswers | None = None
+    files: FileAnswers
     of_pages: bool = True
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
@@ -97,9 +95,8 @@ class Question:
         """Combine the answers to the parts per row group; a row group without rows has no outcome."""
         folded = self.fold_anywhere(answers)
         folded[self.index.row_count <= 0] = Outcomes.NONE
-        if self.log is not None:
-            # The log may deny more than its answers to the leaves add up to.
-            folded[~self.log.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
+        # What lists the files may deny more than its answers to the leaves add up to.
+        folded[~self.files.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
@@ -108,10 +105,9 @@ class Question:
 
 
 def question_of(
-    predicate: Predicate, index: MetadataIndex, delta: DeltaTable | None = None, *, of_pages: bool = True
+    predicate: Predicate, index: MetadataIndex, files: FileAnswers | None = None, *, of_pages: bool = True
 ) -> Question:
-    """Ask a predicate of a dataset, and of the log that lists its files where there is one."""
-    partitions = {column.path: column for column in index.partitions if column.path in index.partition_values}
+    """Ask a predicate of a dataset; `files`: what is known of each file, by default what directory names tell."""
     columns = {column.path: column for column in index.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, columns)
@@ -120,10 +116,8 @@ def question_of(
         parts=(*parts, *auxiliary.extra),
         index=index,
         columns=columns,
-        partitions=partitions,
         prepared=prepare(predicate),
         auxiliary=auxiliary,
-        delta=delta,
-        log=None if delta is None else delta.ask(predicate),
+        files=answers_of_directories(predicate, index) if files is None else files,
         of_pages=of_pages,
     )

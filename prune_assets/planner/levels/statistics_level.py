@@ -36,7 +36,7 @@ def ask(question: Question, before: LevelState) -> LevelState:
     folded = question.fold(answers)
     asked = question.asked()
     if question.index.opened is not None and not before.alive.any():
-        source = "directory names leave" if question.delta is None else "the log leaves"
+        source = "directory names leave" if question.files.told is None else "the log leaves"
         return LevelState(_NAME, folded, answers, "not_applicable", f"{source} no file to open")
     if not asked:
         why = "no part of the predicate can be answered from what files say about their columns"

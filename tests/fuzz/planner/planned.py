@@ -17,12 +17,12 @@ from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels.level import LevelState
-from prune_assets.planner.plan import named_columns
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import lower
 from prune_assets.sql.sqlglot_nodes import exp
+from prune_assets.tables.parquet import named_columns
 
 
 class Rows(NamedTuple):

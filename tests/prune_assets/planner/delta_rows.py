@@ -16,8 +16,8 @@ from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.paths import resolve
 from parquet_core.outcomes import Outcomes as Truth
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
-from prune_assets.planner.delta_table import delta_table, read_delta
 from prune_assets.planner.evaluation import evaluate
+from prune_assets.tables.delta import delta_table
 
 GOLDEN = Path(__file__).parents[3].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"
@@ -190,8 +190,8 @@ class Outcome(NamedTuple):
 def check_soundness(table, predicate, files, *, version=None):
     """Assert that the plan of a predicate keeps every live row that it selects, and proves none that it does not."""
     delta = delta_table(table, version=version, timestamp=None)
-    index = read_delta(delta, predicate, cache=None)
-    access = evaluate(predicate, index, delta=delta).access
+    index = delta.read(predicate)
+    access = evaluate(predicate, index, files=delta.answers(predicate)).access
     assert {file.path for file in index.files} == set(files)
     kept, proven = _row_numbers(index, access.ranges), _row_numbers(index, access.matches)
     selected = {

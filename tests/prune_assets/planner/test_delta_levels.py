@@ -341,7 +341,7 @@ def test_the_second_plan_reads_no_log(partitioned, tmp_path, monkeypatch):
     first = pr.plan(partitioned.path, where=where)
     assert first.report.kept == pr.plan(partitioned.path, where=where).report.kept
     second = pr.plan(partitioned.path, where=where)
-    assert first.delta.snapshot.opened != ()
-    assert second.delta.snapshot.opened == ()
-    assert second.delta.snapshot.traffic.bytes.get("log", 0) == 0
+    assert first.table.snapshot.opened != ()
+    assert second.table.snapshot.opened == ()
+    assert second.table.snapshot.traffic.bytes.get("log", 0) == 0
     assert [(file.path, file.verdict) for file in second.files] == [(file.path, file.verdict) for file in first.files]

@@ -12,6 +12,7 @@ from prune_assets.planner.levels import page_level
 from prune_assets.planner.plan import Plan
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import lower
+from prune_assets.tables.parquet import ParquetTable
 
 SHARED, DIFFERENT = (20, 20, 20), (10, 12, 15)
 ROWS = 60
@@ -52,7 +53,9 @@ def planned(files, sql):
     semantics = SparkSemantics()
     predicate = lower(sql, index.columns, semantics=semantics)
     evaluation = evaluate(predicate.predicate, index)
-    return Plan("/t", semantics, predicate, tuple(index.columns), index, evaluation, 0.1, 0, {})
+    return Plan(
+        ParquetTable("/t", None, index), semantics, predicate, tuple(index.columns), index, evaluation, 0.1, 0, {}
+    )
 
 
 @pytest.mark.parametrize("sql", PREDICATES)

@@ -18,9 +18,9 @@ from parquet_core.errors import MalformedFile
 from parquet_core.predicate import Compare, Op
 from prune_assets.asset_metadata import skip_metadata
 from prune_assets.commands.explain import explain
-from prune_assets.planner.evaluation import files_left
 from prune_assets.planner.plan import plan
 from prune_assets.report.json_form import from_json
+from prune_assets.tables.parquet import answers_of_directories
 
 LONG_AGO = 1_600_000_000
 DAYS, FILES, ROWS, GROUP = 5, 2, 40, 10
@@ -324,7 +324,7 @@ def test_no_call_is_made_per_file_that_is_ruled_out(tmp_path):
         predicate = Compare(("day",), Op.EQ, pa.scalar(1, pa.int32()))
         sys.setprofile(count)
         try:
-            made = listed.read(files_left(predicate, index))
+            made = listed.read(answers_of_directories(predicate, index).kept)
         finally:
             sys.setprofile(None)
         assert made.opened.sum() == 2

@@ -90,7 +90,7 @@ def is_analyzed(frame, sql):
 
 def errors_of(conditions, frame, table):
     """Return those that Spark analyzes and the planner refuses, and how many Spark analyzes."""
-    columns = pr.plan(table, where="id = 1").named_columns
+    columns = pr.plan(table, where="id = 1").table.columns
     analyzed = [sql for sql in conditions if is_analyzed(frame, sql)]
     found = []
     for sql in analyzed:

@@ -1,11 +1,12 @@
-"""A Delta table for the planner: its version, what its log says about a predicate, and the files that are left."""
+"""A Delta table: a version of it, what its log says about a predicate, and the files that are left."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,39 +21,62 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
 
     from deltalog.log.file_block import Texts
     from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.stats.data_skipping import FileAnswers
+    from parquet_core.dataset.file_answers import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
+    from prune_assets.report.skip_report import DeltaVersion
 
 
 @dataclass(slots=True)
 class DeltaTable:
-    """A version of a Delta table.
+    """A version of a Delta table; `given`: what names it.
 
-    `deleted`: the rows of each file that its deletion vector takes away. `unknown_rows`: unopened files of which the
-    log does not tell how many rows they have.
+    `deleted`: the rows of each file that its deletion vector takes away. `any_case`: as `list_dataset` has it.
+    `unknown_rows`: unopened files of which the log does not tell how many rows they have.
     """
 
+    given: str | os.PathLike[str]
     snapshot: Snapshot
     deleted: NDArray[np.int64]
+    cache: MetadataCache | None = None
+    any_case: bool = False
     unknown_rows: int = 0
     counted: bool = False
+    is_plain: ClassVar[bool] = False
+    is_unfinished: ClassVar[bool] = False
     _asked: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[ColumnPath, Bounds] | None = None
 
     @property
-    def partitions(self) -> tuple[LeafColumn, ...]:
+    def name(self) -> str:
+        """What the user called it."""
+        return str(self.given)
+
+    @property
+    def columns(self) -> Sequence[LeafColumn]:
+        """The columns that a predicate may name."""
+        return self.snapshot.schema.leaves
+
+    @property
+    def partitions(self) -> Sequence[LeafColumn]:
         """The columns that the log gives a value for each file."""
         return tuple(column.leaf for column in self.snapshot.schema.columns if column.partition is not None)
 
-    def ask(self, predicate: Predicate) -> FileAnswers:
+    def empty_frame(self, spark: SparkSession) -> DataFrame:
+        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        from pyspark.sql.types import StructType
+
+        return spark.createDataFrame([], StructType.fromJson(json.loads(self.snapshot.schema.text)))
+
+    def answers(self, predicate: Predicate) -> FileAnswers:
         """Return what the log says about a predicate in every live file; the last answer is kept."""
         from deltalog.stats.data_skipping import skip_files
 
@@ -60,7 +84,28 @@ class DeltaTable:
             self._asked = predicate, skip_files(self.snapshot, predicate)
         return self._asked[1]
 
-    def bounds(self, path: ColumnPath) -> Bounds | None:
+    def read(self, predicate: Predicate) -> MetadataIndex:
+        """Read the footers of the files that the log leaves for a predicate."""
+        return self._read(self.answers(predicate).kept)
+
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of all live files."""
+        return self._read(np.ones(self.snapshot.file_count, np.bool_))
+
+    def _read(self, opened: NDArray[np.bool_]) -> MetadataIndex:
+        snapshot = self.snapshot
+        logged = LoggedFiles(
+            files=_files(snapshot, opened),
+            opened=opened,
+            row_count=np.full(len(opened), AT_LEAST, np.int64),
+            deleted=self.deleted > 0,
+            columns=[column for column in snapshot.schema.columns if column.partition is None],
+            partitions=tuple(self.partitions),
+            by_id=snapshot.schema.mapping == "id",
+        )
+        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self.any_case)
+
+    def file_bounds(self, path: ColumnPath) -> Bounds | None:
         """Return the bounds that the log gives of a column in every file; None for one it cannot tell of."""
         from deltalog.stats.data_skipping import file_bounds
 
@@ -73,8 +118,60 @@ class DeltaTable:
             (self._bounds[path],) = file_bounds(self.snapshot, [column])
         return self._bounds[path]
 
+    def count_rows(self, index: MetadataIndex) -> None:
+        """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
+        from deltalog.stats.file_bounds import ABSENT, record_counts
+
+        if self.counted or index.opened is None or index.opened.all():
+            return
+        unopened = ~index.opened
+        rows = record_counts(self.snapshot, unopened)
+        self.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
+        self.counted = True
+        here = unopened[index.file]
+        counts = index.row_count.copy()
+        counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
+        index.row_count = counts
+
+    def version(
+        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
+    ) -> DeltaVersion | None:
+        """Describe the version; `read`: by file whether it is read. The other figures are those of a plan."""
+        from prune_assets.report.skip_report import DeltaVersion
+
+        return DeltaVersion(
+            version=self.snapshot.version,
+            files=len(index.files),
+            opened_files=len(index.files) if index.opened is None else int(index.opened.sum()),
+            deletion_vectors=int(np.count_nonzero(self.deleted)),
+            deleted_rows=int(self.deleted.sum()),
+            kept_deleted_rows=int(self.deleted[read].sum()),
+            unknown_rows=self.unknown_rows,
+            pro_rata=pro_rata,
+            log_bytes=log_bytes,
+            notes=self.snapshot.notes,
+        )
+
+    def save(self) -> None:
+        """Keep on disk what was read of the log."""
+        self.snapshot.save()
+
+    def partition_of_files(self) -> NDArray[np.int64]:
+        """Return a number for the partition that the log gives each live file."""
+        from deltalog.log.file_block import empty_codes
+
+        partition = np.zeros(self.snapshot.file_count, np.int64)
+        names = [column.partition for column in self.snapshot.schema.columns if column.partition is not None]
+        for name in names:
+            blocks = (block.partition.get(name, empty_codes(len(block))) for block in self.snapshot.blocks)
+            texts = pa.chunked_array([_texts(values) for values in blocks], pa.string())
+            coded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+            both = np.stack([partition, coded.indices.to_numpy()])
+            partition = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
+        return partition
+
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a partition value as the log spells it, quoted; None when the path is no partition column."""
+        """Return the value that the log gives a file, in words; None when the path is no partition column."""
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None
@@ -82,7 +179,8 @@ class DeltaTable:
             if file < len(block):
                 texts = block.partition.get(column.partition)
                 code = -1 if texts is None else int(texts.codes[file])
-                return "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
+                value = "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
+                return f"{value} in the log"
             file -= len(block)
         return None
 
@@ -94,6 +192,7 @@ def delta_table(
     timestamp: dt.datetime | int | str | None,
     cache: MetadataCache | None = None,
     allow: Sequence[str] = (),
+    any_case: bool = False,
 ) -> DeltaTable | None:
     """Open a version of a table that has a Delta log; None for any other.
 
@@ -117,7 +216,7 @@ def delta_table(
     from deltalog.snapshot.snapshot import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
-    return DeltaTable(snapshot, deleted_rows(snapshot.blocks))
+    return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), cache, any_case)
 
 
 def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
@@ -148,68 +247,8 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
         raise WrongUse(f"timestamp={timestamp!r}: not a time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
-def read_delta(
-    table: DeltaTable, predicate: Predicate, *, cache: MetadataCache | None, any_case: bool = False
-) -> MetadataIndex:
-    """Read the footers of the files that the log leaves for a predicate; `any_case` as `list_dataset` has it."""
-    return _read(table, table.ask(predicate).kept, cache, any_case=any_case)
-
-
-def read_live(table: DeltaTable) -> MetadataIndex:
-    """Read the footers of all files that a version has."""
-    return _read(table, np.ones(table.snapshot.file_count, np.bool_), None, any_case=False)
-
-
-def _read(
-    table: DeltaTable, opened: NDArray[np.bool_], cache: MetadataCache | None, *, any_case: bool
-) -> MetadataIndex:
-    snapshot = table.snapshot
-    columns = snapshot.schema.columns
-    logged = LoggedFiles(
-        files=_files(snapshot, opened),
-        opened=opened,
-        row_count=np.full(len(opened), AT_LEAST, np.int64),
-        deleted=table.deleted > 0,
-        columns=[column for column in columns if column.partition is None],
-        partitions=table.partitions,
-        by_id=snapshot.schema.mapping == "id",
-    )
-    return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=cache, any_case=any_case)
-
-
-def partition_of_files(table: DeltaTable) -> NDArray[np.int64]:
-    """Return a number for the partition that the log gives each live file."""
-    from deltalog.log.file_block import empty_codes
-
-    partition = np.zeros(table.snapshot.file_count, np.int64)
-    names = [column.partition for column in table.snapshot.schema.columns if column.partition is not None]
-    for name in names:
-        blocks = (block.partition.get(name, empty_codes(len(block))) for block in table.snapshot.blocks)
-        texts = pa.chunked_array([_texts(values) for values in blocks], pa.string())
-        coded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
-        both = np.stack([partition, coded.indices.to_numpy()])
-        partition = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
-    return partition
-
-
 def _texts(values: Texts) -> pa.Array:
     return values.values.take(pa.array(np.maximum(values.codes, 0), mask=values.codes < 0))
-
-
-def count_rows(table: DeltaTable, index: MetadataIndex) -> None:
-    """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
-    from deltalog.stats.file_bounds import ABSENT, record_counts
-
-    if table.counted or index.opened is None or index.opened.all():
-        return
-    unopened = ~index.opened
-    rows = record_counts(table.snapshot, unopened)
-    table.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
-    table.counted = True
-    here = unopened[index.file]
-    counts = index.row_count.copy()
-    counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
-    index.row_count = counts
 
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:

@@ -1,0 +1,49 @@
+"""Find out what keeps the files of a table, and open it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prune_assets.tables.delta import delta_table
+from prune_assets.tables.parquet import ParquetTable
+
+if TYPE_CHECKING:
+    import datetime as dt
+    import os
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+
+
+def open_table(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    semantics: SparkSemantics,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+    cache: MetadataCache | None = None,
+) -> Table:
+    """Open a table, of a Delta table a version; the arguments are those of `plan`."""
+    any_case = not semantics.case_sensitive
+    delta = delta_table(table, version=version, timestamp=timestamp, cache=cache, allow=allow, any_case=any_case)
+    return ParquetTable.open(table, semantics=semantics, cache=cache) if delta is None else delta
+
+
+def read_whole(
+    table: str | os.PathLike[str] | Sequence[str], *, allow: Sequence[str] = ()
+) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
+    """Read the footers of all files of a table, by the names that the files have or, of a Delta table, the log.
+
+    Returns a number for the partition of each file as well; None where directory names tell.
+    """
+    from parquet_core.dataset.opening import read_dataset
+
+    delta = delta_table(table, version=None, timestamp=None, allow=allow)
+    return (read_dataset(table), None) if delta is None else (delta.read_all(), delta.partition_of_files())

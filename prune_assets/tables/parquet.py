@@ -1,0 +1,159 @@
+"""A table of plain Parquet files: a directory, a file, a glob, or a list of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from parquet_core.dataset.file_answers import FileAnswers
+from parquet_core.dataset.opening import list_dataset
+from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.outcomes import unknown
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
+from parquet_core.pruning import constant_answers, fold
+from parquet_core.trust.bounds import bounds_type
+from prune_assets.report.value_text import value_text
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.opening import ListedDataset
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.semantics import SparkSemantics
+
+
+@dataclass(slots=True)
+class ParquetTable:
+    """Plain files as they were listed; `given`: what names them. `schema`: what was read to know the columns."""
+
+    given: str | os.PathLike[str] | Sequence[str]
+    listed: ListedDataset
+    schema: MetadataIndex
+    is_plain: ClassVar[bool] = True
+
+    @classmethod
+    def open(
+        cls,
+        given: str | os.PathLike[str] | Sequence[str],
+        *,
+        semantics: SparkSemantics,
+        cache: MetadataCache | None = None,
+    ) -> ParquetTable:
+        """List the files, and read as many footers as tell the columns."""
+        listed = list_dataset(
+            given,
+            cache=cache,
+            infer_partition_types=semantics.infer_partition_types,
+            any_case=not semantics.case_sensitive,
+        )
+        return cls(given, listed, listed.read_for_schema())
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return str(self.given)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it holds the journal of a write that Spark knows nothing of."""
+        return self.listed.is_unfinished
+
+    @property
+    def columns(self) -> Sequence[LeafColumn]:
+        """The columns that a predicate may name."""
+        return named_columns(self.schema)
+
+    @property
+    def partitions(self) -> Sequence[LeafColumn]:
+        """The columns that directory names give a value."""
+        return self.schema.partitions
+
+    def empty_frame(self, spark: SparkSession) -> DataFrame:
+        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        from prune_assets.spark.table_schema import open_for_columns
+
+        return open_for_columns(spark, self.given, self.schema)
+
+    def answers(self, predicate: Predicate) -> FileAnswers:
+        """Return what directory names say of a predicate in every file."""
+        return answers_of_directories(predicate, self.schema)
+
+    def read(self, predicate: Predicate) -> MetadataIndex:
+        """Read the footers of the files that directory names leave for a predicate."""
+        return self.schema if self.schema.opened is None else self.listed.read(self.answers(predicate).kept)
+
+    def partition_text(self, path: Path, file: int) -> str | None:
+        """Return the value that a directory name gives a file, in words; None where none gives the column one."""
+        values = self.schema.partition_values.get(path)
+        if values is None:
+            return None
+        return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
+
+    def file_bounds(self, path: Path) -> Bounds | None:
+        """Return None: directory names give values, no bounds."""
+
+    def count_rows(self, index: MetadataIndex) -> None:
+        """Leave rows of unopened files uncounted: no directory name tells them."""
+
+    def version(
+        self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
+    ) -> DeltaVersion | None:
+        """Return None: plain files have no versions."""
+
+    def save(self) -> None:
+        """Keep nothing: files are listed each time."""
+
+
+def named_columns(index: MetadataIndex) -> list[LeafColumn]:
+    """Return the columns that a predicate may name; one of both files and directories is that of directories.
+
+    Where the two are spelled differently it depends on the session which is meant: that of the files stands
+    for both, marked as not to be pruned on.
+    """
+    in_directories = {column.path[0] for column in index.partitions}
+    in_files = {column.path[0] for column in index.columns}
+    folded = {name.casefold() for name in in_files}
+    return [
+        *(column for column in index.columns if column.path[0] not in in_directories),
+        *(
+            column
+            for column in index.partitions
+            if column.path[0] in in_files or column.path[0].casefold() not in folded
+        ),
+    ]
+
+
+def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
+    """Return what directory names say of a predicate in every file; constants count beside one of their columns."""
+    values = {
+        column.path: index.partition_values[column.path].cast(bounds_type(column))
+        for column in index.partitions
+        if column.path in index.partition_values
+    }
+    is_asked = any(path in values for path in columns_of(predicate))
+    by_leaf = tuple(_of_leaf(leaf, values, len(index.files), is_asked=is_asked) for leaf in leaves(predicate))
+    folded = fold(predicate, list(by_leaf))
+    return FileAnswers(folded, folded, by_leaf, frozenset(values), told=None)
+
+
+def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, is_asked: bool) -> OutcomeArray:
+    if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
+        answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
+        return answered
+    if isinstance(leaf, ColumnLeaf) and leaf.column in values:
+        return outcomes_of_values(leaf, values[leaf.column])
+    if isinstance(leaf, Constant) and is_asked:
+        return constant_answers(leaf, files)
+    return unknown(files)
