@@ -80,6 +80,12 @@ def test_one_file_knows_sqlglot(path):
         assert "sqlglot" not in {name.split(".")[0] for name in imports_of(path)}
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "prune_assets").rglob("*.py")), ids=lambda path: str(path.name))
+def test_dagster_has_a_room_of_its_own(path):
+    if not {"dagster", "demo"} & set(path.relative_to(ROOT / "prune_assets").parts):
+        assert "dagster" not in {name.split(".")[0] for name in imports_of(path)}
+
+
 def test_planning_needs_neither_spark_nor_dagster():
     script = (
         "import sys, prune_assets as pr; pr.plan; pr.check; print(*sorted({'pyspark', 'dagster'} & set(sys.modules)))"

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from prune_assets.asset_metadata import table_uri
-from prune_assets.assets import Choice, build_skip_report_asset, build_table_asset
+from prune_assets.dagster import Choice, SparkSessionResource, build_skip_report_asset, build_table_asset, table_uri
 from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
 from prune_assets.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
 from prune_assets.demo.tpch import generate
-from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

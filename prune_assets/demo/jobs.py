@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from prune_assets.checks import build_layout_checks
+from prune_assets.dagster import (
+    SparkSessionResource,
+    build_layout_checks,
+    build_layout_validation_job,
+    build_layout_validation_schedule,
+    build_new_files_sensor,
+)
 from prune_assets.demo.assets import LINEITEM, LONG_STRINGS, ORDERS, UNSORTED, demo_assets
 from prune_assets.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
-from prune_assets.resources import SparkSessionResource
-from prune_assets.schedules import build_layout_validation_job, build_layout_validation_schedule
-from prune_assets.sensors import build_new_files_sensor
 
 if TYPE_CHECKING:
     from prune_assets.demo.settings import DemoSettings

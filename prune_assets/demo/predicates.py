@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from prune_assets.assets import Choice
+from prune_assets.dagster import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -93,3 +93,11 @@ def test_sqlglot_that_was_there_before_stays_as_it_is():
 def test_a_name_that_sqlglot_lacks_is_missed_as_ever():
     code = "import prune_assets.sql; import sqlglot; print(hasattr(sqlglot, 'nothing'), hasattr(sqlglot, 'parse_one'))"
     assert python(code) == "False True\n"
+
+
+def test_the_door_to_dagster_is_light_and_leads_to_every_name():
+    code = (
+        "import sys, prune_assets.dagster as d;"
+        "print('dagster' in sys.modules, [getattr(d, name).__name__ for name in d.__all__] == d.__all__)"
+    )
+    assert python(code) == "False True\n"

@@ -24,7 +24,7 @@ from deltalog.transaction.live_files import live_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import find_file
-from prune_assets.checks import build_layout_checks
+from prune_assets.dagster.checks import build_layout_checks
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 V2 = {

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from prune_assets.assets import build_skip_report_asset
+from prune_assets.dagster.assets import build_skip_report_asset
+from prune_assets.dagster.resources import SparkSessionResource
 from prune_assets.demo.assets import LINEITEM, demo_assets
 from prune_assets.demo.jobs import demo_checks
 from prune_assets.demo.predicates import LOOKUPS, NARROW_RANGE
 from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
-from prune_assets.resources import SparkSessionResource
 from prune_assets.spark import reader
 
 pytestmark = pytest.mark.spark

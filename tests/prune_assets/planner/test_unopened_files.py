@@ -16,8 +16,8 @@ from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import list_dataset, read_dataset
 from parquet_core.errors import MalformedFile
 from parquet_core.predicate import Compare, Op
-from prune_assets.asset_metadata import skip_metadata
 from prune_assets.commands.explain import explain
+from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.planner.plan import plan
 from prune_assets.report.json_form import from_json
 from prune_assets.tables.parquet import answers_of_directories

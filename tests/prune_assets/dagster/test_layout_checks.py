@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.checks import CHECKS, build_layout_checks
 
 KEY = dg.AssetKey(["lake", "events"])
 LAYOUT = LayoutSpec(sort_by=("day",), page_rows=100)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.checks import CHECKS, build_layout_checks
-from prune_assets.schedules import build_layout_validation_job, build_layout_validation_schedule
+from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
 
 KEY = dg.AssetKey(["lake", "events"])
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from prune_assets.asset_metadata import layout_metadata, layout_version, skip_metadata, written_metadata
-from prune_assets.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
+from prune_assets.dagster.metadata import layout_metadata, layout_version, skip_metadata, written_metadata
+from prune_assets.dagster.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,8 +9,8 @@ import pytest
 
 from parquet_core.errors import TableNotFound
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.checks import CHECKS, build_layout_checks
-from prune_assets.sensors import build_new_files_sensor, file_set_fingerprint
+from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.sensors import build_new_files_sensor, file_set_fingerprint
 
 A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
 

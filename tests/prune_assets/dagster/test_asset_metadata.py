@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.sql.types import DateType, LongType, StringType, StructField, StructType
 
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.asset_metadata import column_schema, layout_metadata, layout_version, skip_metadata, table_uri
+from prune_assets.dagster.metadata import column_schema, layout_metadata, layout_version, skip_metadata, table_uri
 from prune_assets.report.skip_report import Extent, Level, SkipReport, UnsupportedPart
 
 LAYOUT = LayoutSpec(sort_by=("Day", "id"), bloom={"id": 0.005})

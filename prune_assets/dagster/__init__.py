@@ -1,0 +1,56 @@
+"""Dagster: assets that write tables with a layout, checks that prove it, reports of what predicates skip.
+
+The public names resolve on first use. One kind of definition a module: a component, an IO manager or a further sensor
+is one more beside these, and a name in `_HOMES`. Only this package and the demo import dagster.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
+    from prune_assets.dagster.checks import build_layout_checks
+    from prune_assets.dagster.metadata import skip_metadata, table_uri
+    from prune_assets.dagster.resources import SparkSessionResource
+    from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
+    from prune_assets.dagster.sensors import build_new_files_sensor
+
+_HOMES = {
+    "Choice": "prune_assets.dagster.assets",
+    "SparkSessionResource": "prune_assets.dagster.resources",
+    "build_layout_checks": "prune_assets.dagster.checks",
+    "build_layout_validation_job": "prune_assets.dagster.schedules",
+    "build_layout_validation_schedule": "prune_assets.dagster.schedules",
+    "build_new_files_sensor": "prune_assets.dagster.sensors",
+    "build_skip_report_asset": "prune_assets.dagster.assets",
+    "build_table_asset": "prune_assets.dagster.assets",
+    "skip_metadata": "prune_assets.dagster.metadata",
+    "table_uri": "prune_assets.dagster.metadata",
+}
+
+__all__ = [
+    "Choice",
+    "SparkSessionResource",
+    "build_layout_checks",
+    "build_layout_validation_job",
+    "build_layout_validation_schedule",
+    "build_new_files_sensor",
+    "build_skip_report_asset",
+    "build_table_asset",
+    "skip_metadata",
+    "table_uri",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
