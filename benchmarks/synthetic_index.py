@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.dataset.metadata_index import MetadataIndex, _Fetched
-from parquet_core.dataset.names_in_files import NamesInFiles
 from parquet_core.dataset.page_batch import PageBatch
 from parquet_core.format.column_chunk import ColumnChunks, Totals, absent_chunks
 from parquet_core.format.page_index import OffsetIndexes
+from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import Physical, SchemaElement, leaf_columns
 from parquet_core.ragged import firsts
+from parquet_core.spark_rules.names_in_files import NamesInFiles
 from parquet_core.storage import DataFile, Traffic
 from parquet_core.trust.bounds import Bounds
-from parquet_core.trust.statistics import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

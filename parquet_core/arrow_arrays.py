@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,12 +100,20 @@ def _unscaled(value: Decimal | int, kind: pa.DataType) -> int:
     return -whole if sign else whole
 
 
+def with_validity(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
+    """Return the values of an array that is no slice with null exactly where no flag is set; the data are shared."""
+    validity = None if valid.all() else _bits(valid)
+    return pa.Array.from_buffers(values.type, len(values), [validity, *values.buffers()[1:]])
+
+
 def _bits(flags: NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
 def flags_from(array: pa.Array) -> NDArray[np.bool_]:
-    """Return bools as numpy has them; null counts as False. `to_numpy` would load pandas, where it is installed.
+    """Return bools, such as the answers of a comparison, as numpy has them; null counts as False.
+
+    `to_numpy` would load pandas, where it is installed.
 
     >>> flags_from(pa.array([True, None, False])).tolist()
     [True, False, False]
@@ -112,6 +121,11 @@ def flags_from(array: pa.Array) -> NDArray[np.bool_]:
     validity, data = array.buffers()
     flags = _unpacked(data, array)
     return flags if array.null_count == 0 else flags & _unpacked(validity, array)
+
+
+def valid_flags(values: pa.Array) -> NDArray[np.bool_]:
+    """Return which entries are not null."""
+    return np.ones(len(values), np.bool_) if values.null_count == 0 else flags_from(pc.is_valid(values))
 
 
 def numbers_from(array: pa.Array) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Every error that is raised on purpose.
+"""The tree of errors that are raised on purpose; `deltalog.errors` and `prune_assets.errors` add their own.
 
 PruneError
 ├── MalformedFile          the bytes are not what the Parquet format allows
@@ -7,11 +7,8 @@ PruneError
 │   ├── StaleListing           a file is gone, or another one, since it was listed
 │   ├── UncertainWrite         whether they were written is not known
 │   └── UnfinishedWrite        another write of the table is under way, or was cut off
-├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
 ├── StaleTable             a file changed between planning and reading
 └── WrongUse               the caller can mend it (exit code 2)
-    ├── PredicateSyntaxError   the predicate is not Spark SQL
-    ├── PredicateTypeError     operands that cannot be compared
     ├── UnknownColumn          no such column; says which is meant
     ├── TableNotFound          the path is missing or holds no data file
     └── LayoutError            a layout that names what the table lacks, or that cannot be written
@@ -57,24 +54,12 @@ class UnfinishedWrite(StorageFailure):
     """Another write of the table is under way, or was cut off and is to be finished first."""
 
 
-class JavaFailure(PruneError):
-    """There is no Java that Spark can run on, or Spark did not start."""
-
-
 class StaleTable(PruneError):
     """A file is not the one that was planned."""
 
 
 class WrongUse(PruneError):
     """The caller asked for something that cannot be; the message says what to change."""
-
-
-class PredicateSyntaxError(WrongUse):
-    """The predicate is not an expression of Spark SQL."""
-
-
-class PredicateTypeError(WrongUse):
-    """The predicate compares what cannot be compared, or is not boolean."""
 
 
 class UnknownColumn(WrongUse):

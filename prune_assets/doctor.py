@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
 from parquet_core.storage.aws_profile import profile_asked, reads_profiles
 from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
+from prune_assets.errors import JavaFailure
 from prune_assets.spark.java import Java, JavaCandidate, candidates, find_java
 
 if TYPE_CHECKING:

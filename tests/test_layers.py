@@ -10,6 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# The rooms of parquet_core, lowest first, and which of those before it each may import. The modules beside the rooms
+# (predicate, outcomes, errors, ...) may be imported by all, and import none.
+ROOMS = {
+    "storage": set(),
+    "format": {"storage"},
+    "bloom": {"format"},
+    "spark_rules": {"format", "storage"},
+    "trust": {"bloom", "format", "spark_rules"},
+    "evidence": {"bloom", "format", "spark_rules", "trust"},
+    "values": {"format", "storage"},
+    "dataset": {"bloom", "format", "spark_rules", "storage", "trust"},
+    "layout": {"dataset", "format", "storage", "trust", "values"},
+    "inspection": {"bloom", "dataset", "format", "layout", "spark_rules", "trust"},
+}
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
 # The rooms of the Delta log, and which others each may import: those above it.
 LOG_ROOMS = {
@@ -38,6 +52,19 @@ def test_parquet_core_knows_nothing_above_it(path):
     found = {name.split(".")[0] for name in imports_of(path)}
     assert not found & {*UPPER, "deltalog"}
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
+
+
+def test_every_room_is_in_the_table_above_those_that_import_it():
+    assert set(ROOMS) == {path.parent.name for path in (ROOT / "parquet_core").glob("*/__init__.py")}
+    for number, (room, allowed) in enumerate(ROOMS.items()):
+        assert allowed <= set(list(ROOMS)[:number]), room
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "parquet_core").rglob("*.py")), ids=lambda path: path.stem)
+def test_rooms_of_parquet_core_import_those_below_them(path):
+    room = path.relative_to(ROOT / "parquet_core").parts[0]
+    imported = {name.split(".")[1] for name in imports_of(path) if name.startswith("parquet_core.")}
+    assert (imported & set(ROOMS)) - {room} <= ROOMS.get(room, set())
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "deltalog").rglob("*.py")), ids=lambda path: path.stem)

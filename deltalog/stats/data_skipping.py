@@ -12,11 +12,11 @@ from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import question_about
 from deltalog.stats.partition_values import outcomes_of_partition, outcomes_of_partitions
 from parquet_core.dataset.file_answers import FileAnswers
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.satisfiable import may_be_true
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from deltalog.stats.parsed_values import parsed_pair
 from deltalog.stats.widened_bounds import widened
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
-from parquet_core.trust.bounds import Bounds, bounds_type, unknown_bounds
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.trust.bounds import Bounds, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

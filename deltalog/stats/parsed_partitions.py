@@ -25,7 +25,7 @@ from deltalog.stats.enclosing_values import (
     same,
 )
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.format.partition_values import NULL as HIVE_NULL
+from parquet_core.spark_rules.partition_inference import NULL as HIVE_NULL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

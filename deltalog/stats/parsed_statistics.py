@@ -20,7 +20,7 @@ from deltalog.stats.file_bounds import child
 from deltalog.stats.parsed_values import parsed_pair
 from deltalog.stats.write_json import ColumnTexts, statistics_text
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.trust.bounds import bounds_type
+from parquet_core.format.comparable_values import bounds_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

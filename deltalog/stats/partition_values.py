@@ -26,10 +26,11 @@ from deltalog.stats.enclosing_values import (
     same,
 )
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
-from parquet_core.evidence.bounds import outcomes_from_bounds
-from parquet_core.format.partition_values import NULL as HIVE_NULL
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
-from parquet_core.trust.bounds import Bounds, bounds_type
+from parquet_core.spark_rules.partition_inference import NULL as HIVE_NULL
+from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from deltalog.stats.enclosing_values import Pair, enclosing_floats
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
-from parquet_core.trust.bounds import common_calendar_start
+from parquet_core.spark_rules.calendars import common_calendar_start
 
 if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn

@@ -16,7 +16,7 @@ from deltalog.table.schema import parquet_element
 from deltalog.table.schema_fields import COLUMN_ID, PHYSICAL_NAME
 from parquet_core.format.leaf_type import Physical, arrow_type, sort_order
 from parquet_core.format.schema import LeafColumn, Repetition, SchemaElement, in_any_case
-from parquet_core.trust.stored_types import is_read_as
+from parquet_core.spark_rules.type_promotion import is_read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
 from parquet_core.ragged import firsts, rows_with
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read
+from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.storage import Ranges, gather, read_range
-from parquet_core.trust.bound_values import bound_values, flags_of
-from parquet_core.trust.bounds_as_read import stored_form
-from parquet_core.trust.statistics import is_rebased, leaf_as_read
-from parquet_core.trust.stored_types import as_read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,9 +185,9 @@ def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[p
     if not parts:
         return [part for part in written if isinstance(part, str)]
     first = firsts(np.array([len(part) for part in parts], np.int64))
-    values = bound_values(column, join_values(parts))
+    values = comparable_values(column, join_values(parts))
     # What the type cannot hold may still be read as some value, which must not be denied.
-    whole = ~rows_with(~flags_of(values), first)
+    whole = ~rows_with(~valid_flags(values), first)
     slices = iter(
         [
             values[low:high] if fits else "the dictionary holds values that its type cannot"

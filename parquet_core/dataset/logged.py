@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Protocol, overload
 
 import pyarrow as pa
 
-from parquet_core.dataset.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.format.provenance import Provenance
+from parquet_core.spark_rules.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
 from parquet_core.storage import DataFile
-from parquet_core.trust.bounds import bounds_type
-from parquet_core.trust.statistics import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

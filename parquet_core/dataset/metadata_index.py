@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 import xxhash
 
+from parquet_core.arrow_arrays import valid_flags
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
 from parquet_core.dataset.dictionary_reader import dictionary_refusals, read_dictionaries
@@ -29,11 +30,12 @@ from parquet_core.format.page_index import (
     decode_offset_indexes,
 )
 from parquet_core.ragged import distinct
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
+from parquet_core.spark_rules.type_promotion import stored_form
 from parquet_core.storage import read_range
-from parquet_core.trust.absent_columns import reads_as_null, with_nulls
-from parquet_core.trust.bound_values import flags_of
-from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, without
-from parquet_core.trust.bounds_as_read import bounds_as_read, stored_form
+from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
+from parquet_core.trust.bounds_as_read import bounds_as_read
 from parquet_core.trust.doubts import (
     AGAINST_DICTIONARIES,
     AGAINST_FILTERS,
@@ -45,8 +47,8 @@ from parquet_core.trust.doubts import (
 )
 from parquet_core.trust.filter_contradictions import contradict_filters
 from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.judgement import trust
 from parquet_core.trust.page_contradictions import contradict_pages, out_of_order
-from parquet_core.trust.statistics import is_rebased, leaf_as_read, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,15 +58,16 @@ if TYPE_CHECKING:
 
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.footer_source import FooterSource
-    from parquet_core.dataset.names_in_files import NamesInFiles
     from parquet_core.dataset.stored_index import Kept, StoredIndex
     from parquet_core.format.column_chunk import ColumnChunk
     from parquet_core.format.footer import Footers
+    from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
+    from parquet_core.spark_rules.names_in_files import NamesInFiles
     from parquet_core.storage import DataFile, Traffic
     from parquet_core.trust.doubts import Doubts
-    from parquet_core.trust.statistics import Provenance, Trust
+    from parquet_core.trust.judgement import Trust
 
     Positions = NDArray[np.int64]
 
@@ -222,7 +225,7 @@ class MetadataIndex:
         it needs.
         """
         own = self.bounds(column)
-        silent = ~(flags_of(own.lower) & flags_of(own.upper)) & (self.row_count > 0)
+        silent = ~(valid_flags(own.lower) & valid_flags(own.upper)) & (self.row_count > 0)
         positions = np.flatnonzero(silent & (self.column_chunks(column).column_index[:, 0] > 0))
         if len(positions) == 0:
             return own

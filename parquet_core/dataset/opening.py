@@ -11,13 +11,14 @@ import numpy as np
 from parquet_core.dataset.footer_source import FooterSource
 from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table
 from parquet_core.dataset.metadata_index import MetadataIndex
-from parquet_core.dataset.names_in_files import named_in_any_case, names_in_files
 from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
-from parquet_core.format.footer import EncodedKind, provenance_of, read_schema
-from parquet_core.format.partitions import Partitions, read_partitions, without_overridden
+from parquet_core.format.footer import read_kind
 from parquet_core.ragged import distinct, elements_of, firsts
+from parquet_core.spark_rules.names_in_files import named_in_any_case, names_in_files
+from parquet_core.spark_rules.partition_columns import Partitions, read_partitions, without_overridden
+from parquet_core.spark_rules.spark_schema import provenance_to_spark
 from parquet_core.storage import Traffic, list_table
 from parquet_core.trust.doubts import Doubt
 from parquet_core.trust.footer_contradictions import doubts_about
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.logged import LoggedFiles
     from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.format.provenance import EncodedKind, Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
     from parquet_core.trust.doubts import Doubts
-    from parquet_core.trust.statistics import Provenance
 
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
@@ -159,7 +160,7 @@ class ListedDataset:
     def _columns_of_summary(self) -> tuple[LeafColumn, ...]:
         assert self.summary is not None
         if self._of_summary is None:
-            self._of_summary = read_schema(self.summary, traffic=self.traffic)
+            self._of_summary = provenance_to_spark(read_kind(self.summary, traffic=self.traffic), self.summary).columns
         return self._of_summary
 
 
@@ -234,7 +235,9 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
 
 
 def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
-    return tuple(provenance_of(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds))
+    return tuple(
+        provenance_to_spark(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds)
+    )
 
 
 def _check_rows(groups: RowGroups, table: object) -> None:

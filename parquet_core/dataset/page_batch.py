@@ -9,11 +9,11 @@ import numpy as np
 
 from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
+from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, concat_bounds, without
 from parquet_core.trust.bounds_as_read import bounds_as_read
 from parquet_core.trust.filled_bounds import FilledBounds
-from parquet_core.trust.statistics import WrittenStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.page_index import ColumnIndexes, OffsetIndexes
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.statistics import Trust
+    from parquet_core.trust.judgement import Trust
 
     Numbers = NDArray[np.int64]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_cache import TableCache
-    from parquet_core.format.footer import EncodedKind
+    from parquet_core.format.provenance import EncodedKind
     from parquet_core.storage import DataFile
     from parquet_core.trust.doubts import Doubts
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import Compare, In, Interval, Op
-from parquet_core.trust.bounds import common_calendar_start
-from parquet_core.trust.stored_types import as_stored
+from parquet_core.spark_rules.calendars import common_calendar_start
+from parquet_core.spark_rules.type_promotion import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

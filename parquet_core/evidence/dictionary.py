@@ -17,7 +17,7 @@ from parquet_core.evidence.known_values import outcome_of_null
 from parquet_core.evidence.single_values import outcomes_of_each_value
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, IsNaN, IsNull, OnValues
-from parquet_core.trust.bounds import common_calendar_start
+from parquet_core.spark_rules.calendars import common_calendar_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from parquet_core.outcomes import Outcomes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.evidence.bounds import Presence
+    from parquet_core.evidence.min_max import Presence
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import OnValues
     from parquet_core.trust.bounds import Bounds

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, flags_from, ordered_numbers
-from parquet_core.evidence.bounds import (
+from parquet_core.evidence.min_max import (
     holds_by_type,
     holds_for_nan,
     is_nan,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.evidence.bounds import Presence
+    from parquet_core.evidence.min_max import Presence
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
     from parquet_core.trust.bounds import Bounds

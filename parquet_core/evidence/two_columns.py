@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.evidence.bounds import HOLD_FOR_EQUAL, HOLD_FOR_LARGER, HOLD_FOR_SMALLER, outcomes_of, presence_of
+from parquet_core.evidence.min_max import HOLD_FOR_EQUAL, HOLD_FOR_LARGER, HOLD_FOR_SMALLER, outcomes_of, presence_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,7 +26,7 @@ from parquet_core.format.compact import (
     struct,
 )
 from parquet_core.format.plain import PlainValues
-from parquet_core.trust.statistics import WrittenStatistics
+from parquet_core.format.written_statistics import WrittenStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,13 +6,12 @@ Source: `parquet.thrift` of parquet-format.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.errors import MalformedFile
 from parquet_core.format.chunk_places import CHUNK_PLACES, Surroundings, conflicts
 from parquet_core.format.column_chunk import (
     MAX_ROWS,
@@ -26,59 +25,29 @@ from parquet_core.format.column_chunk import (
 from parquet_core.format.compact import (
     BINARY,
     BOOLEAN,
-    EMPTY,
     ENCODED_LIST,
     INTEGER,
     decode_list,
     decode_tables,
-    member,
     rows_of,
     struct,
 )
 from parquet_core.format.encoded_footers import encoded_footers
-from parquet_core.format.schema import LeafColumn, SchemaElement, leaf_columns
-from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY, without_spark_comparisons
+from parquet_core.format.provenance import EncodedKind, Provenance, provenance_of
 from parquet_core.ragged import spans
-from parquet_core.trust.statistics import TYPE_ORDER, Provenance, WrittenStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.format.compact import Slots, Table
+    from parquet_core.format.compact import Table
+    from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
 
     Numbers = NDArray[np.int64]
 
-_TIME_UNIT = member({1: EMPTY, 2: EMPTY, 3: EMPTY})
-_LOGICAL_TYPE = member(
-    {
-        **dict.fromkeys((1, 2, 3, 4, 6, 11, 12, 13, 14, 15), EMPTY),
-        5: struct({1: INTEGER, 2: INTEGER}),  # DECIMAL scale, precision
-        7: struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIME
-        8: struct({1: BOOLEAN, 2: _TIME_UNIT}),  # TIMESTAMP
-        10: struct({1: INTEGER, 2: BOOLEAN}),  # INTEGER bit width, signed
-    }
-)
-_SCHEMA_ELEMENT = struct(
-    {
-        1: INTEGER,  # type
-        2: INTEGER,  # type_length
-        3: INTEGER,  # repetition_type
-        4: BINARY,  # name
-        5: INTEGER,  # num_children
-        6: INTEGER,  # converted_type
-        7: INTEGER,  # scale
-        8: INTEGER,  # precision
-        9: INTEGER,  # field_id
-        10: _LOGICAL_TYPE,
-    },
-    least=5,  # name, and type or children
-)
-_KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
-_COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 _SORTING_COLUMN = struct({1: INTEGER, 2: BOOLEAN, 3: BOOLEAN}, least=5)
 _GROUPS, _CHUNKS = 0, 1
 # columns, total_byte_size, num_rows
@@ -97,9 +66,6 @@ _COMMON_KINDS = 8
 _WIDTH = _FILE_META_DATA.width
 _SUNK_WIDTHS = 1 + _ROW_GROUP.width, 1 + CHUNK_PLACES.width
 _NONE = np.zeros(0, np.bool_)
-
-# A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
-EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes | None]
 
 
 # Column chunks that are added up at once.
@@ -231,14 +197,14 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
     return next(read_footers([file], traffic=traffic))
 
 
-def read_schema(file: DataFile, *, traffic: Traffic) -> tuple[LeafColumn, ...]:
-    """Read the columns alone: of a summary file, whose row groups lie in other files."""
+def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
+    """Read what a footer says beside its row groups: of a summary file, whose row groups lie in other files."""
     (batch,) = encoded_footers([file], _decode, traffic=traffic)
     table = batch.parts[0].files
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
     (kind,), _ = _encoded_kinds(batch.encoded, table)
-    return provenance_of(kind, file).columns
+    return kind
 
 
 def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
@@ -360,57 +326,3 @@ def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, .
 
 def _slices(encoded: bytes, starts: list[int], lengths: list[int]) -> EncodedKind:
     return tuple(encoded[a : a + b] if b >= 0 else None for a, b in zip(starts, lengths, strict=True))  # type: ignore[return-value]  # of 4
-
-
-def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
-    """Decode what a footer says beside its row groups; `file` is named where that is damaged."""
-    try:
-        return _provenance(kind)
-    except (MalformedFile, UnsupportedFeature) as error:
-        raise type(error)(f"{file.path}: {error}") from None
-
-
-@lru_cache(maxsize=256)
-def _provenance(kind: EncodedKind) -> Provenance:
-    schema, pairs, created_by, orders = kind
-    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
-    members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
-    columns, elements = _parse_schema(b"" if schema is None else schema, key_values.get(SPARK_SCHEMA_KEY))
-    return Provenance(
-        columns=columns,
-        column_orders=tuple(0 if order is None else order[0] for order in members),
-        key_values=key_values,
-        created_by=_text(created_by),
-        elements=elements,
-    )
-
-
-# Files whose key-value metadata differ carry the same schema, byte for byte.
-@lru_cache(maxsize=64)
-def _parse_schema(schema: bytes, spark_schema: str | None) -> tuple[tuple[LeafColumn, ...], tuple[SchemaElement, ...]]:
-    elements = tuple(map(_schema_element, decode_list(schema, _SCHEMA_ELEMENT, place="schema")))
-    return without_spark_comparisons(leaf_columns(elements, place="schema"), spark_schema), elements
-
-
-def _schema_element(slots: Slots) -> SchemaElement:
-    physical, length, repetition, name, children, converted, scale, precision, field_id, logical = slots
-    return SchemaElement(
-        name=_text(name),
-        physical=physical,
-        type_length=length,
-        repetition=repetition,
-        children=children,
-        converted=converted,
-        scale=scale,
-        precision=precision,
-        field_id=field_id,
-        logical=logical,
-    )
-
-
-def _key_values(pairs: list[Slots]) -> dict[str, str]:
-    return {_text(key): _text(value) for key, value in pairs}
-
-
-def _text(value: bytes | None) -> str:
-    return "" if value is None else value.decode("utf-8", "replace")

@@ -26,7 +26,7 @@ _MOST_BYTES = (1 << 31) - 1  # that a fixed length counts, with 32 bits
 
 @lru_cache(maxsize=1 << 14)
 def in_any_case(name: str) -> str:
-    """Return what is the same for all names that may be one: alike in more letters than to Spark, never in fewer."""
+    """Return a name without its case: the same for all names that some reader may take for one, and for more."""
     return name.upper().casefold()
 
 

@@ -17,7 +17,7 @@ from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
 from parquet_core.ranks import ranks
 from parquet_core.trust.fold_pages import fold_pages
-from parquet_core.trust.statistics import trust
+from parquet_core.trust.judgement import trust
 
 if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex

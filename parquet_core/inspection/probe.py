@@ -12,15 +12,15 @@ from parquet_core.errors import WrongUse
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
 from parquet_core.inspection.typed_value import parse_value
 from parquet_core.redacted import redacted
-from parquet_core.trust.statistics import leaf_in_file
+from parquet_core.spark_rules.columns_in_files import leaf_in_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.statistics import Provenance
 
 _SHOWN = 10
 _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two of its name"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, scalar_of
-from parquet_core.format.schema import Physical
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.format.comparable_values import bounds_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
-
-# 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
-GREGORIAN_START = -141427
-# 1900-01-03 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone. What is stored
-# before 1900-01-01 can be read as another instant, up to 1 hour 22 minutes later.
-COMMON_TIME_START = -2208988800 + 2 * 86_400
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +74,6 @@ class Bounds:
         )
 
 
-def bounds_type(column: LeafColumn) -> pa.DataType:
-    """Return the Arrow type that bounds and literals of a column are compared in."""
-    kind = column.type
-    if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind) and (kind.unit != "ns" or column.physical is Physical.INT96):
-        # Spark counts microseconds whatever the file does, and files of one table may differ.
-        return pa.timestamp("us", kind.tz)
-    # Arrow compares no half floats; a float holds every one of them.
-    return pa.float32() if pa.types.is_float16(kind) else kind
-
-
-def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
-    """Return the first date or timestamp that Spark reads alike in both of its calendars."""
-    if pa.types.is_date32(kind):
-        return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
-    return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
-
-
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
     """Stand for containers of which nothing but their rows is known."""
     nothing = pa.nulls(len(row_count), bounds_type(column))
@@ -132,4 +107,16 @@ def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
             name: np.concatenate(found) if name == "row_count" else pa.concat_arrays(found)
             for name, found in arrays.items()
         }
+    )
+
+
+def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:
+    """Return bounds by which the containers at the flags, of which nothing is known yet, hold nulls alone."""
+    if not absent.any():
+        return bounds
+    flags = from_numpy(absent)
+    return replace(
+        bounds,
+        null_count=pc.if_else(flags, from_numpy(bounds.row_count), bounds.null_count),
+        nan_count=pc.if_else(flags, from_numpy(np.zeros(len(bounds), np.int64)), bounds.nan_count),
     )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.trust.absent_columns import with_nulls
-from parquet_core.trust.bounds import concat_bounds
-from parquet_core.trust.stored_types import as_read
+from parquet_core.spark_rules.type_promotion import as_read, stored_form
+from parquet_core.trust.bounds import concat_bounds, with_nulls
 from parquet_core.trust.trusted_bounds import holds_nulls_alone, trusted_bounds
 
 if TYPE_CHECKING:
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.trust.bounds import Bounds
-    from parquet_core.trust.statistics import Trust, WrittenStatistics
+    from parquet_core.trust.judgement import Trust
 
 
 def bounds_as_read(
@@ -49,8 +49,3 @@ def _decoded(
         places.append(at)
         parts.append(replace(found, lower=as_read(found.lower, column), upper=as_read(found.upper, column)))
     return concat_bounds(parts).take(np.argsort(np.concatenate(places)))
-
-
-def stored_form(leaf: LeafColumn) -> object:
-    """Return what tells one way to store a value from another."""
-    return leaf.physical, leaf.type, leaf.type_length

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
-from parquet_core.trust.bounds import Bounds, bounds_type
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

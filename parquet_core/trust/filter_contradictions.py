@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, ordered_numbers
+from parquet_core.arrow_arrays import flags_from, from_numpy, ordered_numbers, valid_flags
 from parquet_core.bloom import can_hash, each_may_contain, hash_values
 from parquet_core.format.schema import Physical
-from parquet_core.trust.bound_values import flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,9 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(found, str) for found in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        asked = np.flatnonzero(present & flags_of(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule)))
+        asked = np.flatnonzero(
+            present & valid_flags(values) & ~_is_zero(values) & flags_from(exact.fill_null(as_a_rule))
+        )
         if len(asked):
             hashes = hash_values(column, values.take(from_numpy(asked)))
             wrong[asked] |= ~each_may_contain([cast("Blocks", filters[i]) for i in asked.tolist()], hashes)

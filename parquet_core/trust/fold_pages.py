@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.arrow_arrays import from_numpy, numbers_from, valid_flags
 from parquet_core.ranks import ranks
-from parquet_core.trust.bound_values import flags_of
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
 def _fold_side(
     values: pa.Array, valueless: Flags, container: NDArray[np.int64], containers: int, *, smallest: bool
 ) -> pa.Array:
-    known = flags_of(values)
+    known = valid_flags(values)
     silent = np.zeros(containers, np.bool_)
     silent[container[~known & ~valueless]] = True
     chosen = np.full(containers, -1)
@@ -64,7 +63,7 @@ def _rankable(values: pa.Array) -> pa.Array:
 def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int64], containers: int) -> pa.Array:
     unknown = np.ones(containers, np.bool_)
     unknown[container[starts]] = False
-    unknown[container[~flags_of(counts)]] = True
+    unknown[container[~valid_flags(counts)]] = True
     sums = _spread(numbers_from(pc.fill_null(counts, 0)), starts, container, containers)
     return from_numpy(sums, valid=~unknown)
 

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers, valid_flags
 from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.ragged import rows_with
-from parquet_core.trust.bound_values import certain, flags_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +32,7 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     if len(chunks) == 0:
         return np.zeros(0, np.bool_)
     nulls = _sums(pages.null_count, 0, first)
-    bounded = flags_of(chunks.lower) | flags_of(chunks.upper)
+    bounded = valid_flags(chunks.lower) | valid_flags(chunks.upper)
     wrong: Flags = bounded & (nulls == chunks.row_count) & (chunks.row_count > 0)
     wrong |= _beyond(chunks.null_count, nulls, _sums(pages.null_count, pages.row_count, first))
     nans = _sums(pages.nan_count, 0, first), _sums(pages.nan_count, pages.row_count, first)
@@ -47,7 +46,7 @@ def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
     """Tell which chunks have pages in another order than they claim, by number of BoundaryOrder."""
     wrong = np.zeros(len(order), np.bool_)
     claimed = [(number, pc.greater if number == BoundaryOrder.ASCENDING else pc.less) for number in (1, 2)]
-    known = flags_of(pages.lower) & flags_of(pages.upper)
+    known = valid_flags(pages.lower) & valid_flags(pages.upper)
     at = np.flatnonzero(known)
     chunk = np.searchsorted(first, at, side="right") - 1
     for number, compare in claimed:
@@ -55,7 +54,7 @@ def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
             continue
         for side in (pages.lower, pages.upper):
             values = _comparable(side if len(at) == len(side) else side.take(from_numpy(at)))
-            turned = certain(compare(values[:-1], values[1:])) & (chunk[1:] == chunk[:-1])
+            turned = flags_from(compare(values[:-1], values[1:])) & (chunk[1:] == chunk[:-1])
             wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == number
     return wrong
 
@@ -68,14 +67,14 @@ def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
     """Add up the counts of the pages of each chunk, where one that is not known is this."""
     known = numbers_from(counts)
     if counts.null_count:
-        known = np.where(flags_of(counts), known, unknown)
+        known = np.where(valid_flags(counts), known, unknown)
     found: Numbers = np.add.reduceat(known, first[:-1])
     return found
 
 
 def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
     numbers = numbers_from(counts)
-    beyond: Flags = flags_of(counts) & ((numbers < least) | (numbers > most))
+    beyond: Flags = valid_flags(counts) & ((numbers < least) | (numbers > most))
     return beyond
 
 
@@ -89,14 +88,14 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
         block = slice(start, min(start + _BLOCK, len(pages)))
         chunk = from_numpy(np.searchsorted(first, np.arange(block.start, block.stop), side="right") - 1)
         low, high, part = chunks.lower.take(chunk), chunks.upper.take(chunk), pages.slice(block.start, block.stop)
-        apart[block] = certain(pc.greater(part.lower, high)) | certain(pc.less(part.upper, low))
+        apart[block] = flags_from(pc.greater(part.lower, high)) | flags_from(pc.less(part.upper, low))
         low_met[block], high_met[block] = (
-            certain(pc.less_equal(part.lower, low)),
-            certain(pc.greater_equal(part.upper, high)),
+            flags_from(pc.less_equal(part.lower, low)),
+            flags_from(pc.greater_equal(part.upper, high)),
         )
     found: Flags = rows_with(apart, first)
     for met, exact, of_pages in ((low_met, chunks.min_exact, pages.lower), (high_met, chunks.max_exact, pages.upper)):
-        claimed = flags_of(exact) & flags_from(exact)
+        claimed = valid_flags(exact) & flags_from(exact)
         if claimed.any():
             found |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
     return found
@@ -107,7 +106,7 @@ def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     low, high = _numbers(chunks.lower), _numbers(chunks.upper)
     least_low, most_low = _extremes(pages.lower, first)
     least_high, most_high = _extremes(pages.upper, first)
-    known_low, known_high = flags_of(chunks.lower), flags_of(chunks.upper)
+    known_low, known_high = valid_flags(chunks.lower), valid_flags(chunks.upper)
     apart = ((most_low > high) & known_high) | ((least_high < low) & known_low)
     unlike_low = (
         (least_low != low) & known_low & _tells_all(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
@@ -125,7 +124,7 @@ def _numbers(values: pa.Array) -> NDArray[Any]:
 
 def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the largest number of each chunk's pages; what stands where none is known bounds nothing."""
-    numbers, known = _numbers(values), flags_of(values)
+    numbers, known = _numbers(values), valid_flags(values)
     floating = numbers.dtype.kind == "f"
     top, bottom = (np.inf, -np.inf) if floating else (np.iinfo(numbers.dtype).max, np.iinfo(numbers.dtype).min)
     whole = bool(known.all())
@@ -135,13 +134,13 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
 def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
     """Tell for which chunks every page that has a value gives a bound, and one of them does."""
-    known = flags_of(values)
+    known = valid_flags(values)
     if known.all():
         return np.ones(len(first) - 1, np.bool_)
-    nulls, nans = (np.where(flags_of(of), numbers_from(of), 0) for of in (pages.null_count, pages.nan_count))
+    nulls, nans = (np.where(valid_flags(of), numbers_from(of), 0) for of in (pages.null_count, pages.nan_count))
     silent = ~known & (nulls + nans != pages.row_count)
     return rows_with(known, first) & ~rows_with(silent, first)
 
 
 def _may_be_exact(exact: pa.Array) -> Flags:
-    return ~flags_of(exact) | flags_from(exact)
+    return ~valid_flags(exact) | flags_from(exact)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import ordered_numbers
+from parquet_core.arrow_arrays import ordered_numbers, valid_flags
 from parquet_core.predicate import Op
-from parquet_core.trust.bound_values import flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +35,7 @@ def matching_pages(
     >>> matching_pages(Op.GT, pa.array([1, None, 3]), pa.array([3, None, 7]), pa.scalar(3)).tolist()
     [2]
     """
-    (pages,) = np.nonzero(flags_of(lower) & flags_of(upper))
+    (pages,) = np.nonzero(valid_flags(lower) & valid_flags(upper))
     if len(pages) < len(lower):
         lower, upper = lower.take(pages), upper.take(pages)
     in_lower, in_upper = _searcher(lower, descending=descending), _searcher(upper, descending=descending)

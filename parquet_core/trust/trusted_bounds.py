@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import from_numpy, scalar_of
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of, valid_flags, with_validity
 from parquet_core.format.compact import MISSING
+from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.schema import SortOrder
-from parquet_core.trust.bound_values import bound_values, certain, flags_of, with_validity
-from parquet_core.trust.bounds import Bounds, common_calendar_start
-from parquet_core.trust.statistics import Deprecated
+from parquet_core.spark_rules.calendars import common_calendar_start
+from parquet_core.trust.bounds import Bounds
+from parquet_core.trust.judgement import Deprecated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.statistics import Trust, WrittenStatistics
+    from parquet_core.format.written_statistics import WrittenStatistics
+    from parquet_core.trust.judgement import Trust
 
     Flags = NDArray[np.bool_]
     Counts = NDArray[np.int64]
@@ -76,7 +78,7 @@ def trusted_bounds(
     liars |= _contradicts_nans(written, nulls, nans, pair)
     both = new & written.min_value.valid & written.max_value.valid & ~pair.bad
     nans = np.where((written.nan_count == MISSING) & both & where(lambda trust: trust.nan_in_bounds), 0, nans)
-    bad = pair.bad | liars | certain(pc.greater(pair.low, pair.high))
+    bad = pair.bad | liars | flags_from(pc.greater(pair.low, pair.high))
     rebased = where(lambda trust: trust.rebased)
     low, exact_low = _side(column, pair.low, ~bad, rebased, zero=-0.0)
     high, exact_high = _side(column, pair.high, ~bad, rebased, zero=0.0)
@@ -164,16 +166,16 @@ def _contradicts_nans(written: WrittenStatistics, nulls: Counts, nans: Counts, p
     nothing_else: Flags = (nulls >= 0) & (nans > 0) & (nulls + nans == written.num_values)
     if not nothing_else.any():
         return nothing_else
-    return nothing_else & (flags_of(pair.low) | flags_of(pair.high)) & ~pair.bad
+    return nothing_else & (valid_flags(pair.low) | valid_flags(pair.high)) & ~pair.bad
 
 
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
     """Decode both sides; bad is what the type cannot hold, and what a NaN spoiled."""
-    low, high = bound_values(column, lower, step=step), bound_values(column, upper, step=step)
-    bad = (lower.valid & ~flags_of(low)) | (upper.valid & ~flags_of(high))
+    low, high = comparable_values(column, lower, step=step), comparable_values(column, upper, step=step)
+    bad = (lower.valid & ~valid_flags(low)) | (upper.valid & ~valid_flags(high))
     if _is_floating(column):
         # Both were computed beside the same NaN: where one had to go, the other is not right either.
-        bad |= certain(pc.is_nan(low)) | certain(pc.is_nan(high)) | (lower.valid != upper.valid)
+        bad |= flags_from(pc.is_nan(low)) | flags_from(pc.is_nan(high)) | (lower.valid != upper.valid)
     return _Pair(low, high, bad)
 
 
@@ -186,7 +188,7 @@ def _with_deprecated(
         return pair
     old = _pair(column, written.deprecated_min.only(asked), written.deprecated_max.only(asked), step)
     # Values that were cut to the same beginning are not one value.
-    constant = certain(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
+    constant = flags_from(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
     bad = np.where(asked, old.bad | (when_equal & ~constant), pair.bad)
     flags = from_numpy(asked)
     return _Pair(pc.if_else(flags, old.low, pair.low), pc.if_else(flags, old.high, pair.high), bad)
@@ -195,13 +197,13 @@ def _with_deprecated(
 def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:
     """Return one side as far as it stands, and where a claim that it is exact stands with it."""
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
-        good = good & ~(rebased & certain(pc.less(values, common_calendar_start(values.type))))
-    kept = good & flags_of(values)
+        good = good & ~(rebased & flags_from(pc.less(values, common_calendar_start(values.type))))
+    kept = good & valid_flags(values)
     values = with_validity(values, kept)
     if not _is_floating(column):
         return values, kept
     # Either zero may stand for both: writers widen them in one place and forget it in the next.
-    is_zero = certain(pc.equal(values, scalar_of(0.0, values.type)))
+    is_zero = flags_from(pc.equal(values, scalar_of(0.0, values.type)))
     widened = pc.if_else(from_numpy(is_zero), scalar_of(zero, values.type), values) if is_zero.any() else values
     return widened, kept & ~is_zero
 

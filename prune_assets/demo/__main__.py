@@ -12,10 +12,11 @@ from uuid import uuid4
 from rich.console import Console
 from rich.markup import escape
 
-from parquet_core.errors import JavaFailure, PruneError, StorageFailure, WrongUse
+from parquet_core.errors import PruneError, StorageFailure, WrongUse
 from prune_assets.demo.launch import find_workspace, launch, open_instance, prepare_home, stop, wait
 from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import failed_checks, print_summary, read_results, rows_differ
+from prune_assets.errors import JavaFailure
 
 if TYPE_CHECKING:
     from pathlib import Path

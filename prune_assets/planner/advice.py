@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.arrow_arrays import valid_flags
 from parquet_core.evidence.bloom import probes
 from parquet_core.predicate import (
     Compare,
@@ -21,7 +22,6 @@ from parquet_core.predicate import (
     conjuncts_of,
     leaves,
 )
-from parquet_core.trust.bound_values import flags_of
 from prune_assets.planner.spread import spread_of
 from prune_assets.planner.trees.post_order import post_order
 from prune_assets.report.quantities import bytes_text, share_text
@@ -122,7 +122,7 @@ class _Column:
         self.name = column.name
         bounds = plan.index.bounds(column)
         self.read = np.flatnonzero(plan.kept.rows > 0)
-        self.known = flags_of(bounds.lower) & flags_of(bounds.upper)
+        self.known = valid_flags(bounds.lower) & valid_flags(bounds.upper)
         self.spread: Spread | None = spread_of(bounds, parts)
 
     @property

@@ -17,6 +17,7 @@ import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import array_of_scalars
+from parquet_core.evidence.satisfiable import reaches_beyond_type
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -31,7 +32,6 @@ from parquet_core.predicate import (
     StartsWith,
     leaves,
 )
-from parquet_core.satisfiable import reaches_beyond_type
 from prune_assets.planner.implied import implied_ranges
 from prune_assets.planner.survivor_bounds import SurvivorBounds, can_be_written, value_key
 from prune_assets.planner.trees.post_order import post_order

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
     ColumnLeaf,
@@ -22,6 +21,7 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
+from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.bound_words import why_open
 from prune_assets.planner.levels import LEVELS
 from prune_assets.planner.trees.open_leaves import open_outcomes

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.schema import SortOrder
-from parquet_core.trust.bounds import bounds_type
 
 if TYPE_CHECKING:
     from parquet_core.access_plan import AccessPlan

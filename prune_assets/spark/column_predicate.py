@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parquet_core.errors import PredicateSyntaxError, WrongUse
+from parquet_core.errors import WrongUse
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.planner.trees.replaced import replaced
 from prune_assets.spark.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
 from prune_assets.sql import clock

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import JavaFailure
 from prune_assets.cache_directory import CACHE_VARIABLE
+from prune_assets.errors import JavaFailure
 from prune_assets.spark.java_shim import MODULE, java_shim
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from parquet_core.errors import JavaFailure
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
+from prune_assets.errors import JavaFailure
 
 MODULE = "jdk.incubator.vector"
 

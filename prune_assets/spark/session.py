@@ -8,7 +8,7 @@ import sys
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import JavaFailure
+from prune_assets.errors import JavaFailure
 from prune_assets.spark.java import use_java
 from prune_assets.spark.local_options import is_local, local_options
 from prune_assets.spark.startup_log import StartupLog, cause

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY
+from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
 from parquet_core.storage import local_path
 
 if TYPE_CHECKING:

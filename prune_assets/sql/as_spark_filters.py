@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.errors import PredicateSyntaxError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -33,6 +32,7 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
 from prune_assets.sql.comparisons import is_column_rounded
 from prune_assets.sql.conditions import Conditions

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
-from parquet_core.trust.bounds import bounds_type
 from prune_assets.sql.coercion import has_too_many_digits
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types import type_of_column

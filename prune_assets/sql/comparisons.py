@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, scalar_of
-from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Op, Or
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.date_literals import date_of_string
 from prune_assets.sql.domain import domain_of, is_any_read_wider, members, multiples, never, plain, snap, unequal_to_all
 from prune_assets.sql.floats import as_double, is_in_floats, snap_float

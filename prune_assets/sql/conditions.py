@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.meanings import Meanings
 from prune_assets.sql.nodes import ColumnName, SparkLiteral

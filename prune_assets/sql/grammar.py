@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from parquet_core.errors import PredicateSyntaxError
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.cursor import Cursor
 from prune_assets.sql.nodes import CastTo, LikeList, Opaque
 from prune_assets.sql.operands import QUERY_STARTS, read_numeral, read_operand

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
-from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding import Asked, bind, is_condition, why_not
 from prune_assets.sql.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.column_comparisons import compare_columns, same_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from parquet_core.errors import PredicateSyntaxError
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.sqlglot_nodes import Token, TokenType
 
 EXCERPT = 30

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.errors import PredicateSyntaxError, PruneError
+from parquet_core.errors import PruneError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Op, Or, Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql import clock
 from prune_assets.sql.conditions import Conditions
 from prune_assets.sql.cursor import text_of

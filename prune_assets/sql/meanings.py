@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.errors import PredicateTypeError, UnknownColumn
+from parquet_core.errors import UnknownColumn
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding import why_not
 from prune_assets.sql.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.null_with import null_with

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import PredicateTypeError
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.nodes import Opaque
 from prune_assets.sql.sqlglot_nodes import exp
 

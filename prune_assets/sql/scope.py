@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
-from parquet_core.errors import PredicateTypeError, UnknownColumn
-from parquet_core.format.spark_schema import tells_nulls
+from parquet_core.errors import UnknownColumn
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.clock import CLOCK_CALLS, CLOCK_NEEDED
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from parquet_core.errors import PruneError
 from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.trust.bounds import bounds_type
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
 from prune_assets.sql.lowering import conditions_on

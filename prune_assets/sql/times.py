@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, scalar_of
-from parquet_core.errors import PredicateTypeError
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
+from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.timestamps import (
     TIMES,

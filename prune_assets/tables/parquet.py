@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_core.dataset.file_answers import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.trust.bounds import bounds_type
 from prune_assets.report.value_text import value_text
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from parquet_core.format.column_chunk import ColumnChunk
 from parquet_core.format.dictionary import dictionary_range
 
 if TYPE_CHECKING:
+    from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.statistics import Provenance
 
 REAL_FILES = Path(__file__).parents[3] / "shared" / "data" / "parquet-testing" / "data"
 MOST_BYTES = 20_000  # of a real file that is taken

@@ -16,18 +16,18 @@ from parquet_core import bloom
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile, PruneError
-from parquet_core.format import column_chunk, dictionary, footer, page_index
+from parquet_core.format import column_chunk, dictionary, footer, page_index, provenance
 from parquet_core.format.footer import parse_footers
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.storage import DataFile
-from parquet_core.trust.statistics import trust
+from parquet_core.trust.judgement import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = "lake/f.parquet"
-READERS = (footer, column_chunk, page_index, dictionary, bloom.parse)
+READERS = (footer, provenance, column_chunk, page_index, dictionary, bloom.parse)
 DECODERS = ("decode", "decode_list", "decode_lists", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 
@@ -63,8 +63,8 @@ class Call(NamedTuple):
 @contextmanager
 def recorded():
     """Yield a list that every call of the hot loop is put into."""
-    footer._provenance.cache_clear()
-    footer._parse_schema.cache_clear()
+    provenance.decode_provenance.cache_clear()
+    provenance.parse_schema.cache_clear()
     calls = []
 
     def recorder(name, call):
@@ -160,8 +160,8 @@ def draw_footer(chance, corpus):
 
 def answer_footer(data, _):
     footers = parse_footers(data, np.array([0]), np.array([len(data)]), [DataFile(PLACE, 1 << 30, 0, None)])
-    (provenance,) = footers.kinds
-    found = [_or_error(_column_claims, footers, leaf, provenance) for leaf in some(provenance.columns, data)]
+    (kind,) = footers.kinds
+    found = [_or_error(_column_claims, footers, leaf, kind) for leaf in some(kind.columns, data)]
     return FooterClaims(
         footers.row_count.tolist(),
         [_or_error(footers.sorted_by, i) for i in range(len(footers))],

@@ -14,9 +14,10 @@ from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile
 from parquet_core.format.footer import parse_footers
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
+from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.storage import DataFile
-from parquet_core.trust.statistics import Provenance, trust
+from parquet_core.trust.judgement import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
 COUNT = 30_000

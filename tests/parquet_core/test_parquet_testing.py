@@ -13,7 +13,7 @@ import pytest
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
 from parquet_core.evidence.bloom import outcomes_from_filters
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import may_match

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
-from parquet_core.trust.bound_values import certain
-from parquet_core.trust.statistics import WrittenStatistics
+from parquet_core.format.written_statistics import WrittenStatistics
 
 
 def written(entries, *, pages=False, deprecated=True):
@@ -77,7 +77,7 @@ def assert_holds(bounds, container, values, *, where):
         values = values.cast(pa.binary())
     values = values.cast(kind, safe=not pa.types.is_timestamp(kind))
     is_nan = pc.is_nan(values) if pa.types.is_floating(kind) else pa.repeat(pa.scalar(value=False), len(values))
-    plain = certain(pc.invert(is_nan))
+    plain = flags_from(pc.invert(is_nan))
     claims = Counter()
     for name, exactly, compare in (
         ("lower", bounds.min_exact, pc.greater_equal),
@@ -87,10 +87,14 @@ def assert_holds(bounds, container, values, *, where):
         each = bound.take(pa.array(container))
         assert pc.all(compare(values, each).filter(pa.array(plain))).as_py() is not False, (where, name)
         claims[name] += len(bound) - bound.null_count
-        claimed = np.flatnonzero(certain(exactly))
-        assert set(claimed) <= set(container[plain & certain(pc.equal(values, each))]), (where, name, "does not occur")
+        claimed = np.flatnonzero(flags_from(exactly))
+        assert set(claimed) <= set(container[plain & flags_from(pc.equal(values, each))]), (
+            where,
+            name,
+            "does not occur",
+        )
         claims[f"{name}_exact"] += len(claimed)
-    for name, flags in (("null_count", certain(pc.is_null(values))), ("nan_count", certain(is_nan))):
+    for name, flags in (("null_count", flags_from(pc.is_null(values))), ("nan_count", flags_from(is_nan))):
         claim = getattr(bounds, name)
         actual = pa.array(np.bincount(container[flags], minlength=len(bounds)))
         assert pc.all(pc.equal(claim, actual)).as_py() is not False, (where, name)

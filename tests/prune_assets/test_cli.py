@@ -9,16 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from parquet_core.errors import (
-    JavaFailure,
-    MalformedFile,
-    PruneError,
-    StaleTable,
-    StorageFailure,
-    TableNotFound,
-    UnsupportedFeature,
-)
+from parquet_core.errors import MalformedFile, PruneError, StaleTable, StorageFailure, TableNotFound, UnsupportedFeature
 from prune_assets import __version__, cli
+from prune_assets.errors import JavaFailure
 
 
 @pytest.fixture

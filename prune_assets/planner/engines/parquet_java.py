@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, numbers_from
 from parquet_core.bloom import hash_values, may_contain
-from parquet_core.trust.stored_types import as_stored
+from parquet_core.spark_rules.type_promotion import as_stored
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel
 
 if TYPE_CHECKING:

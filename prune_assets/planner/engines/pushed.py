@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.format.schema import Physical, SortOrder
-from parquet_core.format.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, all_of, any_of, conjuncts
 
 if TYPE_CHECKING:

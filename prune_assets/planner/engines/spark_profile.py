@@ -15,12 +15,14 @@ import pyarrow as pa
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import may_match, negate
 from parquet_core.predicate import Compare, In, IsNull, Op
 from parquet_core.segments import merge_borders, page_of_segment
-from parquet_core.trust.bounds import bounds_type
-from parquet_core.trust.statistics import TYPE_ORDER, leaf_in_file, trust
+from parquet_core.spark_rules.columns_in_files import leaf_in_file
+from parquet_core.trust.judgement import trust
 from prune_assets.planner.engines.parquet_java import (
     Evidence,
     dropped_by_dictionaries,
@@ -40,9 +42,9 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from parquet_core.trust.statistics import Provenance
     from prune_assets.spark_filters import SparkFilter
 
     Flags = NDArray[np.bool_]

@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
 from parquet_core.ragged import distinct
+from parquet_core.spark_rules.type_promotion import is_read_as
 from parquet_core.trust.doubts import reason_of
-from parquet_core.trust.stored_types import is_read_as
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.planner.engines.spark_profile import BLOOM, DICTIONARY, PAGES, STATISTICS

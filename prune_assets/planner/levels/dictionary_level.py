@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from parquet_core.evidence.bounds import presence_of
 from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
+from parquet_core.evidence.min_max import presence_of
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern

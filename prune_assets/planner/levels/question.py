@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.format.spark_schema import tells_nulls
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
 from parquet_core.pruning import prepare
+from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.planner.levels.auxiliary_leaves import auxiliary_leaves
 from prune_assets.tables.parquet import answers_of_directories
 

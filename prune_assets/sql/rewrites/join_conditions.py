@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of_scalars, from_numpy
+from parquet_core.evidence.satisfiable import may_be_true, may_fulfil
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import (
     And,
@@ -30,7 +31,6 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
-from parquet_core.satisfiable import may_be_true, may_fulfil
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

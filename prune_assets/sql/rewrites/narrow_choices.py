@@ -8,9 +8,9 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, ColumnLeaf, Constant, IsNull, Not, Or, columns_of, leaves
-from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.rewrites.flatten import conjuncts, disjuncts, opposite
 from prune_assets.sql.rewrites.join_conditions import bare, only_column, outcome_of_null
 

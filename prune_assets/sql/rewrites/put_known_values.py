@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
 from parquet_core.pruning import constant_answers, fold
-from parquet_core.satisfiable import may_be_true
 from prune_assets.sql.nodes import ColumnName, KnownValue
 from prune_assets.sql.rewrites.flatten import opposite
 from prune_assets.sql.rewrites.join_conditions import bare

@@ -6,9 +6,9 @@ NULL.
 
 from __future__ import annotations
 
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsTruth, Not, Or, Predicate, children_of, columns_of
-from parquet_core.satisfiable import may_be_true
 
 # Larger conditions are asked as they stand, so that what is nested deeply costs no more than it is long.
 MOST_PARTS = 64

@@ -7,7 +7,7 @@ from golden import GOLDEN, MISSING, lowered, skip_truth
 
 from deltalog.snapshot.snapshot import open_snapshot
 from deltalog.stats.data_skipping import skip_files
-from parquet_core.errors import PredicateSyntaxError
+from prune_assets.errors import PredicateSyntaxError
 
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 

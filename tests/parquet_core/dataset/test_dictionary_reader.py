@@ -14,7 +14,7 @@ import pytest
 from parquet_core.dataset.dictionary_reader import read_dictionaries
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.format import dictionary
-from parquet_core.trust.bounds import bounds_type
+from parquet_core.format.comparable_values import bounds_type
 
 ROWS = 600
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from test_bounds_evidence import cases, make_bounds, make_leaf
+from test_min_max import cases, make_bounds, make_leaf
 
 from parquet_core.evidence import many_leaves
-from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.evidence.many_leaves import FEW, outcomes_of_each
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.predicate import Compare, Op
 
 

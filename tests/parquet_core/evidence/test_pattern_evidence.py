@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquet_core.evidence.bounds import outcomes_from_bounds
 from parquet_core.evidence.dictionary import outcomes_from_dictionaries
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.patterns import successor
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_bounds_evidence import PYTHON, TYPES, comparable, make_bounds
+from test_min_max import PYTHON, TYPES, comparable, make_bounds
 
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import Outcomes

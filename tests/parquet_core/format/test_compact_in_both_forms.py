@@ -13,7 +13,7 @@ import pytest
 
 from parquet_core import bloom
 from parquet_core.errors import MalformedFile
-from parquet_core.format import column_chunk, compact, footer, page_index
+from parquet_core.format import column_chunk, compact, footer, page_index, provenance
 from parquet_core.format.footer import read_footer
 from parquet_core.storage import Traffic, list_data_files
 
@@ -58,7 +58,7 @@ def as_table(module, data, spec):
 
 
 LISTS = {
-    footer._FILE_META_DATA: [(2, footer._SCHEMA_ELEMENT), (4, footer._ROW_GROUP), (5, footer._KEY_VALUE)],
+    footer._FILE_META_DATA: [(2, provenance._SCHEMA_ELEMENT), (4, footer._ROW_GROUP), (5, provenance._KEY_VALUE)],
     page_index._COLUMN_INDEX: [(1, compact.BOOLEAN), (2, compact.BINARY), (3, compact.BINARY), (5, compact.INTEGER)],
     page_index._OFFSET_INDEX: [(1, page_index._PAGE_LOCATION)],
 }
@@ -76,7 +76,7 @@ def structures(tmp_path_factory):
     footers = read_footer(list_data_files(path)[0], traffic=Traffic())
     found = [(data[-8 - length : -8], footer._FILE_META_DATA)]
     (slots, _) = compact.decode(*found[0])
-    found.append((b"\x19" + slots[0] + b"\x00", compact.struct({1: compact.list_of(footer._SCHEMA_ELEMENT)})))
+    found.append((b"\x19" + slots[0] + b"\x00", compact.struct({1: compact.list_of(provenance._SCHEMA_ELEMENT)})))
     found.append((footers.encoded[footers.chunk_start[0] : footers.chunk_stop[0]], column_chunk._COLUMN_CHUNK))
     for name in ("a", "b"):
         chunk = footers.chunks((name,))[0].chunk(0)

@@ -18,10 +18,11 @@ from parquet_core.errors import MalformedFile, PruneError, TableNotFound, Unsupp
 from parquet_core.format.column_chunk import ChunkRanges, decode_column_chunks
 from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
+from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.format.spark_schema import without_spark_comparisons
+from parquet_core.spark_rules.spark_schema import without_spark_comparisons
 from parquet_core.storage import list_data_files
-from parquet_core.trust.statistics import Provenance, trust
+from parquet_core.trust.judgement import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 from tests.numbered_cases.cases import META, chunks_of, edit_footer, put, value_of
 

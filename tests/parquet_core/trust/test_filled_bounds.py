@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.leaf_type import Physical, SortOrder
 from parquet_core.format.schema import LeafColumn
-from parquet_core.trust.bounds import Bounds, bounds_type
+from parquet_core.trust.bounds import Bounds
 from parquet_core.trust.filled_bounds import FilledBounds
 
 VALUES = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from parquet_core.format.provenance import TYPE_ORDER, Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.trust.statistics import TYPE_ORDER, Provenance, trust
+from parquet_core.trust.judgement import trust
 
 MR = "parquet-mr version 1.17.0 (build 0)"
 SPARK = {"org.apache.spark.version": "4.3.0"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import Compare, Op

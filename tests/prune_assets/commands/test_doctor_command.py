@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from parquet_core.errors import JavaFailure
 from parquet_core.format.compact import is_compiled
 from parquet_core.storage import JOURNAL, Journal
 from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import doctor as doctor_module
 from prune_assets.cli import main
+from prune_assets.errors import JavaFailure
 
 
 @pytest.fixture

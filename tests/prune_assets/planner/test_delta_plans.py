@@ -11,7 +11,8 @@ from delta_rows import GOLDEN, MISSING, check_soundness, flat_columns, random_pr
 
 import prune_assets as pr
 from deltalog.snapshot.snapshot import open_snapshot
-from parquet_core.errors import PredicateSyntaxError, PruneError
+from parquet_core.errors import PruneError
+from prune_assets.errors import PredicateSyntaxError
 
 SKIP_TRUTH = GOLDEN / "_expected" / "_skip_truth.json"
 EACH = 40

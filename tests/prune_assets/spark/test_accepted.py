@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from parquet_core.errors import PredicateTypeError, PruneError
+from parquet_core.errors import PruneError
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.errors import PredicateTypeError
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.column_predicate import quiet
 from prune_assets.spark_filters import Filter, Rel

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from parquet_core.errors import JavaFailure
+from prune_assets.errors import JavaFailure
 from prune_assets.spark.java import candidates, find_java, use_java
 from prune_assets.spark.java_shim import java_shim
 

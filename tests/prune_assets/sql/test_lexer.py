@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.errors import PredicateSyntaxError
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.lexer import _skip, _token, tokenize
 
 PIECES = [

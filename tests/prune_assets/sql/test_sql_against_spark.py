@@ -15,7 +15,7 @@ from random_expressions import random_expression_condition
 from random_predicates import LITERALS, random_predicate
 from spark_rows import ansi, asked, disagreements, in_spark, lowered_completely, random_rows
 
-from parquet_core.errors import PredicateSyntaxError
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql import grammar
 from prune_assets.sql.chains import UNCERTAIN
 from prune_assets.sql.floats import float_of_text

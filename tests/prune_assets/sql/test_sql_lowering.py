@@ -6,9 +6,10 @@ from fixture_lines import braced, fixture_lines
 from table_columns import FIXTURE_COLUMNS, leaf
 
 from parquet_core import errors
-from parquet_core.errors import PredicateSyntaxError, PredicateTypeError, UnknownColumn, WrongUse
+from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lowering import LoweredPredicate, lower
 from prune_assets.sql.render import render

@@ -1,4 +1,4 @@
-"""Bounds decoded from their PLAIN encoding into an Arrow array that compares as the column does."""
+"""Single values decoded from PLAIN into Arrow arrays that compare as their column does: bounds, dictionary entries."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of
+from parquet_core.arrow_arrays import flags_from, from_numpy, scalar_of, with_validity
 from parquet_core.format.schema import Physical, SortOrder
-from parquet_core.trust.bounds import bounds_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +31,21 @@ _STORED: dict[Physical, np.dtype[Any]] = {
 _DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
-def bound_values(column: LeafColumn, written: PlainValues, *, step: int | NDArray[np.int64] | None = None) -> pa.Array:
+def bounds_type(column: LeafColumn) -> pa.DataType:
+    """Return the Arrow type that bounds and literals of a column are compared in."""
+    kind = column.type
+    if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_timestamp(kind) and (kind.unit != "ns" or column.physical is Physical.INT96):
+        # Files of one table may differ in their unit; readers count microseconds.
+        return pa.timestamp("us", kind.tz)
+    # Arrow compares no half floats; a float holds every one of them.
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def comparable_values(
+    column: LeafColumn, written: PlainValues, *, step: int | NDArray[np.int64] | None = None
+) -> pa.Array:
     """Decode single values into an array of `bounds_type(column)`.
 
     Null becomes what is not there or what the type cannot hold: a wrong width, an integer beyond its
@@ -57,22 +70,6 @@ def timestamp_step(column: LeafColumn) -> int:
     """Return how many units of `bounds_type(column)` a stored timestamp counts in; 1 for all other types."""
     kind = column.type
     return 1_000 if kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
-
-
-def with_validity(values: pa.Array, valid: Flags) -> pa.Array:
-    """Return the values of an array that is no slice with null exactly where no flag is set; the data are shared."""
-    validity = None if valid.all() else from_numpy(valid).buffers()[1]
-    return pa.Array.from_buffers(values.type, len(values), [validity, *values.buffers()[1:]])
-
-
-def flags_of(values: pa.Array) -> Flags:
-    """Tell where a value stands."""
-    return np.ones(len(values), np.bool_) if values.null_count == 0 else flags_from(pc.is_valid(values))
-
-
-def certain(answer: pa.Array) -> Flags:
-    """Turn a comparison into flags: what compares with an unknown value is not certain."""
-    return flags_from(answer)
 
 
 def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
@@ -120,5 +117,5 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
     # Predicates count on the declared precision; a value beyond it, which Spark may read, must not look bounded.
     largest = Decimal((0, (9,) * target.precision, -target.scale))
     least = scalar_of(largest.copy_negate(), target)
-    inside = certain(pc.and_(pc.less_equal(stored, scalar_of(largest, target)), pc.greater_equal(stored, least)))
+    inside = flags_from(pc.and_(pc.less_equal(stored, scalar_of(largest, target)), pc.greater_equal(stored, least)))
     return with_validity(stored, valid & inside)

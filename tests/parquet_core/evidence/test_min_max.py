@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquet_core.evidence.bounds import outcomes_from_bounds
+from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, Op
 from parquet_core.trust.bounds import Bounds

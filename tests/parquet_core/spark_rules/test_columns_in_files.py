@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
+from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.format.spark_schema import without_spark_comparisons
-from parquet_core.trust.absent_columns import reads_as_null
-from parquet_core.trust.statistics import Provenance
+from parquet_core.spark_rules.columns_in_files import reads_as_null
+from parquet_core.spark_rules.spark_schema import without_spark_comparisons
 
 
 def leaf(*path, **changes):

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.format.partition_values import infer
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
+from parquet_core.spark_rules.partition_inference import infer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

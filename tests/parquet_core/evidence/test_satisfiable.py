@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
@@ -28,7 +29,6 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
-from parquet_core.satisfiable import may_be_true
 
 X = ("x",)
 NAN = float("nan")

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, from_numpy, numbers_from
+from parquet_core.format.comparable_values import bounds_type, timestamp_step
 from parquet_core.format.schema import Physical, SortOrder
-from parquet_core.trust.bound_values import timestamp_step
-from parquet_core.trust.bounds import bounds_type
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -66,6 +65,11 @@ def _as_decimal(leaf: LeafColumn, stored: pa.DataType, wanted: pa.DataType) -> b
     if pa.types.is_decimal128(stored):
         return bool(wanted.scale >= stored.scale and before_point >= stored.precision - stored.scale)
     return bool(pa.types.is_signed_integer(stored) and before_point >= _DIGITS[leaf.physical])
+
+
+def stored_form(leaf: LeafColumn) -> object:
+    """Return what tells one way to store a value from another."""
+    return leaf.physical, leaf.type, leaf.type_length
 
 
 def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.format.partition_values import NULL, infer
-from parquet_core.format.partitions import read_partitions
+from parquet_core.spark_rules.partition_columns import read_partitions
+from parquet_core.spark_rules.partition_inference import NULL, infer
 from parquet_core.storage import DataFile
 from parquet_core.storage.partition_discovery import choose
 from prune_assets.spark.reader import spark_type

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.format.spark_schema import SPARK_SCHEMA_KEY
+from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
 
 NESTED = pa.table({"s": pa.array([{"a": "x", "n": 1}]), "b": pa.array([b"x"])})
 

@@ -1,4 +1,4 @@
-"""What Spark wrote beside the schema: types whose comparison is not that of the stored bytes.
+"""Spark's own schema in the footer: types whose comparison is not that of the stored bytes, columns with defaults.
 
 CHAR columns are compared padded, collated strings by their collation. Both are plain strings to
 Parquet, and bounds, dictionaries and filters know bytes only. An INTERVAL is a number there, with which no query
@@ -11,15 +11,20 @@ number.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
 
+from parquet_core.format.provenance import decode_provenance, naming, parse_schema
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parquet_core.format.provenance import EncodedKind, Provenance
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile
 
 SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
@@ -48,6 +53,29 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
         replace(column, may_be_filled=True) if filled is None or column.path[0] in filled else column
         for column in judged
     )
+
+
+def provenance_to_spark(kind: EncodedKind, file: DataFile) -> Provenance:
+    """Decode what a footer says beside its row groups, its columns marked as Spark compares them.
+
+    `file` is named where that is damaged.
+    """
+    with naming(file):
+        return _marked(kind)
+
+
+@lru_cache(maxsize=256)
+def _marked(kind: EncodedKind) -> Provenance:
+    stored = decode_provenance(kind)
+    if (spark_schema := stored.key_values.get(SPARK_SCHEMA_KEY)) is None:
+        return stored
+    return replace(stored, columns=_marked_columns(kind[0] or b"", spark_schema))
+
+
+@lru_cache(maxsize=64)
+def _marked_columns(schema: bytes, spark_schema: str) -> tuple[LeafColumn, ...]:
+    columns, _ = parse_schema(schema)
+    return without_spark_comparisons(columns, spark_schema)
 
 
 def tells_nulls(column: LeafColumn) -> bool:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from parquet_core.trust.absent_columns import folded
+from parquet_core.spark_rules.columns_in_files import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
-    from parquet_core.trust.statistics import Provenance
 
 # No column of a table: what a file holds beside those.
 NOT_OF_THE_TABLE = "\x00not of the table"

@@ -1,0 +1,65 @@
+"""Dates and timestamps that Spark may read as others than are stored: in the hybrid Julian and Gregorian calendar.
+
+Spark before 3.0 wrote that calendar, later ones do where a setting asks for it, and say so in the footer. From a first
+common day on both calendars agree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.format.schema import Physical
+
+if TYPE_CHECKING:
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+
+_LEGACY_DATES = "org.apache.spark.legacyDateTime"
+_LEGACY_INT96 = "org.apache.spark.legacyINT96"
+SPARK_VERSION_KEY = "org.apache.spark.version"
+# 1582-10-15 in days since 1970-01-01: the first day that Julian and Gregorian readers agree on.
+GREGORIAN_START = -141427
+# 1900-01-03 in seconds since 1970-01-01: from here on they agree on instants too, in every time zone. What is stored
+# before 1900-01-01 can be read as another instant, up to 1 hour 22 minutes later.
+COMMON_TIME_START = -2208988800 + 2 * 86_400
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def is_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether Spark reads other dates or timestamps than the file stores: those of its hybrid calendar."""
+    if not _is_calendrical(leaf):
+        return False
+    key_values = provenance.key_values
+    int96 = leaf.physical is Physical.INT96
+    if (_LEGACY_INT96 if int96 else _LEGACY_DATES) in key_values:
+        return True
+    version = key_values.get(SPARK_VERSION_KEY)
+    return version is not None and not _is_at_least(version, (3, 1) if int96 else (3, 0))
+
+
+def may_be_rebased(leaf: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether a session's setting decides in which calendar dates and timestamps of this file are read."""
+    return _is_calendrical(leaf) and SPARK_VERSION_KEY not in provenance.key_values
+
+
+def _is_calendrical(leaf: LeafColumn) -> bool:
+    return leaf.type is not None and (pa.types.is_date(leaf.type) or pa.types.is_timestamp(leaf.type))
+
+
+def _is_at_least(version: str, least: tuple[int, int]) -> bool:
+    major, minor, *_ = (*version.split("."), "", "")
+    return (_number(major, -1), _number(minor, 0)) >= least
+
+
+def _number(text: str, otherwise: int) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
+
+
+def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
+    """Return the first date or timestamp that Spark reads alike in both of its calendars."""
+    if pa.types.is_date32(kind):
+        return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
+    return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)

@@ -1,0 +1,77 @@
+"""What Spark reads from one file for a column of the table: a leaf, a leaf of another type, or nulls alone.
+
+Spark reads null in every row for a column that the file lacks. Whether names that differ in case alone are one column
+is a setting of Spark; a file that has such a name is left open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.format.schema import in_any_case
+from parquet_core.spark_rules.type_promotion import is_read_as
+
+if TYPE_CHECKING:
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+
+def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
+    """Find the table's column in one file; None when the file lacks it or stores it as another type.
+
+    Timestamps of milliseconds and of microseconds are alike: what is stored counts in `timestamp_step`.
+    """
+    index = column.index
+    if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
+        return _if_alike(provenance.columns[index], column)
+    named = provenance.by_path.get(column.path)
+    return None if named is None else _if_alike(named, column)
+
+
+def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
+    alike = (leaf.physical, _comparable(leaf), leaf.type_length, leaf.max_repetition_level) == (
+        column.physical,
+        _comparable(column),
+        column.type_length,
+        column.max_repetition_level,
+    )
+    return leaf if alike else None
+
+
+def _comparable(leaf: LeafColumn) -> pa.DataType | None:
+    is_time = leaf.type is not None and pa.types.is_timestamp(leaf.type)
+    return bounds_type(leaf) if is_time else leaf.type
+
+
+def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
+    """Find the table's column in one file in any type that Spark reads as the table's without a loss."""
+    alike = leaf_in_file(column, provenance)
+    if alike is not None:
+        return alike
+    named = provenance.by_path.get(column.path)
+    return named if named is not None and is_read_as(named, column) else None
+
+
+def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
+    """Tell whether every row of such files is null in a column of the table, since nothing there has its name."""
+    if column.unsupported or column.may_be_filled or not provenance.columns:
+        return False
+    wanted = folded(column.path)
+    alike = provenance.by_any_case.get(wanted[0], [])
+    for depth in range(1, len(wanted) + 1):
+        within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
+        if not within:
+            return True
+        # A value stands where a struct is expected, or a list or the like, whose leaves are not pruned on.
+        if any(len(leaf.path) == depth for leaf in within) or all(leaf.unsupported for leaf in within):
+            return False
+    return False
+
+
+def folded(path: Path) -> Path:
+    """Return a path that is the same for all that may be one: alike in more letters than to Spark, never in fewer."""
+    return tuple(map(in_any_case, path))

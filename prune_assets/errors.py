@@ -1,0 +1,24 @@
+"""Errors of SQL and of Java, beside those of `parquet_core.errors` and `deltalog.errors`.
+
+PruneError
+├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
+└── WrongUse               the caller can mend it (exit code 2)
+    ├── PredicateSyntaxError   the predicate is not Spark SQL
+    └── PredicateTypeError     operands that cannot be compared
+"""
+
+from __future__ import annotations
+
+from parquet_core.errors import PruneError, WrongUse
+
+
+class JavaFailure(PruneError):
+    """There is no Java that Spark can run on, or Spark did not start."""
+
+
+class PredicateSyntaxError(WrongUse):
+    """The predicate is not an expression of Spark SQL."""
+
+
+class PredicateTypeError(WrongUse):
+    """The predicate compares what cannot be compared, or is not boolean."""
