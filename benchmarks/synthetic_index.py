@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.dataset.metadata_index import MetadataIndex, _Fetched
+from parquet_core.dataset.footer_columns import _Column
+from parquet_core.dataset.metadata_index import MetadataIndex, metadata_index
 from parquet_core.dataset.page_batch import PageBatch
+from parquet_core.dataset.page_indexes import Fetched
+from parquet_core.dataset.row_group_table import RowGroupTable
 from parquet_core.format.column_chunk import ColumnChunks, Totals, absent_chunks
 from parquet_core.format.page_index import OffsetIndexes
 from parquet_core.format.provenance import Provenance
@@ -43,7 +46,7 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
     row_count = np.full(files, rows, np.int64)
     batches = [_pages(files, each, rows // each, disorder=i) for i, each in enumerate(pages)]
     by_path = dict(zip([column.path for column in columns], batches, strict=True))
-    return MetadataIndex(
+    groups = RowGroupTable(
         files=tuple(DataFile(f"/t/{i:06}.parquet", 1 << 30, 0) for i in range(files)),
         kinds=kinds,
         kind=np.zeros(files, np.int64),
@@ -56,13 +59,15 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         row_count=row_count,
         doubts=np.zeros(files, np.uint8),
         partition_values={},
-        _footers=_Footers(files, pages),  # type: ignore[arg-type]  # it is asked for nothing else
-        _names=NamesInFiles(kinds),
-        _chunks={path: _chunks(files, len(batch.first_row) // files) for path, batch in by_path.items()},
-        _bounds={path: _of_groups(batch, row_count) for path, batch in by_path.items()},
-        _offsets={path: _Fetched(np.arange(files), _offsets(batch)) for path, batch in by_path.items()},
-        _pages={path: _Fetched(np.arange(files), batch) for path, batch in by_path.items()},
+        names=NamesInFiles(kinds),
     )
+    index = metadata_index(groups, _Footers(files, pages))  # type: ignore[arg-type]  # it is asked for nothing else
+    for path, batch in by_path.items():
+        chunks = _chunks(files, len(batch.first_row) // files)
+        index.footers._columns[path] = _Column("", chunks, _of_groups(batch, row_count), groups.doubts, unsaved=False)
+        index.page_indexes._offsets[path] = Fetched(np.arange(files), _offsets(batch))
+        index.page_indexes._pages[path] = Fetched(np.arange(files), batch)
+    return index
 
 
 class _Footers:

@@ -15,9 +15,9 @@ index = read_dataset(sys.argv[1], cache=cache)
 columns = [column for column in index.columns if column.name in {"l_shipdate", "l_orderkey"}]
 positions = np.arange(len(index))
 for column in columns:
-    index.bounds(column)
-index.fetch_pages(columns, positions)
-pages = sum(len(index.pages(column, positions).bounds) for column in columns)
+    index.footers.bounds(column)
+index.page_indexes.fetch(columns, positions)
+pages = sum(len(index.page_indexes.read(column, positions).bounds) for column in columns)
 seconds = time.perf_counter() - started
 index.save()
 print(json.dumps({"seconds": seconds, "pages": pages, "requests": index.traffic.requests}))

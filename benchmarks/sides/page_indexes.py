@@ -12,6 +12,6 @@ started = time.perf_counter()
 index = read_dataset(sys.argv[1])
 columns = [column for column in index.columns if column.name in {"l_shipdate", "l_orderkey"}]
 positions = np.arange(len(index))
-index.fetch_pages(columns, positions)
-pages = sum(len(index.pages(column, positions).bounds) for column in columns)
+index.page_indexes.fetch(columns, positions)
+pages = sum(len(index.page_indexes.read(column, positions).bounds) for column in columns)
 print(json.dumps({"seconds": time.perf_counter() - started, "pages": pages}))

@@ -148,7 +148,7 @@ def _has_statistics(column: TableColumn) -> bool:
 
 def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
     leaf = next((leaf for leaf in index.columns if leaf.path == column.leaf.path), column.leaf)
-    bounds = index.bounds_with_pages(leaf)
+    bounds = index.page_indexes.filled_bounds(leaf)
     counts = _null_counts(index.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.kind not in _ONLY_NULLS:

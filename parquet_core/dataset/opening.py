@@ -10,7 +10,8 @@ import numpy as np
 
 from parquet_core.dataset.footer_source import FooterSource
 from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table
-from parquet_core.dataset.metadata_index import MetadataIndex
+from parquet_core.dataset.metadata_index import MetadataIndex, metadata_index
+from parquet_core.dataset.row_group_table import RowGroupTable
 from parquet_core.dataset.stored_index import RowGroups, StoredIndex
 from parquet_core.errors import MalformedFile
 from parquet_core.format.column_chunk import MAX_ROWS
@@ -126,16 +127,16 @@ class ListedDataset:
         # The file that decides on the schema is the first of any list.
         self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
         known = None if self.known is None else (self.known[0], self.known[1][chosen])
-        groups = _row_groups(files, self._source, known)
-        _check_rows(groups, self.name)
+        read = _row_groups(files, self._source, known)
+        _check_rows(read, self.name)
         if stored is not None:
-            stored.keep_row_groups(groups)
-        kinds = _kinds(groups, files)
-        columns = self._columns_of_summary() if self.summary is not None else kinds[groups.kind[0]].columns
-        placed = _placed(opened, groups, np.full(len(opened), AT_LEAST, np.int64), unopened=len(kinds))
+            stored.keep_row_groups(read)
+        kinds = _kinds(read, files)
+        columns = self._columns_of_summary() if self.summary is not None else kinds[read.kind[0]].columns
+        placed = _placed(opened, read, np.full(len(opened), AT_LEAST, np.int64), unopened=len(kinds))
         kinds = kinds if whole else (*kinds, UNOPENED)
         named = tuple(named_in_any_case(kind, columns) for kind in kinds) if self.any_case else kinds
-        return MetadataIndex(
+        groups = RowGroupTable(
             files=self.files,
             kinds=named,
             kind=placed.kind,
@@ -148,11 +149,10 @@ class ListedDataset:
             ordinal=placed.ordinal,
             row_count=placed.row_count,
             doubts=placed.doubts,
-            _footers=self._source,
-            _names=names_in_files(kinds, named, {}),
+            names=names_in_files(kinds, named, {}),
             opened=None if whole else opened,
-            _stored=stored,
         )
+        return metadata_index(groups, self._source, stored)
 
     def _stored_of(self, chosen: Numbers) -> StoredIndex | None:
         return self.stored if self.stored is None or len(chosen) == len(self.files) else self.stored.narrowed(chosen)
@@ -184,7 +184,7 @@ def read_logged(
     kinds = tuple(named_as_in_table(kind, logged, any_case=any_case) for kind in as_stored)
     physical = {column.leaf.path: column.physical for column in logged.columns}
     placed = _placed(logged.opened, groups, logged.row_count, unopened=len(kinds))
-    return MetadataIndex(
+    of_table = RowGroupTable(
         files=logged.files,
         kinds=(*kinds, UNOPENED),
         kind=placed.kind,
@@ -197,12 +197,11 @@ def read_logged(
         ordinal=placed.ordinal,
         row_count=placed.row_count,
         doubts=placed.doubts,
-        _footers=source,
         opened=logged.opened,
         deleted=logged.deleted,
-        _names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical),
-        _stored=stored,
+        names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical),
     )
+    return metadata_index(of_table, source, stored)
 
 
 class _Placed(NamedTuple):

@@ -27,10 +27,10 @@ def midpoints(index: MetadataIndex) -> Positions:
     size, start = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     columns = {column.path: column for provenance in index.kinds for column in provenance.columns}
     for column in columns.values():
-        size += np.maximum(index.column_chunks(column).compressed_bytes, 0)
+        size += np.maximum(index.footers.chunks(column).compressed_bytes, 0)
     for i, provenance in enumerate(index.kinds):
         if provenance.columns:
-            begins = index.column_chunks(provenance.columns[0]).first_page_offset
+            begins = index.footers.chunks(provenance.columns[0]).first_page_offset
             start = np.where(kind == i, np.maximum(begins, 0), start)
     ends = index.sizes_of_files()[index.file]
     middle: Positions = np.minimum(start + size // 2, ends - 1)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.storage import DataFile, Traffic
 
     Positions = NDArray[np.int64]
     Reasons = NDArray[np.object_]
@@ -38,22 +38,7 @@ class Wanted(NamedTuple):
     refused: Reasons
 
 
-class RowGroupPlaces(NamedTuple):
-    """The data files, and of each row group the index of its file and its number in it."""
-
-    files: Sequence[DataFile]
-    file: Positions
-    ordinal: Positions
-
-    def name(self, position: int, column: LeafColumn) -> str:
-        """Name a column of a row group in messages."""
-        path = self.files[int(self.file[position])].path
-        return f"{path}: row group {self.ordinal[position]}, column {column.name!r}"
-
-
-def read_structures(
-    groups: RowGroupPlaces, wanted: Sequence[Wanted], *, purpose: str, traffic: Traffic
-) -> list[IndexBytes]:
+def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose: str) -> list[IndexBytes]:
     """Read the ranges of several columns together; a reason stands where there is nothing to be believed.
 
     Raises MalformedFile for a range outside of its file, and as reading does.
@@ -65,7 +50,7 @@ def read_structures(
     part = np.repeat(np.arange(len(wanted)), [len(part.positions) for part in wanted])
 
     def place(i: int) -> str:
-        return groups.name(int(position[i]), wanted[part[i]].column)
+        return groups.place(int(position[i]), wanted[part[i]].column)
 
     absent = np.concatenate([_NO_REASONS, *(part.refused for part in wanted)])
     file, there = groups.file[position], (offset > 0) & (absent == "")
@@ -81,7 +66,7 @@ def read_structures(
     edges = np.cumsum([0, *(len(part.positions) for part in wanted)])
     counts = np.diff(np.searchsorted(read, edges)).tolist()
     ranges = Ranges(file[read], offset[read], length[read])
-    buffers = gather(groups.files, ranges, counts=counts, purpose=purpose, traffic=traffic)
+    buffers = gather(groups.files, ranges, counts=counts, purpose=purpose, traffic=groups.traffic)
     lengths = np.full(len(position), -1, np.int64)
     lengths[read] = length[read]
     return [

@@ -78,8 +78,8 @@ def read_chunks(
 
     Raises MalformedFile and StorageFailure, naming file, row group and column.
     """
-    index.fetch_pages(columns, positions)
-    locations = index.locations(columns, positions)
+    index.page_indexes.fetch(columns, positions)
+    locations = index.page_indexes.locations(columns, positions)
     found: list[Chunks] = []
     for column, located in zip(columns, locations, strict=True):
         page_indexes = PageIndexes.of(column, index, positions, located, pages=pages)
@@ -91,17 +91,17 @@ def read_chunks(
 def _chunks(
     index: MetadataIndex, column: LeafColumn, positions: Positions, uncompressed: Positions, page_indexes: PageIndexes
 ) -> Chunks:
-    bounds = index.bounds(column).take(positions)
+    bounds = index.footers.bounds(column).take(positions)
     return Chunks(
         uncompressed=uncompressed,
         column=column,
         positions=positions,
-        footers=index.column_chunks(column),
+        footers=index.footers.chunks(column),
         bounds=bounds,
         lower=plain_values(column, bounds.lower),
         upper=plain_values(column, bounds.upper),
         page_indexes=page_indexes,
-        filters=[_filter_facts(found) for found in index.bloom_filters(column, positions)],
+        filters=[_filter_facts(found) for found in index.bloom_filters.read(column, positions)],
     )
 
 

@@ -32,7 +32,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
 
     With the `footers` of the only file its pages are counted too, by the offset indexes.
     """
-    chunks, bounds = index.column_chunks(column), index.bounds(column)
+    chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
     trusts = [trust(column, kind) for kind in index.kinds]
     orders = {column_order_name(judged.column_order) for judged in trusts}
@@ -69,7 +69,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
 
 
 def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:
-    (located,) = index.locations([column], np.arange(len(index)))
+    (located,) = index.page_indexes.locations([column], np.arange(len(index)))
     sizes = located.compressed_bytes
     return PageSummary(len(sizes), Spread.of(located.row_counts(index.row_count)), Spread.of(sizes))
 

@@ -31,7 +31,7 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     """
     assert len(index.files) == 1, "an index of one file"
     # Fetched together here, and asked for column by column below.
-    index.locations(columns, np.arange(len(index)))
+    index.page_indexes.locations(columns, np.arange(len(index)))
     footers, (kind,) = _footers(index), index.kinds
     return FileInspection(
         path=redacted(index.files[0].path),
@@ -81,7 +81,7 @@ def _footers(index: MetadataIndex) -> Footers:
 
 
 def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
-    return index.totals_read(index.columns).bytes
+    return index.totals.read(index.columns).bytes
 
 
 def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:

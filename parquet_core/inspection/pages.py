@@ -45,7 +45,7 @@ class PageIndexes:
         column: LeafColumn, index: MetadataIndex, positions: Positions, locations: OffsetIndexes, *, pages: bool
     ) -> PageIndexes:
         """Read the page indexes of a column at chosen row groups."""
-        batch, footers = index.pages(column, positions), index.column_chunks(column)
+        batch, footers = index.page_indexes.read(column, positions), index.footers.chunks(column)
         return PageIndexes(
             batch=batch,
             locations=locations,

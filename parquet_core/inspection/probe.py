@@ -33,7 +33,7 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
     """
     if len(columns) == 1:
         return columns[0]
-    filtered = [column for column in columns if (index.column_chunks(column).bloom_filter[:, 0] > 0).any()]
+    filtered = [column for column in columns if (index.footers.chunks(column).bloom_filter[:, 0] > 0).any()]
     if len(filtered) == 1:
         return filtered[0]
     if not filtered:
@@ -67,7 +67,7 @@ def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
     of_column = alike[index.kind[index.file]]
     found: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
-    for position, blocks in zip(positions.tolist(), index.bloom_filters(column, positions), strict=True):
+    for position, blocks in zip(positions.tolist(), index.bloom_filters.read(column, positions), strict=True):
         found[position] = blocks
     return found
 

@@ -22,7 +22,7 @@ def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> 
     """Report presence, size and fill per column, and the reason of an absence."""
     positions = np.flatnonzero(index.row_count > 0)
     for column in columns:
-        filters = index.bloom_filters(column, positions)
+        filters = index.bloom_filters.read(column, positions)
         present = [blocks for blocks in filters if not isinstance(blocks, str)]
         if present:
             yield _presence(column, present, len(positions))
@@ -53,7 +53,7 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
 
 
 def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object) -> tuple[str, str]:
-    chunk = index.chunk(position, column)
+    chunk = index.footers.chunks(column).chunk(position)
     if chunk is not None and chunk.bloom_filter is not None:
         return f"it is there but must not be believed: {said}", "write the file again"
     if column.physical is Physical.BOOLEAN:

@@ -34,10 +34,10 @@ _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator[Finding]:
     """Report, per column, the margin of the indexes that are there and the cause of those that are not."""
     positions = np.flatnonzero(index.row_count > 0)
-    index.fetch_pages(index.columns, positions)
+    index.page_indexes.fetch(index.columns, positions)
     for column in index.columns:
-        pages = index.pages(column, positions)
-        (offsets,) = index.locations([column], positions)
+        pages = index.page_indexes.read(column, positions)
+        (offsets,) = index.page_indexes.locations([column], positions)
         present = pages.reason == ""
         if present.any():
             yield _margin(column, (pages.bound_bytes / np.diff(pages.first))[present], len(positions))
@@ -88,7 +88,7 @@ def _cause(
     index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes, *, read_values: bool
 ) -> tuple[str, str]:
     """Return why the index is absent, confirmed or inferred, and what to do."""
-    chunk = index.chunk(position, column)
+    chunk = index.footers.chunks(column).chunk(position)
     if offsets.reason[0]:
         created_by = index.provenance(position).created_by
         return (

@@ -42,7 +42,7 @@ def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_ro
 
 
 def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
-    bounds = index.bounds_with_pages(column)
+    bounds = index.page_indexes.filled_bounds(column)
     same_file = index.file[1:] == index.file[:-1]
     steps = _falls(bounds)
     broken = np.flatnonzero(same_file & steps)
@@ -68,7 +68,7 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
     if column.physical is Physical.BYTE_ARRAY:
         message = "strength pages: not provable, a column index may hold cut strings; see strength rows"
         return Finding("order.pages", Severity.INFO, place, message)
-    batch = index.pages(column, positions)
+    batch = index.page_indexes.read(column, positions)
     without = np.flatnonzero(batch.reason != "")
     if len(without):
         where = row_group_place(index, int(positions[without[0]]), column)

@@ -33,7 +33,7 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partitio
     if not sort_key:
         return
     column = sort_key[0]
-    bounds = index.bounds_with_pages(column)
+    bounds = index.page_indexes.filled_bounds(column)
     all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     valued = np.flatnonzero((index.row_count > 0) & ~all_null)
     low, high = bounds.lower.take(valued), bounds.upper.take(valued)

@@ -38,7 +38,7 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
 def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
     positions = np.flatnonzero(index.row_count > 0)
     largest, where, pages = 0, "table", 0
-    for column, offsets in zip(index.columns, index.locations(index.columns, positions), strict=True):
+    for column, offsets in zip(index.columns, index.page_indexes.locations(index.columns, positions), strict=True):
         rows = offsets.row_counts(index.row_count[positions])
         pages += len(rows)
         if rows.max(initial=0) > largest:

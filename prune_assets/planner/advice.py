@@ -120,7 +120,7 @@ class _Column:
     def __init__(self, plan: Plan, column: LeafColumn, parts: tuple[Predicate, ...]) -> None:
         self.plan, self.column, self.parts = plan, column, parts
         self.name = column.name
-        bounds = plan.index.bounds(column)
+        bounds = plan.index.footers.bounds(column)
         self.read = np.flatnonzero(plan.kept.rows > 0)
         self.known = valid_flags(bounds.lower) & valid_flags(bounds.upper)
         self.spread: Spread | None = spread_of(bounds, parts)
@@ -181,9 +181,9 @@ class _Column:
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
         """Tell whether filters are there, or dictionaries tell that the value is."""
-        if (self.plan.index.column_chunks(self.column).bloom_filter[positions, 0] > 0).any():
+        if (self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0).any():
             return True
-        at_hand = self.plan.index.dictionaries_at_hand(self.column, positions)
+        at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
         return 2 * sum(not isinstance(one, str) and one is not None for one in at_hand) >= len(positions)
 
 

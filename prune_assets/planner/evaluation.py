@@ -66,10 +66,10 @@ def evaluate(
     """Ask every level about a predicate; `pages` False stops at row groups; `files` as `question_of` has them."""
     question = question_of(predicate, index, files, of_pages=pages)
     while True:
-        known = index.contradictions
+        known = index.footers.contradictions
         states = asked(question, LEVELS)
         # What was believed before a file was seen to contradict itself is asked again.
-        if index.contradictions == known:
+        if index.footers.contradictions == known:
             break
     access = _access(question, states[-2], states[-1].of_pages)
     return Evaluation(question, tuple(_of_leaves(question, state) for state in states), access)

@@ -44,7 +44,7 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Add up what the footers say of these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     at = index.read_from()
-    totals = index.totals_read(columns)
+    totals = index.totals.read(columns)
     size[at], pages[at] = totals.bytes, totals.pages
     if index.opened is None or index.opened.all():
         return Sizes(size, pages)
@@ -120,7 +120,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
     size[selected] = 0
     pages[selected] = 0
     estimated, uncounted = False, np.zeros(len(index), np.bool_)
-    for column, offsets in zip(columns, index.locations(columns, selected), strict=True):
+    for column, offsets in zip(columns, index.page_indexes.locations(columns, selected), strict=True):
         of_column = _kept_of_column(index, selected, column, offsets, access)
         size[selected] += of_column.bytes
         pages[selected] += np.maximum(of_column.pages, 0)
@@ -134,7 +134,7 @@ def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
 ) -> Kept:
     """Return what is read of one column in the selected row groups; pro rata where nothing locates its pages."""
-    chunks = index.column_chunks(column)
+    chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
     located = offsets.reason == ""
     share = rows / index.row_count[selected]

@@ -186,7 +186,7 @@ def _bounds(
     column: LeafColumn, containers: _Containers, index: MetadataIndex
 ) -> tuple[pa.Array, pa.Array, Flags, Flags]:
     """Return lower, upper, may-be-null and has-no-value per container, by page where pages were read."""
-    by_group = index.bounds(column).take(containers.row_group)
+    by_group = index.footers.bounds(column).take(containers.row_group)
     low, high = by_group.lower, by_group.upper
     may_be_null, no_value = _nulls(by_group)
     pages = containers.pages

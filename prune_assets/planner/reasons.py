@@ -122,16 +122,16 @@ class Reasons:
         if column is None:
             return _SILENT
         if proven:
-            said = why_open(leaf, self._index.bounds(column), position, wanted, proven=proven)
+            said = why_open(leaf, self._index.footers.bounds(column), position, wanted, proven=proven)
             return f"{said}: {_PROVEN.get(wanted, 'decided')} for every row"
         if isinstance(leaf, OnValues):
             return self._by_values(leaf, column, position)
-        said = why_open(leaf, self._index.bounds(column), position, wanted)
+        said = why_open(leaf, self._index.footers.bounds(column), position, wanted)
         return "; ".join([said, *self._notes(leaf, column, position)])
 
     def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
         """Say what the values of the column were asked, or why they were not known."""
-        (known,) = self._index.dictionaries_at_hand(column, np.array([position]))
+        (known,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if known is None or isinstance(known, str):
             why = "was not read" if known is None else f"says nothing: {known}"
             return f"{leaf.part.reason}, and what values there are is not known: the dictionary {why}"
@@ -155,7 +155,7 @@ class Reasons:
             if path not in self._by_path:
                 continue
             column, place = self._by_path[path], position
-            bounds = self._index.bounds(column)
+            bounds = self._index.footers.bounds(column)
             if of_log:
                 place = int(self._index.file[position])
                 logged = self._table.file_bounds(path) if len(self._index.files) <= MAX_LOGGED else None

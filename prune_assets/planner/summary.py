@@ -110,7 +110,7 @@ def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -
     open_ = np.flatnonzero(read & (answers == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.columns if (column.path,) == columns_of_leaf(leaf)), None)
     if column is not None and not leaf.test.limits:
-        held = plan.index.dictionaries_at_hand(column, open_)
+        held = plan.index.dictionaries.at_hand(column, open_)
         open_ = open_[[values is None or isinstance(values, str) for values in held]]
     if len(open_) == 0:
         return ""

@@ -59,7 +59,7 @@ class SurvivorBounds:
             return _ends(of_files.cast(bounds_type(column)), of_files.cast(bounds_type(column)))
         if column.order is SortOrder.UNDEFINED:
             return None
-        bounds = self._index.bounds(column).take(self._survivors)
+        bounds = self._index.footers.bounds(column).take(self._survivors)
         all_null = pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False)
         told = pc.or_(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)), all_null)
         return _ends(bounds.lower, bounds.upper) if pc.all(told).as_py() else None
@@ -69,7 +69,7 @@ class SurvivorBounds:
         values = self._index.partition_values.get(path)
         if values is not None:
             return bool(values.null_count)
-        counts = self._index.bounds(self._columns[path]).null_count.take(from_numpy(self._survivors))
+        counts = self._index.footers.bounds(self._columns[path]).null_count.take(from_numpy(self._survivors))
         return bool(counts.null_count) or bool(pc.any(pc.not_equal(counts, 0)).as_py())
 
 

@@ -131,7 +131,7 @@ class DeltaTable:
         here = unopened[index.file]
         counts = index.row_count.copy()
         counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.file[here]]
-        index.row_count = counts
+        index.put_row_count(counts)
 
     def version(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int

@@ -133,7 +133,7 @@ def take(path, corpus):
     try:
         index = read_dataset(path)
         for leaf in index.columns:
-            index.bounds(leaf)
+            index.footers.bounds(leaf)
     except PruneError:
         return
     if len(data) < 10_000:
@@ -144,7 +144,7 @@ def take(path, corpus):
 
 
 def take_chunk(data, index, position, leaf, corpus):
-    chunk = index.chunk(position, leaf)
+    chunk = index.footers.chunks(leaf).chunk(position)
     if chunk is None or chunk.encrypted:
         return
     places = (chunk.column_index, chunk.offset_index)

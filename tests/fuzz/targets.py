@@ -302,10 +302,10 @@ def _or_named_error(call, path, *arguments):
 
 def _file_claims(index, leaf):
     positions = np.arange(len(index))
-    found = [Claims.of(index.bounds(leaf))]
-    pages = index.pages(leaf, positions)
+    found = [Claims.of(index.footers.bounds(leaf))]
+    pages = index.page_indexes.read(leaf, positions)
     found += [Claims.of(pages.bounds), pages.first.tolist(), pages.reason.tolist()]
-    filters = index.bloom_filters(leaf, positions)
+    filters = index.bloom_filters.read(leaf, positions)
     return [*found, [part if isinstance(part, str) else part.tobytes() for part in filters]]
 
 

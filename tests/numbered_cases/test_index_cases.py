@@ -38,7 +38,7 @@ def test_case_26_empty_filters_of_flags_are_not_probed(spark, tmp_path):
     spark.range(4).selectExpr("id % 2 = 0 AS a", "id").coalesce(1).write.options(**options).parquet(str(tmp_path / "t"))
     made = plan(tmp_path / "t", where="a = TRUE AND id >= 0")
     flags = next(column for column in made.index.columns if column.name == "a")
-    assert made.index.column_chunks(flags).bloom_filter[0, 0] > 0
+    assert made.index.footers.chunks(flags).bloom_filter[0, 0] > 0
     assert made.report.kept.rows == 4
 
 
@@ -176,7 +176,7 @@ def test_case_38_one_row_group_may_lack_what_the_next_has(spark, tmp_path):
     rows.write.options(**options).parquet(str(tmp_path / "t"))
     made = plan(tmp_path / "t", where="a < 100")
     (column,) = made.index.columns
-    assert (made.index.column_chunks(column).column_index[:, 0] > 0).tolist() == [False, True]
+    assert (made.index.footers.chunks(column).column_index[:, 0] > 0).tolist() == [False, True]
     assert check(spark, tmp_path / "t", "a = 5") == (1, 6), "four rows of which nothing is known, and a page"
     assert check(spark, tmp_path / "t", "a > 6") == (2, 6)
 

@@ -52,9 +52,9 @@ def test_every_claim_about_every_file_holds(parquet_testing):
                     values = values_of(path, position, column)
                 except (OSError, pa.ArrowException, OverflowError):
                     continue  # a codec or an encoding that pyarrow lacks, a time that Python's calendar lacks
-                pages = index.pages(column, np.array([position]))
+                pages = index.page_indexes.read(column, np.array([position]))
                 edges = [*pages.first_row.tolist(), len(values)]
-                claims += holds(index.bounds(column), position, values)
+                claims += holds(index.footers.bounds(column), position, values)
                 for i, (start, stop) in enumerate(pairwise(edges)):
                     claims += holds(pages.bounds, i, values[start:stop])
     assert files > 50
@@ -79,7 +79,7 @@ def test_bad_files_end_in_a_named_error_or_unknown(parquet_testing):
         try:
             index = read_dataset(str(path))
             for column in index.columns:
-                index.pages(column, np.flatnonzero(index.row_count > 0))
+                index.page_indexes.read(column, np.flatnonzero(index.row_count > 0))
         except PruneError as error:
             unnamed += [] if str(path) in str(error) else [str(error)]
     assert unnamed == []
@@ -94,17 +94,17 @@ def test_encrypted_footers_are_refused(parquet_testing):
 def test_encrypted_columns_under_a_plaintext_footer_are_unknown(parquet_testing):
     path = parquet_testing / "data" / "encrypt_columns_plaintext_footer.parquet.encrypted"
     index = read_dataset(str(path))
-    chunks = [index.chunk(0, column) for column in index.columns]
+    chunks = [index.footers.chunks(column).chunk(0) for column in index.columns]
     assert any(chunk.encrypted for chunk in chunks)
     for column, chunk in zip(index.columns, chunks, strict=True):
         if chunk.encrypted and not column.unsupported:
-            assert index.bounds(column).lower.null_count == len(index)
+            assert index.footers.bounds(column).lower.null_count == len(index)
 
 
 def test_null_pages(open_index):
     index = open_index("int32_with_null_pages.parquet")
     column = index.columns[0]
-    pages = index.pages(column, np.array([0])).bounds
+    pages = index.page_indexes.read(column, np.array([0])).bounds
     assert pages.null_count.to_pylist() == [8, 55, 100, 52, 16, 12, 5, 7, 8, 12]
     is_null = IsNull(column.path)
     assert may_match(outcomes_from_bounds(is_null, pages)).all()
@@ -114,7 +114,7 @@ def test_null_pages(open_index):
 def test_tiny_pages(open_index):
     index = open_index("alltypes_tiny_pages.parquet")
     found = {
-        column.name: index.pages(column, np.array([0])).bounds
+        column.name: index.page_indexes.read(column, np.array([0])).bounds
         for column in index.columns
         if not column.unsupported and column.physical is not Physical.INT96
     }
@@ -125,7 +125,7 @@ def test_tiny_pages(open_index):
         "date_string_col": 974,
     }
     orders = {name: boundary_order(bounds.lower, bounds.upper) for name, bounds in found.items()}
-    written = {name: index.pages(leaf(index, name), np.array([0])).boundary_order[0] for name in found}
+    written = {name: index.page_indexes.read(leaf(index, name), np.array([0])).boundary_order[0] for name in found}
     assert orders["id"] == BoundaryOrder.UNORDERED
     assert orders == written
 
@@ -133,7 +133,7 @@ def test_tiny_pages(open_index):
 def test_a_filter_without_length(open_index):
     index = open_index("data_index_bloom_encoding_stats.parquet")
     column = index.columns[0]
-    filters = index.bloom_filters(column, np.array([0]))
+    filters = index.bloom_filters.read(column, np.array([0]))
     for value, found in (("Hello", True), ("Hello_Not_Exists", False)):
         answer = outcomes_from_filters(Compare(column.path, Op.EQ, pa.scalar(value)), column, filters)
         assert may_match(answer).tolist() == [found]
@@ -142,7 +142,7 @@ def test_a_filter_without_length(open_index):
 def test_without_column_orders_only_the_filter_is_believed(open_index):
     index = open_index("data_index_bloom_encoding_with_length.parquet")
     column = index.columns[0]
-    assert index.bounds(column).lower.null_count == len(index)
+    assert index.footers.bounds(column).lower.null_count == len(index)
     absent = evaluate(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
     assert (absent.statistics.alive.tolist(), absent.bloom.alive.tolist()) == ([True], [False])
 
@@ -150,14 +150,14 @@ def test_without_column_orders_only_the_filter_is_believed(open_index):
 @pytest.mark.parametrize("name", ["byte_array_decimal", "fixed_length_decimal", "int32_decimal", "int64_decimal"])
 def test_deprecated_bounds_of_decimals_are_ignored(open_index, name):
     index = open_index(f"{name}.parquet")
-    bounds = index.bounds(index.columns[0])
+    bounds = index.footers.bounds(index.columns[0])
     assert bounds.lower.null_count == bounds.upper.null_count == len(index)
 
 
 def test_cut_bounds_enclose_and_are_no_values(open_index):
     index = open_index("binary_truncated_min_max.parquet")
     column = leaf(index, "utf8_full_truncation")
-    bounds = index.bounds(column)
+    bounds = index.footers.bounds(column)
     assert (bounds.lower[0].as_py(), bounds.upper[0].as_py()) == (b"Al", b"Kf")
     assert may_match(outcomes_from_bounds(Compare(column.path, Op.EQ, pa.scalar("Kevin Bacon")), bounds)).all()
 
@@ -165,7 +165,7 @@ def test_cut_bounds_enclose_and_are_no_values(open_index):
 def test_int96_has_no_bounds(open_index):
     index = open_index("int96_from_spark.parquet")
     (column,) = index.columns
-    bounds = index.bounds(column)
+    bounds = index.footers.bounds(column)
     assert bounds.lower.null_count == bounds.upper.null_count == len(index)
     assert bounds.null_count.to_pylist() == [1]
 

@@ -46,7 +46,7 @@ def written(entries, *, pages=False, deprecated=True):
 
 def page_bounds(index, leaf, position):
     """Return the trusted bounds of the pages of one chunk, and where they begin; None without a usable page index."""
-    pages = index.pages(leaf, np.array([position]))
+    pages = index.page_indexes.read(leaf, np.array([position]))
     return None if pages.reason[0] else (pages.bounds, pages.first_row)
 
 
@@ -115,7 +115,7 @@ def assert_file_holds(path):
             for leaves, arrays in _leaves_by_column(file, index, position):
                 for leaf, values in zip(leaves, arrays, strict=True):
                     where = (str(path), leaf.name, position)
-                    bounds = index.bounds(leaf)
+                    bounds = index.footers.bounds(leaf)
                     if leaf.type is None:
                         assert bounds.lower.null_count == len(bounds), where
                         continue

@@ -185,7 +185,7 @@ def _columns(tree: SparkFilter) -> list[Path]:
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
     """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
     located = np.ones(len(index), np.bool_)
-    located[index.read_from()] = index.totals_read(columns).located
+    located[index.read_from()] = index.totals.read(columns).located
     return located
 
 
@@ -236,9 +236,9 @@ class _Asked:
         # An order that came after 1.17 is unknown to it.
         believed = np.array([it.column_order in {None, TYPE_ORDER} for it in trusts], np.bool_)
         required = np.array([it.required for it in trusts], np.bool_)
-        found = evidence_of(index.bounds(column), believed=believed[kind])
+        found = evidence_of(index.footers.bounds(column), believed=believed[kind])
         # That a required column has no nulls it learns from nothing but the count.
-        silent = required[kind] & ~index.column_chunks(column).has_bounds
+        silent = required[kind] & ~index.footers.chunks(column).has_bounds
         return found._replace(null_count=np.where(silent, -1, found.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
@@ -254,18 +254,17 @@ class _Asked:
         """Return what is dropped for a leaf, and where that is not known."""
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
-        chunks = index.column_chunks(column)
+        chunks = index.footers.chunks(column)
         if level == _DICTIONARIES:
             if not leaf.values:
                 return nothing, nothing
             there = chunks.dictionary_only[positions] != 0
-            read, at_hand = index.dictionaries, index.dictionaries_at_hand
         else:
             if leaf.rel not in {Rel.EQ, Rel.IN}:
                 return nothing, nothing
             there = chunks.bloom_filter[positions, 0] > 0
-            read, at_hand = index.bloom_filters, index.filters_at_hand
-        found = read(column, positions) if self._fetch else at_hand(column, positions)
+        values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
+        found = values.read(column, positions) if self._fetch else values.at_hand(column, positions)
         unread = np.array([each is None for each in found], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in found]
         if level == _DICTIONARIES:
@@ -279,8 +278,8 @@ class _Asked:
         if len(positions) == 0:
             return whole_groups(positions, index.row_count)
         columns = [self._by_path[path] for path in _columns(pushed)]
-        index.fetch_pages(columns, positions)
-        batches = {column.path: index.pages(column, positions) for column in columns}
+        index.page_indexes.fetch(columns, positions)
+        batches = {column.path: index.page_indexes.read(column, positions) for column in columns}
         base = np.cumsum(index.row_count[positions]) - index.row_count[positions]
         starts = {path: base[batch.row_group] + batch.first_row for path, batch in batches.items()}
         segments = merge_borders(base, list(starts.values()))

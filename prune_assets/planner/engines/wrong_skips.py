@@ -93,7 +93,7 @@ def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
 
 
 def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    bounds = plan.index.bounds(column).take(alive)
+    bounds = plan.index.footers.bounds(column).take(alive)
     if leaf.values and pa.types.is_floating(leaf.values[0].type):
         yield from _of_zeros(leaf, column, plan, alive, bounds)
         yield from _of_nans(leaf, column, plan, alive, bounds)
@@ -107,7 +107,7 @@ def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int
 
 def _of_contradictions(column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
-    doubted = distinct(np.sort(plan.index.doubts_about(column)[alive]))
+    doubted = distinct(np.sort(plan.index.footers.doubts(column)[alive]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
@@ -147,7 +147,7 @@ def _of_zeros(
     zero = scalar_of(0.0, bounds.lower.type)
     possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
     possible &= ~evidence_of(bounds).all_null
-    chunks = plan.index.column_chunks(column)
+    chunks = plan.index.footers.chunks(column)
     # With a value beyond zero in the dictionary it denies no range that zero is the end of.
     beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
     harmless = np.zeros(len(alive), np.bool_) if beyond is None else _tight(plan, alive, bounds) & _certain(beyond)
@@ -161,10 +161,10 @@ def _of_zeros(
 
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
     """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
-    indexed = positions[plan.index.column_chunks(column).column_index[positions, 0] > 0]
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return len(indexed) > 0
-    bounds = plan.index.pages(column, indexed).bounds
+    bounds = plan.index.page_indexes.read(column, indexed).bounds
     zero = scalar_of(0.0, bounds.lower.type)
     low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
     ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
@@ -184,17 +184,17 @@ def _of_nans(
         yield ReaderWarning(READER, why, STATISTICS)
     if _pages_denied(leaf, column, plan, alive[possible]):
         yield ReaderWarning(READER, why, PAGES)
-    if asks_nan and np.any(possible & (plan.index.column_chunks(column).bloom_filter[alive, 0] > 0)):
+    if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[alive, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
 
 
 def _pages_denied(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
-    indexed = positions[plan.index.column_chunks(column).column_index[positions, 0] > 0]
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages":
         return len(indexed) > 0
     if len(indexed) == 0:
         return False
-    of_pages = evidence_of(plan.index.pages(column, indexed).bounds)
+    of_pages = evidence_of(plan.index.page_indexes.read(column, indexed).bounds)
     return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
 
 
@@ -224,7 +224,7 @@ def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
         if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
             continue
         others = [other for other in plan.index.columns if other.name == column.name]
-        if any(np.any(plan.index.column_chunks(other).bloom_filter[alive, 0] > 0) for other in others):
+        if any(np.any(plan.index.footers.chunks(other).bloom_filter[alive, 0] > 0) for other in others):
             why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
             yield ReaderWarning(READER, why, BLOOM)
 

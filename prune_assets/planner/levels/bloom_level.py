@@ -40,14 +40,14 @@ def ask(question: Question, before: LevelState) -> LevelState:
     for column, numbers in question.by_column():
         asking = [i for i in numbers if i in wanted]
         asked = np.flatnonzero(helpful & (answers[asking] != best[asking]).any(axis=0))
-        there = question.index.may_have_filter(column)[asked]
+        there = question.index.bloom_filters.may_exist(column)[asked]
         if not there.all():
             reasons[f"{column.name}: {ABSENT}"] = None
         asked = asked[there]
         if len(asked) == 0:
             continue
         for stored, positions in question.index.stored_as(column, asked):
-            filters = question.index.bloom_filters(column, positions)
+            filters = question.index.bloom_filters.read(column, positions)
             found += sum(not isinstance(blocks, str) for blocks in filters)
             reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
             usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
@@ -72,9 +72,9 @@ def explain(_: LevelState, question: Question, leaf: ColumnLeaf, column: LeafCol
     """Say why filters did not rule a value out; they are asked for equality alone."""
     if probes(leaf) is None:
         return ""
-    if int(question.index.column_chunks(column).bloom_filter[position, 0]) <= 0:
+    if int(question.index.footers.chunks(column).bloom_filter[position, 0]) <= 0:
         return "no bloom filter"
-    (known,) = question.index.filters_at_hand(column, np.array([position]))
+    (known,) = question.index.bloom_filters.at_hand(column, np.array([position]))
     if isinstance(known, str):
         return f"bloom filter: {known}"
     return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"

@@ -65,12 +65,12 @@ def ask(question: Question, before: LevelState) -> LevelState:
         wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
         if len(wanted) == 0:
             continue
-        may_be_null = presence_of(question.index.bounds(candidate.column)).null
-        refusals = question.index.dictionary_refusals(candidate.column, wanted)
+        may_be_null = presence_of(question.index.footers.bounds(candidate.column)).null
+        refusals = question.index.dictionaries.refusals(candidate.column, wanted)
         refused_for = dict.fromkeys(refusals[refusals != ""].tolist())
         reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
         for positions in _batches(wanted[refusals == ""], candidate.cost):
-            dictionaries = question.index.dictionaries(candidate.column, positions)
+            dictionaries = question.index.dictionaries.read(candidate.column, positions)
             found += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
@@ -95,7 +95,7 @@ def _candidates(question: Question) -> list[_Candidate]:
         if column is not None and can_decide(leaf):
             by_column.setdefault(column, []).append(i)
     found = [
-        _Candidate(column, tuple(leaves), _stored_bytes(question.index.column_chunks(column)))
+        _Candidate(column, tuple(leaves), _stored_bytes(question.index.footers.chunks(column)))
         for column, leaves in by_column.items()
     ]
     return sorted(found, key=lambda it: (not _looks_up([question.parts[i] for i in it.leaves]), int(it.cost.sum())))
@@ -119,7 +119,7 @@ def _worth(question: Question) -> Numbers:
     """Return how many bytes a dictionary may cost by row group."""
     saved = np.zeros(len(question.index), np.int64)
     for column in question.asked():
-        saved += np.maximum(question.index.column_chunks(column).compressed_bytes, 0)
+        saved += np.maximum(question.index.footers.chunks(column).compressed_bytes, 0)
     return np.maximum(saved // 2, ALWAYS_WORTH)
 
 
@@ -157,7 +157,7 @@ def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: Lea
     """Say why the entries of a dictionary did not rule a row group out."""
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
-    (known,) = question.index.dictionaries_at_hand(column, np.array([position]))
+    (known,) = question.index.dictionaries.at_hand(column, np.array([position]))
     if isinstance(known, str):
         return f"dictionary: {known}"
     return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"

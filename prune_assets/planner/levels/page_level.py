@@ -51,8 +51,8 @@ def ask(question: Question, before: LevelState) -> LevelState:
     if not question.of_pages or not columns or len(positions) == 0:
         why = "nothing is left that a page index could rule out" if question.of_pages else "not asked for"
         return LevelState(_NAME, before.answers, before.by_leaf, "not_applicable", why, "page")
-    index.fetch_pages(columns, positions)
-    pages = {column.path: index.pages(column, positions) for column in columns}
+    index.page_indexes.fetch(columns, positions)
+    pages = {column.path: index.page_indexes.read(column, positions) for column in columns}
     if all(np.all(batch.reason != "") for batch in pages.values()):
         names = ", ".join(column.name for column in columns)
         why = f"no column index for {names}"
@@ -70,7 +70,7 @@ def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: Lea
     """Say why pages of a row group have no bounds that tell of a leaf."""
     pages = state.of_pages
     if pages is None or leaf.column not in pages.pages:
-        known = question.index.page_reason_at_hand(column, position)
+        known = question.index.page_indexes.why_silent(column, position)
         if known and known != ABSENT:
             return f"page index: {known}"
         return "no page index" if state.status == "absent" else "page index not asked"

@@ -69,7 +69,7 @@ class Question:
         naming = [leaf for leaf in self.parts[: self.auxiliary.leaves] if column.path in columns_of_leaf(leaf)]
         if not all(isinstance(leaf, OnValues) for leaf in naming):
             return True
-        return any(not isinstance(it, str | None) for it in self.index.dictionaries_at_hand(column, positions))
+        return any(not isinstance(it, str | None) for it in self.index.dictionaries.at_hand(column, positions))
 
     def column_leaves(self, numbers: Sequence[int]) -> list[ColumnLeaf]:
         """Return those of some parts that ask a column."""

@@ -28,10 +28,10 @@ def ask(question: Question, before: LevelState) -> LevelState:
         if isinstance(leaf, Constant):
             answers[i] = intersect(answers[i], constant_answers(leaf, len(question.index)))
     for column, numbers in question.by_column():
-        found = outcomes_of_each(question.column_leaves(numbers), question.index.bounds(column))
+        found = outcomes_of_each(question.column_leaves(numbers), question.index.footers.bounds(column))
         answers[numbers] = intersect(answers[numbers], found)
     for i, pair in question.pairs():
-        left, right = (question.index.bounds(question.columns[path]) for path in (pair.left, pair.right))
+        left, right = (question.index.footers.bounds(question.columns[path]) for path in (pair.left, pair.right))
         answers[i] = intersect(answers[i], outcomes_from_two_bounds(pair.op, left, right))
     folded = question.fold(answers)
     asked = question.asked()
@@ -48,13 +48,13 @@ def ask(question: Question, before: LevelState) -> LevelState:
 
 
 def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
-    bounds = index.bounds(column)
+    bounds = index.footers.bounds(column)
     return any(len(array) > array.null_count for array in (bounds.lower, bounds.upper, bounds.null_count))
 
 
 def explain(_: LevelState, question: Question, _leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
     """Say why the statistics of a column are not believed."""
-    doubted = question.index.why_silent(column, position)
+    doubted = question.index.footers.why_doubted(column, position)
     return f"statistics: {doubted}" if doubted else ""
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.evidence import bounds, many_leaves, two_columns
+from parquet_core.evidence import many_leaves, min_max, two_columns
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import levels
 from prune_assets.planner.evaluation import evaluate
@@ -131,7 +131,7 @@ def without_lookups():
 @contextmanager
 def without_unseen_nan():
     """Plan as a reader does that takes bounds for all that there is: NaN is only where it is counted."""
-    presence_of = bounds.presence_of
+    presence_of = min_max.presence_of
 
     def seen(of):
         presence = presence_of(of)
@@ -139,6 +139,6 @@ def without_unseen_nan():
         return presence._replace(nan=presence.nan & counted)
 
     with ExitStack() as patches:
-        for module in (bounds, many_leaves, two_columns):
+        for module in (min_max, many_leaves, two_columns):
             patches.enter_context(patch.object(module, "presence_of", seen))
         yield

@@ -79,7 +79,7 @@ def written_filters(path, table):
     assert len(index) == 1
     for column in index.columns:
         leaf = replace(column, type=table.schema.field(column.name).type, unsupported="")
-        offset, length = index.chunk(0, column).bloom_filter
+        offset, length = index.footers.chunks(column).chunk(0).bloom_filter
         if length is None:
             blocks = parse_guess(data[offset:], place=column.name)
             length = len(serialize(blocks))

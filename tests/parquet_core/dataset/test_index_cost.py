@@ -31,7 +31,7 @@ def kilobytes(name):
 
 def read(path):
     index = read_dataset(path)
-    return index, index.pages(index.columns[0], np.array([0]))
+    return index, index.page_indexes.read(index.columns[0], np.array([0]))
 
 read(sys.argv[1])
 before = kilobytes("VmRSS")
@@ -129,11 +129,11 @@ def test_footer_and_page_indexes_take_two_requests(web, tmp_path, columns, group
     index = read_dataset([f"{web.url}/t.parquet"])
     assert len(web.reads()) == index.traffic.requests == (1 if within_hint else 2)
     positions = np.arange(len(index))
-    index.fetch_pages(index.columns, positions)
+    index.page_indexes.fetch(index.columns, positions)
     assert len(web.reads()) == index.traffic.requests == (2 if within_hint else 3)
     assert within_hint or columns == 500
     for column in index.columns:
-        pages = index.pages(column, positions)
+        pages = index.page_indexes.read(column, positions)
         assert set(pages.reason) == {""}
         assert pages.bounds.lower.to_pylist() == list(range(0, 200, 10))
     assert len(web.reads()) == (2 if within_hint else 3), "what was read is kept"

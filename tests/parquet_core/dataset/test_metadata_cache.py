@@ -52,8 +52,12 @@ def look(index):
     positions = np.arange(len(index))
     found = []
     for column in index.columns:
-        found += [index.column_chunks(column), index.bounds(column), index.pages(column, positions)]
-    found += index.locations(index.columns, positions)
+        found += [
+            index.footers.chunks(column),
+            index.footers.bounds(column),
+            index.page_indexes.read(column, positions),
+        ]
+    found += index.page_indexes.locations(index.columns, positions)
     return [index.row_count, index.file, index.ordinal, *found]
 
 
@@ -110,17 +114,18 @@ def test_no_page_outlives_its_file(table, cache):
         assert_as_from_files(table, cache)
     index = read_dataset(table, cache=cache)
     column = index.columns[0]
-    assert len(index._pages_of(column).kept) == len(index._offsets_of(column).kept) == len(index)
+    pages, offsets = index.page_indexes._pages_of(column), index.page_indexes._offsets_of(column)
+    assert len(pages.kept) == len(offsets.kept) == len(index)
 
 
 def test_columns_of_other_generations_are_used(table, cache):
     index = read_dataset(table, cache=cache)
     n, w, _ = index.columns
-    index.bounds(n)
+    index.footers.bounds(n)
     index.save()
     write(table, 7)
     index = read_dataset(table, cache=cache)
-    index.bounds(w)
+    index.footers.bounds(w)
     index.save()
     write(table, 8)
     index = read_dataset(table, cache=cache)
@@ -128,19 +133,19 @@ def test_columns_of_other_generations_are_used(table, cache):
     assert before == 1, "the footer of the newest file"
     expected = read_dataset(table)
     for column in (n, w):
-        assert same(index.bounds(column), expected.bounds(column))
+        assert same(index.footers.bounds(column), expected.footers.bounds(column))
     assert index.traffic.requests - before == 3, "the two newest files for n, the newest for w"
 
 
 def test_only_some_row_groups_may_be_known(table, cache):
     index = read_dataset(table, cache=cache)
     column = index.columns[0]
-    index.pages(column, np.array([1, 4]))
+    index.page_indexes.read(column, np.array([1, 4]))
     index.save()
     index = read_dataset(table, cache=cache)
     chosen = np.array([4, 1, 5])
-    expected = read_dataset(table).pages(column, chosen)
-    assert same(index.pages(column, chosen), expected)
+    expected = read_dataset(table).page_indexes.read(column, chosen)
+    assert same(index.page_indexes.read(column, chosen), expected)
     assert index.traffic.requests == 1, "the page index of the row group that was not read before"
 
 
@@ -295,10 +300,10 @@ cache = MetadataCache(Path(sys.argv[2]), most_bytes=int(sys.argv[3]))
 for _ in range(15):
     index = read_dataset(sys.argv[1], cache=cache)
     for column in index.columns:
-        lows = index.bounds(column).lower.to_pylist()
+        lows = index.footers.bounds(column).lower.to_pylist()
         assert len(lows) == 12, lows
-        assert len(index.pages(column, np.arange(12)).bounds) == 60
-    assert index.bounds(index.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
+        assert len(index.page_indexes.read(column, np.arange(12)).bounds) == 60
+    assert index.footers.bounds(index.columns[0]).lower.to_pylist()[:4] == [0, 100, 200, 1000]
     index.save()
 """
 
@@ -316,7 +321,7 @@ def test_footers_that_are_too_much_to_keep_are_read_again(table, monkeypatch):
     monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
     index = read_dataset(table)
     assert all(same(a, b) for a, b in zip(look(index), expected, strict=True))
-    assert index._footers._kept == ()
+    assert index.footers.source._kept == ()
 
 
 def test_a_file_that_changed_meanwhile_is_noticed(table, monkeypatch):
@@ -326,7 +331,7 @@ def test_a_file_that_changed_meanwhile_is_noticed(table, monkeypatch):
     data = write(table, 2, rows=90).read_bytes()
     (table / "2.parquet").write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
     with pytest.raises(StorageFailure, match="changed while it was read"):
-        index.bounds(index.columns[0])
+        index.footers.bounds(index.columns[0])
 
 
 def test_generations_tell_every_state_apart(table):
@@ -391,4 +396,4 @@ def test_a_file_that_lost_its_last_row_groups_is_noticed(table, monkeypatch):
     data = write(table, 3, rows=200).read_bytes()
     path.write_bytes(b"PAR1" + bytes(size - len(data)) + data[4:])
     with pytest.raises(StorageFailure, match="changed while it was read"):
-        index.bounds(index.columns[0])
+        index.footers.bounds(index.columns[0])

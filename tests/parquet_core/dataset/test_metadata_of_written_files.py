@@ -84,9 +84,9 @@ def assert_bounds_hold(path):
         groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
     for column in index.columns:
         assert not column.unsupported, column
-        bounds = index.bounds(column)
+        bounds = index.footers.bounds(column)
         positions = np.arange(len(index))
-        pages = index.pages(column, positions)
+        pages = index.page_indexes.read(column, positions)
         edges = [*np.flatnonzero(np.diff(pages.row_group, prepend=-1)), len(pages.row_group)]
         for position, group in enumerate(groups):
             values = group.column(column.path[0]).combine_chunks()
@@ -130,7 +130,7 @@ def test_footers_agree_with_pyarrow(written):
     for i in range(theirs.num_row_groups):
         for column in index.columns:
             other = theirs.row_group(i).column(column.index)
-            chunk = index.chunk(i, column)
+            chunk = index.footers.chunks(column).chunk(i)
             assert other.path_in_schema == column.name
             assert (chunk.num_values, chunk.compressed_bytes) == (other.num_values, other.total_compressed_size)
             assert (chunk.column_index is not None) == other.has_column_index
@@ -147,7 +147,7 @@ def test_filters_of_pyarrow_know_every_value(tmp_path, column, integers):
     )
     index = read_dataset(path)
     leaf = next(leaf for leaf in index.columns if leaf.path == (column,))
-    filters = index.bloom_filters(leaf, np.arange(len(index)))
+    filters = index.bloom_filters.read(leaf, np.arange(len(index)))
     assert not [blocks for blocks in filters if isinstance(blocks, str)]
     with pq.ParquetFile(path) as file:
         for i, blocks in enumerate(filters):
@@ -168,7 +168,7 @@ def test_a_filter_that_may_be_of_another_column_of_its_file_is_not_asked(tmp_pat
         pq.write_table(table, tmp_path / name, bloom_filter_options={"a.b": {"ndv": 9}}, use_dictionary=False)
     index = read_dataset(tmp_path)
     (column,) = index.columns
-    first, second = index.bloom_filters(column, np.arange(2))
+    first, second = index.bloom_filters.read(column, np.arange(2))
     assert not isinstance(first, str)
     assert "dotted path" in second
 
@@ -184,7 +184,7 @@ def test_filters_of_spark_know_every_value(spark, tmp_path):
     spark.read.parquet(str(rows)).coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
     index = read_dataset(tmp_path / "spark")
     for leaf in index.columns:
-        (blocks,) = index.bloom_filters(leaf, np.array([0]))
+        (blocks,) = index.bloom_filters.read(leaf, np.array([0]))
         assert not isinstance(blocks, str), f"{leaf.name}: {blocks}"
         values = sample().column(leaf.name).combine_chunks().drop_null().unique()
         assert may_contain([blocks], hash_values(leaf, values)).all(), leaf.name
@@ -194,8 +194,8 @@ def test_a_file_without_page_index_has_none(tmp_path):
     pq.write_table(sample(), tmp_path / "plain.parquet")
     index = read_dataset(tmp_path / "plain.parquet")
     positions = np.arange(len(index))
-    for column, offsets in zip(index.columns, index.locations(index.columns, positions), strict=True):
-        pages = index.pages(column, positions)
+    for column, offsets in zip(index.columns, index.page_indexes.locations(index.columns, positions), strict=True):
+        pages = index.page_indexes.read(column, positions)
         assert (pages.reason != "").all()
         assert (offsets.reason != "").all()
         assert len(pages.bounds) == len(index), "a row group counts as one page"
@@ -205,9 +205,9 @@ def test_neighbouring_indexes_come_in_one_request(tmp_path):
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path / "a.parquet")
     assert index.traffic.requests == 1
-    index.fetch_pages(index.columns[:2], np.arange(len(index)))
+    index.page_indexes.fetch(index.columns[:2], np.arange(len(index)))
     assert index.traffic.requests == 2
-    index.fetch_pages(index.columns[:2], np.arange(len(index)))
+    index.page_indexes.fetch(index.columns[:2], np.arange(len(index)))
     assert index.traffic.requests == 2, "what was read is kept"
 
 
@@ -216,10 +216,10 @@ def test_a_row_group_asked_for_twice_is_read_once(tmp_path):
     once, twice = read_dataset(tmp_path), read_dataset(tmp_path)
     column = next(leaf for leaf in once.columns if leaf.path == ("word",))
     repeated = np.array([1, 0, 1])
-    assert (twice.pages(column, repeated).reason == "").all()
-    expected = once.pages(column, np.arange(2)).take(repeated)
-    assert twice.pages(column, repeated).bounds.lower.equals(expected.bounds.lower)
-    assert not [blocks for blocks in twice.bloom_filters(column, repeated) if isinstance(blocks, str)]
+    assert (twice.page_indexes.read(column, repeated).reason == "").all()
+    expected = once.page_indexes.read(column, np.arange(2)).take(repeated)
+    assert twice.page_indexes.read(column, repeated).bounds.lower.equals(expected.bounds.lower)
+    assert not [blocks for blocks in twice.bloom_filters.read(column, repeated) if isinstance(blocks, str)]
 
 
 def test_an_offset_index_of_another_column_says_nothing(tmp_path):
@@ -228,7 +228,7 @@ def test_an_offset_index_of_another_column_says_nothing(tmp_path):
     index = read_dataset(tmp_path)
     column, other, *_ = index.columns
     positions = np.arange(len(index))
-    index.column_chunks(column).offset_index[:] = index.column_chunks(other).offset_index
-    (offsets,) = index.locations([column], positions)
+    index.footers.chunks(column).offset_index[:] = index.footers.chunks(other).offset_index
+    (offsets,) = index.page_indexes.locations([column], positions)
     assert all("outside of the column chunk" in reason for reason in offsets.reason)
-    assert all("outside of the column chunk" in reason for reason in index.pages(column, positions).reason)
+    assert all("outside of the column chunk" in reason for reason in index.page_indexes.read(column, positions).reason)

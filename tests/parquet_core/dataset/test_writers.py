@@ -130,9 +130,9 @@ def test_no_rows(write, tmp_path):
     assert index.row_count.sum() == 0
     for column in index.columns:
         positions = np.arange(len(index))
-        assert index.bounds(column).lower.null_count == len(index)
-        index.pages(column, positions)
-        index.bloom_filters(column, positions)
+        assert index.footers.bounds(column).lower.null_count == len(index)
+        index.page_indexes.read(column, positions)
+        index.bloom_filters.read(column, positions)
 
 
 @pytest.mark.parametrize("rows", [0, 3])
@@ -142,7 +142,7 @@ def test_no_columns(tmp_path, rows):
         writer.write_table(table)
     index = read_dataset(tmp_path / "t.parquet")
     assert index.columns == ()
-    index.fetch_pages([], np.arange(len(index)))
+    index.page_indexes.fetch([], np.arange(len(index)))
     assert index.traffic.requests == 1
 
 
@@ -154,7 +154,7 @@ def test_one_page_and_very_many(tmp_path, rows, of_a_page):
     pq.write_table(pa.table({"a": values}), path, write_page_index=True, row_group_size=rows, **options)
     index = read_dataset(path)
     (column,) = index.columns
-    pages = index.pages(column, np.array([0]))
+    pages = index.page_indexes.read(column, np.array([0]))
     assert len(pages.bounds) == rows // of_a_page
     assert pages.bounds.row_count.tolist() == [of_a_page] * (rows // of_a_page)
     assert_file_holds(path)
@@ -175,9 +175,9 @@ def test_two_columns_of_a_huge_footer(tmp_path):
     assert index.traffic.bytes["footer"] > 5_000_000
     for column in (index.columns[3], index.columns[1999]):
         pairs = table.column(column.name).to_numpy().reshape(50, 2)
-        assert index.bounds(column).lower.to_pylist() == pairs.min(axis=1).tolist()
-        assert index.bounds(column).upper.to_pylist() == pairs.max(axis=1).tolist()
-    assert len(index._chunks) == 2
+        assert index.footers.bounds(column).lower.to_pylist() == pairs.min(axis=1).tolist()
+        assert index.footers.bounds(column).upper.to_pylist() == pairs.max(axis=1).tolist()
+    assert len(index.footers._columns) == 2
     assert index.traffic.requests == 2
 
 
@@ -224,7 +224,7 @@ def assert_filters_hold(path, fpp):
     """Every value is found, and of those that are not there not many more than were asked for."""
     index = read_dataset(path)
     for column in index.columns:
-        filters = index.bloom_filters(column, np.arange(len(index)))
+        filters = index.bloom_filters.read(column, np.arange(len(index)))
         assert not [blocks for blocks in filters if isinstance(blocks, str)]
         there, absent = (part.cast(column.type) for part in (NUMBERS[:5_000], NUMBERS[5_000:]))
         assert may_contain(filters, hash_values(column, there)).any(axis=0).all()
@@ -305,7 +305,7 @@ def assert_dictionaries_hold(path, codec, dictionary):
     with pq.ParquetFile(path) as file:
         for column in index.columns[:-2]:
             for position in range(len(index)):
-                chunk = index.chunk(position, column)
+                chunk = index.footers.chunks(column).chunk(position)
                 assert chunk.codec == CODECS[codec]
                 place = dictionary_range(chunk, None)
                 if is_complete(chunk) or isinstance(place, str):

@@ -165,10 +165,10 @@ def test_mutated_files_end_in_an_error_or_keep_the_rows(file):
             index = read_dataset(str(file))
             positions = np.arange(len(index))
             for column in index.columns:
-                assert len(index.bounds(column)) == len(index)
-                pages = index.pages(column, positions)
+                assert len(index.footers.bounds(column)) == len(index)
+                pages = index.page_indexes.read(column, positions)
                 assert len(pages.bounds) == len(pages.row_group)
-                index.bloom_filters(column, positions)
+                index.bloom_filters.read(column, positions)
         except PruneError as error:
             errors.append(str(error))
     assert 0 < len(errors) < 400
@@ -250,7 +250,7 @@ def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
     path.write_bytes(data.replace(a, b"\x19\x18\x01?").replace(b, a).replace(b"\x19\x18\x01?", b))
     index = read_dataset(str(path))
     with pytest.raises(MalformedFile, match="is not the column"):
-        index.bounds(index.columns[0])
+        index.footers.bounds(index.columns[0])
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_structures_that_share_bytes_are_not_believed(file):
     before = index.traffic.requests
     for position in positions:
         (blocks,), (reason,) = (
-            index.bloom_filters(column, positions[[position]]),
-            index.pages(column, positions[[position]]).reason,
+            index.bloom_filters.read(column, positions[[position]]),
+            index.page_indexes.read(column, positions[[position]]).reason,
         )
         assert "same bytes" in blocks
         assert "same bytes" in reason
@@ -304,7 +304,7 @@ def test_structures_that_share_bytes_are_not_believed(file):
 def test_encrypted_columns_have_no_indexes(file):
     index = read_dataset(str(file))
     column = index.columns[0]
-    (footers,) = index._footers._kept
+    (footers,) = index.footers.source._kept
     chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
     # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
     marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]
@@ -332,5 +332,5 @@ def test_encrypted_columns_have_no_indexes(file):
 
 def test_only_the_columns_asked_for_are_decoded(file):
     index = read_dataset(str(file))
-    index.bounds(index.columns[1])
-    assert list(index._chunks) == [("b",)]
+    index.footers.bounds(index.columns[1])
+    assert list(index.footers._columns) == [("b",)]

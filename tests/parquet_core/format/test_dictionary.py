@@ -76,7 +76,7 @@ def dictionaries(path):
     data, index = path.read_bytes(), read_dataset(str(path))
     for leaf in index.columns:
         for position in range(len(index)):
-            chunk = index.chunk(position, leaf)
+            chunk = index.footers.chunks(leaf).chunk(position)
             found = read(data, chunk, leaf)
             with_index = read(data, chunk, leaf, known=first_page(data, chunk))
             if isinstance(found, str):
@@ -457,7 +457,7 @@ def test_a_negative_number_of_values(parquet_testing):
     index = read_dataset(str(parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet"))
     data = (parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet").read_bytes()
     leaf = next(leaf for leaf in index.columns if leaf.name == "n_name" or leaf.physical is Physical.BYTE_ARRAY)
-    found = read(data, index.chunk(0, leaf), leaf)
+    found = read(data, index.footers.chunks(leaf).chunk(0), leaf)
     assert "-26 values" in found
 
 

@@ -163,7 +163,7 @@ def test_pages_are_not_listed_unasked(index):
 def test_boundary_orders_are_recomputed_as_for_a_single_chunk(index):
     orders = {}
     for column in index.columns:
-        batch = index.pages(column, np.arange(len(index)))
+        batch = index.page_indexes.read(column, np.arange(len(index)))
         for i, order in enumerate(recomputed_orders(batch).tolist()):
             pages = batch.bounds.take(np.arange(batch.first[i], batch.first[i + 1]))
             assert order == boundary_order(pages.lower, pages.upper)

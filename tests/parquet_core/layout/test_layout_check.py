@@ -394,8 +394,8 @@ def test_order_and_overlap_of_long_strings_are_told_from_their_pages(spark, tabl
     rows.coalesce(1).write.mode("overwrite").options(**options).parquet(str(table))
     index = read_dataset(table)
     (column,) = index.columns
-    assert index.bounds(column).lower.null_count == len(index) == 4
-    bounds = index.bounds_with_pages(column)
+    assert index.footers.bounds(column).lower.null_count == len(index) == 4
+    bounds = index.page_indexes.filled_bounds(column)
     assert [low[:4] for low in bounds.lower.to_pylist()] == [b"0000", b"0100", b"0200", b"0300"]
     assert [high[:4] for high in bounds.upper.to_pylist()] == [b"0099", b"0199", b"0299", b"0399"]
     assert bounds.null_count.to_pylist() == [0] * 4

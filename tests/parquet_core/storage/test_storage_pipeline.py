@@ -43,11 +43,11 @@ def test_the_same_metadata(table, root, upload):
     assert there.partitions == here.partitions
     assert [column.path for column in there.partitions] == [("day",)]
     for column in here.columns:
-        assert there.bounds(column).lower.equals(here.bounds(column).lower)
-        assert there.bounds(column).upper.equals(here.bounds(column).upper)
+        assert there.footers.bounds(column).lower.equals(here.footers.bounds(column).lower)
+        assert there.footers.bounds(column).upper.equals(here.footers.bounds(column).upper)
     positions = np.arange(len(here))
     for column in here.columns:
-        mine, theirs = here.pages(column, positions), there.pages(column, positions)
+        mine, theirs = here.page_indexes.read(column, positions), there.page_indexes.read(column, positions)
         assert theirs.bounds.upper.equals(mine.bounds.upper)
         assert (theirs.first_row == mine.first_row).all()
 

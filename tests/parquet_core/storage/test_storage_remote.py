@@ -285,8 +285,8 @@ def test_footer_and_indexes_of_a_wide_file_take_two_requests(web, tmp_path):
     web.files = {"/wide.parquet": (tmp_path / "wide.parquet").read_bytes()}
     index = read_dataset([f"{web.url}/wide.parquet"])
     assert len(web.reads()) == 1, "the footer lies inside of the 64 KiB at the end"
-    index.fetch_pages(index.columns, np.arange(2))
-    assert all((index.pages(column, np.arange(2)).reason == "").all() for column in index.columns)
+    index.page_indexes.fetch(index.columns, np.arange(2))
+    assert all((index.page_indexes.read(column, np.arange(2)).reason == "").all() for column in index.columns)
     assert index.traffic.requests == len(web.reads()) == 2
 
 

@@ -218,7 +218,7 @@ def test_no_damaged_file_makes_more_than_a_named_error(parquet_testing):
         try:
             index = open_file(path)
             for leaf in index.columns:
-                index.bounds(leaf)
+                index.footers.bounds(leaf)
                 judged += 1
         except PruneError as error:
             unnamed += [] if str(path) in str(error) else [str(error)]
@@ -243,7 +243,7 @@ def test_orders_of_floating_point(opened, kind):
     total, defined = (leaves[f"{kind}_{order}"] for order in ("ieee754", "typedef"))
     same = [(-2, 5, 0, 0), None, (None, None, 0, 10), (0, 5, 0, 0), (-5, 0, 0, 0)]
     for leaf, mixed in ((total, (-2, 3, 0, 4)), (defined, (None, None, 0, 4))):
-        bounds = index.bounds(leaf)
+        bounds = index.footers.bounds(leaf)
         assert rows_of(bounds) == [*same[:1], mixed, *same[2:]]
         assert [str(bounds.lower[3].as_py()), str(bounds.upper[4].as_py())] == ["-0.0", "0.0"]
     assert page_bounds(index, total, 1) is not None
@@ -261,7 +261,7 @@ def test_cut_bounds_say_on_which_side(opened, kind):
     }
     for name, found in expected.items():
         leaf = next(leaf for leaf in index.columns if leaf.name == f"{kind}_{name}")
-        bounds = index.bounds(leaf)
+        bounds = index.footers.bounds(leaf)
         sides = (bounds.lower, bounds.upper, bounds.min_exact, bounds.max_exact)
         assert tuple(side[0].as_py() for side in sides) == found
 
@@ -284,16 +284,16 @@ def test_cut_bounds_say_on_which_side(opened, kind):
 )
 def test_one_row_group_of_a_real_file(opened, name, leaf, expected):
     index = opened(name)
-    bounds = index.bounds(next(column for column in index.columns if column.name == leaf))
+    bounds = index.footers.bounds(next(column for column in index.columns if column.name == leaf))
     assert rows_of(bounds)[0] == expected
 
 
 def test_encrypted_columns_are_unknown(opened):
     index = opened("data/encrypt_columns_plaintext_footer.parquet.encrypted")
-    hidden = [leaf for leaf in index.columns if index.chunk(0, leaf).encrypted]
+    hidden = [leaf for leaf in index.columns if index.footers.chunks(leaf).chunk(0).encrypted]
     assert hidden
     for leaf in hidden:
-        bounds = index.bounds(leaf)
+        bounds = index.footers.bounds(leaf)
         assert bounds.lower.null_count == bounds.upper.null_count == len(bounds)
         assert leaf.max_definition_level == 0 or bounds.null_count.null_count == len(bounds)
 

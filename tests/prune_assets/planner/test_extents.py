@@ -50,8 +50,8 @@ def test_a_selection_counts_its_pages_and_dictionaries(index):
     assert (extent.files, extent.row_groups, extent.pages, extent.rows) == (1, 1, 6, 30)
     assert not kept.estimated
     expected = 0
-    for column, offsets in zip(index.columns, index.locations(index.columns, np.array([1])), strict=True):
-        expected += int(offsets.offset[0]) - index.chunk(1, column).first_page_offset
+    for column, offsets in zip(index.columns, index.page_indexes.locations(index.columns, np.array([1])), strict=True):
+        expected += int(offsets.offset[0]) - index.footers.chunks(column).chunk(1).first_page_offset
         expected += int(offsets.compressed_bytes[3:6].sum())
     assert extent.bytes == expected
     assert 0 < extent.bytes < total_of(index, index.columns).bytes / 3, "a row group is a third"

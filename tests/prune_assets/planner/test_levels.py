@@ -14,6 +14,7 @@ import pytest
 from predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 
 from parquet_core.access_plan import Verdict
+from parquet_core.dataset.metadata_index import metadata_index
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
@@ -176,7 +177,7 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
     kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
-    unordered = replace(sorted_table, kinds=kinds, _chunks={}, _bounds={}, _pages={}, _offsets={})
+    unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
     evaluation = evaluate(eq("day", 5000), unordered)
     assert evaluation.after(STATISTICS).alive.all()
     assert not evaluation.after(DICTIONARIES).alive.any(), "a dictionary holds values, ordered by their type"

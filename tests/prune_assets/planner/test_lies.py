@@ -78,7 +78,7 @@ def test_what_is_honest_is_believed(honest, truth):
     made = plan(honest, where="n = 1090 AND s = 'g1-0090'")
     assert made.report.kept.rows == PAGE
     assert not made.index.doubts.any()
-    assert not any(made.index.doubts_about(column).any() for column in made.index.columns)
+    assert not any(made.index.footers.doubts(column).any() for column in made.index.columns)
 
 
 @pytest.mark.sampled(7)
@@ -142,8 +142,8 @@ def test_a_file_is_checked_once(honest, tmp_path, monkeypatch, name):
     monkeypatch.setattr(opening, "doubts_about", None)
     again = plan(path, where="n = 1090")
     column = next(column for column in first.index.columns if column.name == "n")
-    doubts = [made.index.doubts_about(column).tolist() for made in (first, again)]
+    doubts = [made.index.footers.doubts(column).tolist() for made in (first, again)]
     assert doubts[0] == doubts[1]
     assert any(doubts[0])
     assert again.evaluation.access.verdict.tolist() == first.evaluation.access.verdict.tolist()
-    assert again.index.contradictions == 0, "nothing is found out for a second time"
+    assert again.index.footers.contradictions == 0, "nothing is found out for a second time"

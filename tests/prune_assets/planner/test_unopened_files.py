@@ -301,7 +301,7 @@ def test_what_is_stored_of_some_files_says_the_same_as_the_files(table, tmp_path
         whole = np.flatnonzero(np.isin(expected.file, index.file[at]))
         assert index.row_count[at].tolist() == expected.row_count[whole].tolist()
         for column in index.columns[turn % 2 :]:
-            found, there = index.bounds(column), expected.bounds(column)
+            found, there = index.footers.bounds(column), expected.footers.bounds(column)
             assert found.lower.take(pa.array(at)).equals(there.lower.take(pa.array(whole)))
             assert found.null_count.take(pa.array(at)).equals(there.null_count.take(pa.array(whole)))
         index.save()

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset.dictionary_reader import read_dictionaries
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.format import dictionary
 from parquet_core.format.comparable_values import bounds_type
@@ -51,7 +50,7 @@ def test_complete_dictionaries_hold_every_value(tmp_path, compression, page_inde
     index = read_dataset(tmp_path / "t.parquet")
     positions = np.array([2, 0, 1])
     for name, column in columns_of(index).items():
-        found = read_dictionaries(index, column, positions)
+        found = index.dictionaries.read(column, positions)
         for position, values in zip(positions, found, strict=True):
             assert not isinstance(values, str), (name, values)
             assert values.type == bounds_type(column)
@@ -65,9 +64,9 @@ def test_neighbours_come_in_one_request(tmp_path):
     pq.write_table(sample().select(["int"]), tmp_path / "t.parquet", row_group_size=100, write_page_index=True)
     index = read_dataset(tmp_path / "t.parquet")
     column = index.columns[0]
-    index.locations([column], np.arange(6))
+    index.page_indexes.locations([column], np.arange(6))
     before = index.traffic.requests
-    read_dictionaries(index, column, np.arange(6))
+    index.dictionaries.read(column, np.arange(6))
     assert index.traffic.requests - before == 1
 
 
@@ -76,7 +75,7 @@ def test_a_guess_that_is_too_short_is_made_good(tmp_path, monkeypatch):
     words = pa.table({"w": [f"word number {i}" for i in range(100)] * 3})
     pq.write_table(words, tmp_path / "t.parquet", compression="none")
     index = read_dataset(tmp_path / "t.parquet")
-    (values,) = read_dictionaries(index, index.columns[0], np.array([0]))
+    (values,) = index.dictionaries.read(index.columns[0], np.array([0]))
     assert sorted(values.to_pylist()) == sorted({f"word number {i}".encode() for i in range(100)})
 
 
@@ -88,7 +87,7 @@ def test_what_is_incomplete_or_missing_is_a_reason(tmp_path):
     pq.write_table(pa.table({"a": ["x", "x"]}), tmp_path / "t/2.parquet")
     pq.write_table(pa.table({"b": [1]}), tmp_path / "t/3.parquet")
     index = read_dataset(tmp_path / "t")
-    found = read_dictionaries(index, columns_of(index)["a"], np.arange(4))
+    found = index.dictionaries.read(columns_of(index)["a"], np.arange(4))
     assert all("not dictionary-encoded" in reason for reason in found[:2])
     assert all("lacks the column or stores it as another type" in reason for reason in found[2:])
 
@@ -98,7 +97,7 @@ def test_entries_of_a_narrower_type_become_those_of_the_column(tmp_path):
     for i, kind in enumerate((pa.int64(), pa.int8(), pa.int64(), pa.uint32())):
         pq.write_table(pa.table({"a": pa.array([i, i + 2], kind)}), tmp_path / f"t/{i}.parquet")
     index = read_dataset(tmp_path / "t")
-    found = read_dictionaries(index, columns_of(index)["a"], np.arange(4))
+    found = index.dictionaries.read(columns_of(index)["a"], np.arange(4))
     assert {values.type for values in found} == {pa.int64()}
     assert [values.to_pylist() for values in found] == [[0, 2], [1, 3], [2, 4], [3, 5]]
 
@@ -107,10 +106,10 @@ def test_values_beyond_the_type_are_not_believed(tmp_path):
     pq.write_table(pa.table({"a": pa.array([5, 300], pa.int32())}), tmp_path / "t.parquet", store_schema=False)
     index = read_dataset(tmp_path / "t.parquet")
     (column,) = index.columns
-    assert read_dictionaries(index, column, np.array([0]))[0].to_pylist() == [5, 300]
+    assert index.dictionaries.read(column, np.array([0]))[0].to_pylist() == [5, 300]
     narrow = pa.table({"a": pa.array([5, 44], pa.int8())})
     pq.write_table(narrow, tmp_path / "t.parquet", store_schema=False, compression="none")
     data = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "t.parquet").write_bytes(data.replace((44).to_bytes(4, "little"), (300).to_bytes(4, "little"), 1))
     index = read_dataset(tmp_path / "t.parquet")
-    assert "its type cannot" in read_dictionaries(index, index.columns[0], np.array([0]))[0]
+    assert "its type cannot" in index.dictionaries.read(index.columns[0], np.array([0]))[0]

@@ -1,0 +1,118 @@
+"""Bloom filters of the columns of a dataset, read for the row groups that are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.bloom import guess_length, parse_filter, parse_guess
+from parquet_core.dataset.structure_reader import Wanted, read_structures
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read
+from parquet_core.storage import read_range
+from parquet_core.trust.doubts import AGAINST_FILTERS, Doubt, reason_of
+from parquet_core.trust.filter_contradictions import contradict_filters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.dataset.footer_columns import FooterColumns
+    from parquet_core.dataset.row_group_table import RowGroupTable
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+    Positions = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class BloomFilters:
+    """Reads bloom filters, and keeps them in memory."""
+
+    groups: RowGroupTable
+    footers: FooterColumns
+    _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
+
+    def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
+        """Tell for which row groups a footer says where a column's filter lies."""
+        there: NDArray[np.bool_] = self.footers.chunks(column).bloom_filter[:, 0] > 0
+        return there
+
+    def read(self, column: LeafColumn, positions: Positions) -> list[Blocks | str]:
+        """Return a column's filter in each chosen row group; a reason stands for an absent one.
+
+        A filter knows values as its file stores them, see `RowGroupTable.stored_as`.
+        """
+        wanted = dict.fromkeys(positions.tolist())
+        missing = np.array([p for p in wanted if (p, column.path) not in self._filters], np.int64)
+        if len(missing):
+            self._fetch(column, missing)
+        return [self._filters[p, column.path] for p in positions.tolist()]
+
+    def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
+        """Return those filters that were read before, as `read` does; None for the others."""
+        return [self._filters.get((p, column.path)) for p in positions.tolist()]
+
+    def _fetch(self, column: LeafColumn, positions: Positions) -> None:
+        ranges = self.footers.chunks(column).bloom_filter[positions]
+        reasons = self._refusals(column, positions)
+        ranges[reasons != ""] = -1
+        guessed = self._guess_lengths(positions, ranges)
+        (found,) = read_structures(self.groups, [Wanted(column, positions, ranges, reasons)], purpose="bloom")
+        for i, position in enumerate(positions.tolist()):
+            if found.stop[i] < 0:
+                self._filters[position, column.path] = found.absent[i]
+            else:
+                data, place = found.buffer[found.start[i] : found.stop[i]], found.place(i)
+                parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
+                self._filters[position, column.path] = parse_filter(data, place=place) if parsed is None else parsed
+        self._doubt(column, positions)
+
+    def _refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+        reasons = self.footers.refusals(column, positions, AGAINST_FILTERS)
+        of_kind = np.array([_against_filters(column, kind) for kind in self.groups.kinds], object)
+        return np.where(reasons == "", of_kind[self.groups.kind[self.groups.file[positions]]], reasons)
+
+    def _doubt(self, column: LeafColumn, positions: Positions) -> None:
+        """Take filters back that deny the bounds of their chunk."""
+        if self.groups.has_several_types(column):
+            return
+        filters = [self._filters[position, column.path] for position in positions.tolist()]
+        wrong = contradict_filters(column, self.footers.bounds(column).take(positions), filters)
+        for position in positions[wrong].tolist():
+            self._filters[position, column.path] = reason_of(Doubt.FILTER)
+        self.footers.doubt(column, positions[wrong], Doubt.FILTER)
+
+    def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
+        """Put a guess where the footer does not say how long a filter is; returns where."""
+        guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
+        file = self.groups.file[positions]
+        order = np.lexsort((ranges[:, 0], file))
+        behind = np.full(len(order), -1, np.int64)
+        behind[order[:-1]] = np.where(file[order[1:]] == file[order[:-1]], ranges[order[1:], 0], -1)
+        for i in np.flatnonzero(guessed).tolist():
+            following = int(behind[i]) if behind[i] > 0 else None
+            size = self.groups.files[int(file[i])].size
+            ranges[i, 1] = guess_length(int(ranges[i, 0]), next_offset=following, file_size=size)
+        return guessed
+
+    def _parse_guess(self, position: int, offset: int, data: bytes, place: str) -> Blocks | str:
+        parsed = parse_guess(data, place=place)
+        if isinstance(parsed, int):
+            file = self.groups.files[int(self.groups.file[position])]
+            data = read_range(file, offset, len(data) + parsed, purpose="bloom", traffic=self.groups.traffic)
+            return parse_filter(data, place=place)
+        return parsed
+
+
+def _against_filters(column: LeafColumn, kind: Provenance) -> str:
+    """Say why filters of such files must not be probed for values of the column, empty when they may be."""
+    if leaf_as_read(column, kind) is None:
+        return "the file lacks the column or stores it as another type"
+    if sum(leaf.name == column.name for leaf in kind.columns) > 1:
+        # parquet-java keys filters by the dotted path: of two columns that share it, one gets the other's.
+        return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
+    return "the file stores dates of another calendar" if is_rebased(column, kind) else ""

@@ -1,0 +1,227 @@
+"""Dictionaries of the columns of a dataset, read for the row groups that are asked for, as values of the column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+
+import numpy as np
+
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.format.comparable_values import comparable_values
+from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
+from parquet_core.format.plain import join_values
+from parquet_core.ragged import firsts, rows_with
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read
+from parquet_core.spark_rules.type_promotion import as_read, stored_form
+from parquet_core.storage import Ranges, gather, read_range
+from parquet_core.trust.doubts import AGAINST_DICTIONARIES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.footer_columns import FooterColumns
+    from parquet_core.dataset.page_indexes import PageIndexes
+    from parquet_core.dataset.row_group_table import RowGroupTable
+    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.plain import PlainValues
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+    Positions = NDArray[np.int64]
+
+# Bytes of decoded dictionaries; those beyond are read again when they are asked for again.
+MAX_KEPT_BYTES = 64 << 20
+
+
+class _Chunk(NamedTuple):
+    """A column chunk whose dictionary holds all of its values."""
+
+    position: int
+    chunk: ColumnChunk
+    leaf: LeafColumn
+
+
+class _Page(NamedTuple):
+    """Where the dictionary page of a chunk lies, as far as the footer and the offset index say."""
+
+    position: int
+    chunk: ColumnChunk
+    leaf: LeafColumn
+    start: int
+    length: int
+
+
+@dataclass(slots=True)
+class Dictionaries:
+    """Reads dictionaries, and keeps them in memory as long as they are few."""
+
+    groups: RowGroupTable
+    footers: FooterColumns
+    page_indexes: PageIndexes
+    _kept: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
+    _kept_bytes: int = 0
+
+    def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
+        """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing."""
+        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._kept], np.int64)
+        found = dict(zip(missing.tolist(), self._read(column, missing), strict=True))
+        for position, values in found.items():
+            size = 0 if isinstance(values, str) else values.nbytes
+            if self._kept_bytes + size <= MAX_KEPT_BYTES:
+                self._kept[position, column.path] = values
+                self._kept_bytes += size
+        return [found[p] if p in found else self._kept[p, column.path] for p in positions.tolist()]
+
+    def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
+        """Return those dictionaries that were read before, as `read` does; None for the others."""
+        return [self._kept.get((p, column.path)) for p in positions.tolist()]
+
+    def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+        """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""
+        doubted = self.footers.refusals(column, positions, AGAINST_DICTIONARIES)
+        return np.where(doubted == "", self._by_footers(column, positions), doubted)
+
+    def _by_footers(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
+        """Say the same by what footers say of chunks; of those that they describe alike one is looked at."""
+        chunks = self.footers.chunks(column).take(positions)
+        written = chunks.encoding_stats.tolist()
+        # Told apart as they are encoded, without a step for each.
+        numbers: dict[bytes | None, int] = {stats: number for number, stats in enumerate(dict.fromkeys(written))}
+        stats = np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
+        traits = np.column_stack(
+            [
+                self.groups.kind[self.groups.file[positions]],
+                chunks.present | chunks.encrypted,
+                chunks.encrypted,
+                stats,
+                chunks.encodings,
+            ]
+        ).astype(np.int64)
+        first, alike = _alike(traits)
+        reasons = np.array([self._refusal(column, int(position)) for position in positions[first]], object)
+        return reasons[alike]
+
+    def _refusal(self, column: LeafColumn, position: int) -> str:
+        chunk, kind = self.footers.chunks(column).chunk(position), self.groups.provenance(position)
+        if chunk is None or leaf_as_read(column, kind) is None:
+            return "the file lacks the column or stores it as another type"
+        if is_rebased(column, kind):
+            return "the file stores dates of another calendar"
+        incomplete = is_complete(chunk)
+        return "" if incomplete is None else incomplete
+
+    def _read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
+        """Read a column's dictionary in each chosen row group; a reason stands for one that proves nothing.
+
+        A dictionary that is returned holds every non-null value of the row group, and perhaps others. Its values
+        compare with those of `Bounds`. Raises as reading does.
+        """
+        refusals = self.refusals(column, positions)
+        chunks = [
+            why or self._chunk(column, position) for why, position in zip(refusals, positions.tolist(), strict=True)
+        ]
+        starts = self._first_pages(column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
+        pages = [chunk if isinstance(chunk, str) else self._page(chunk, starts) for chunk in chunks]
+        found = [page for page in pages if not isinstance(page, str)]
+        pieces = gather(
+            self.groups.files,
+            Ranges(
+                np.array([self.groups.file[page.position] for page in found], np.int64),
+                np.array([page.start for page in found], np.int64),
+                np.array([page.length for page in found], np.int64),
+            ),
+            counts=[1] * len(found),
+            purpose="dictionary",
+            traffic=self.groups.traffic,
+        )
+        written = iter([self._written(column, page, data) for page, data in zip(found, pieces, strict=True)])
+        values = iter(_values(column, [page.leaf for page in found], list(written)))
+        return [page if isinstance(page, str) else next(values) for page in pages]
+
+    def _chunk(self, column: LeafColumn, position: int) -> _Chunk | str:
+        chunk = self.footers.chunks(column).chunk(position)
+        leaf = leaf_as_read(column, self.groups.provenance(position))
+        assert chunk is not None
+        assert leaf is not None
+        return _Chunk(position, chunk, leaf)
+
+    def _first_pages(self, column: LeafColumn, positions: list[int]) -> dict[int, int]:
+        """Return by row group where the first data page begins, as far as offset indexes say so."""
+        if not positions:
+            return {}
+        (offsets,) = self.page_indexes.locations([column], np.array(positions, np.int64))
+        known = offsets.reason == ""
+        return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
+
+    def _page(self, found: _Chunk, firsts: dict[int, int]) -> _Page | str:
+        place = dictionary_range(found.chunk, firsts.get(found.position))
+        if isinstance(place, str):
+            return place
+        size = self.groups.files[int(self.groups.file[found.position])].size
+        if place[0] + place[1] > size:
+            return "the footer puts the dictionary page outside of the file"
+        return _Page(*found, *place)
+
+    def _written(self, column: LeafColumn, page: _Page, data: bytes) -> PlainValues | str:
+        """Return the values of one dictionary in their physical form, or why they must not be believed."""
+        place = self.groups.place(page.position, column)
+        file = self.groups.files[int(self.groups.file[page.position])]
+        needed = page_bytes(data, page.chunk, page.leaf, place=place)
+        if isinstance(needed, str):
+            return needed
+        if needed > len(data):
+            if needed > file.size - page.start:
+                return "the dictionary page claims to reach beyond the file"
+            data = read_range(file, page.start, needed, purpose="dictionary", traffic=self.groups.traffic)
+        return read_dictionary(data, page.chunk, page.leaf, place=place)
+
+
+def _alike(traits: Positions) -> tuple[Positions, Positions]:
+    """Return a row of each distinct kind, and by row its kind."""
+    order = np.lexsort(traits.T)
+    ordered = traits[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    kind = np.empty(len(order), np.int64)
+    kind[order] = np.cumsum(new) - 1
+    return order[new], kind
+
+
+def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
+    """Tell whether the footer alone leaves open where the dictionary page ends."""
+    if isinstance(chunk, str):
+        return False
+    offset = chunk.chunk.dictionary_page_offset
+    return offset is None or not 0 < offset < chunk.chunk.data_page_offset
+
+
+def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:
+    """Decode the values of dictionaries, each in the type that its file stores, to those of the column."""
+    forms = [stored_form(leaf) for leaf in leaves]
+    decoded: list[pa.Array | str] = list(written)
+    for form in dict.fromkeys(forms):
+        at = [i for i, each in enumerate(forms) if each == form]
+        for i, values in zip(at, _of_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
+            decoded[i] = values if isinstance(values, str) else as_read(values, column)
+    return decoded
+
+
+def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
+    """Decode the values of all dictionaries at once; the arrays are slices of one."""
+    parts = [part for part in written if not isinstance(part, str)]
+    if not parts:
+        return [part for part in written if isinstance(part, str)]
+    first = firsts(np.array([len(part) for part in parts], np.int64))
+    values = comparable_values(column, join_values(parts))
+    # What the type cannot hold may still be read as some value, which must not be denied.
+    whole = ~rows_with(~valid_flags(values), first)
+    slices = iter(
+        [
+            values[low:high] if fits else "the dictionary holds values that its type cannot"
+            for low, high, fits in zip(first[:-1].tolist(), first[1:].tolist(), whole.tolist(), strict=True)
+        ]
+    )
+    return [part if isinstance(part, str) else next(slices) for part in written]

@@ -1,0 +1,209 @@
+"""What footers say of the columns of a dataset: column chunks, and the bounds that are believed.
+
+A column is decoded when it is first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.dataset.arrow_form import from_batch, numbers_at
+from parquet_core.errors import StorageFailure
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.ragged import distinct
+from parquet_core.spark_rules.columns_in_files import reads_as_null
+from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
+from parquet_core.trust.bounds_as_read import bounds_as_read
+from parquet_core.trust.doubts import AGAINST_STATISTICS, reason_of, reasons_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.footer_source import FooterSource
+    from parquet_core.dataset.kept_columns import KeptColumns
+    from parquet_core.dataset.row_group_table import RowGroupTable
+    from parquet_core.dataset.stored_index import Kept
+    from parquet_core.format.footer import Footers
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from parquet_core.trust.doubts import Doubt, Doubts
+    from parquet_core.trust.judgement import Trust
+
+    Positions = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Column:
+    """What is known of a column: of the row groups that something is read of, and with the others among them.
+
+    `doubts` are of all row groups. `name`: that of the cache on disk; `unsaved`: that cache lacks some of it.
+    """
+
+    name: str
+    chunks: ColumnChunks
+    bounds: Bounds
+    doubts: Doubts
+    unsaved: bool
+    all_chunks: ColumnChunks | None = None
+    all_bounds: Bounds | None = None
+
+    def forget(self, doubted: NDArray[np.bool_]) -> None:
+        """Know no more of the bounds in some of the row groups that something is read of."""
+        if doubted.any():
+            self.bounds, self.all_bounds = without(self.bounds, doubted), None
+
+
+@dataclass(slots=True)
+class FooterColumns:
+    """Decodes columns from footers; `contradictions` counts the doubts that were found since footers were read."""
+
+    groups: RowGroupTable
+    source: FooterSource
+    kept: KeptColumns
+    contradictions: int = 0
+    _columns: dict[Path, _Column] = field(default_factory=dict)
+
+    def chunks(self, column: LeafColumn) -> ColumnChunks:
+        """Return what the footers say of a column in every row group."""
+        found = self._column(column)
+        if self.groups.opened is None:
+            return found.chunks
+        if found.all_chunks is None:
+            found.all_chunks = found.chunks.scattered(self.groups.read_from(), len(self.groups))
+        return found.all_chunks
+
+    def bounds(self, column: LeafColumn) -> Bounds:
+        """Return what the statistics of every row group say of a column."""
+        found = self._column(column)
+        if self.groups.opened is None:
+            return found.bounds
+        if found.all_bounds is None:
+            found.all_bounds = spread_bounds(found.bounds, self.groups.read_from(), self.groups.row_count)
+        return found.all_bounds
+
+    def doubts(self, column: LeafColumn) -> Doubts:
+        """Return what every row group says of a column that is not believed."""
+        return self._column(column).doubts
+
+    def why_doubted(self, column: LeafColumn, position: int) -> str:
+        """Say why the statistics of a column are not believed in a row group, empty where nothing contradicts them."""
+        return reason_of(int(self.doubts(column)[position]) & AGAINST_STATISTICS)
+
+    def refusals(self, column: LeafColumn, positions: Positions, against: Doubt) -> NDArray[np.object_]:
+        """Say why a structure of a column is not believed in row groups, by the doubts that count `against` it."""
+        return reasons_of(self.doubts(column)[positions], against)
+
+    def doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
+        """Believe the statistics of a column no more in some row groups, and what contradicts them neither."""
+        if len(positions) == 0:
+            return
+        found = self._column(column)
+        found.doubts = found.doubts.copy()
+        found.doubts[positions] |= np.uint8(doubt)
+        found.forget(self._is_doubted(found.doubts))
+        found.unsaved = True
+        self.contradictions += 1
+
+    def save(self) -> None:
+        """Keep on disk what was decoded since the last time."""
+        at = self.groups.read_from()
+        for found in self._columns.values():
+            if found.unsaved:
+                values = {"chunks": found.chunks, "bounds": found.bounds, "doubts": found.doubts[at]}
+                self.kept.write(found.name, values)
+                found.unsaved = False
+
+    def _column(self, column: LeafColumn) -> _Column:
+        found = self._columns.get(column.path)
+        if found is None:
+            found = self._columns[column.path] = self._load(column)
+        return found
+
+    def _load(self, column: LeafColumn) -> _Column:
+        name, at, doubts = self.kept.name("chunks", column), self.groups.read_from(), self.groups.doubts
+        kept = self.kept.read(name)
+        if kept is None:
+            found = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
+        else:
+            found = self._with_new(column, name, kept, at)
+        found.forget(self._is_doubted(found.doubts))
+        return found
+
+    def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:
+        """Tell in which of the row groups that something is read of statistics are not believed."""
+        doubted: NDArray[np.bool_] = (doubts[self.groups.read_from()] & np.uint8(AGAINST_STATISTICS)) != 0
+        return doubted
+
+    def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
+        """Return what is kept of the row groups `at`, and what the footers say of those that it lacks."""
+        groups = kept.groups[at]
+        chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
+        new = np.flatnonzero(groups < 0)
+        if len(new):
+            groups = groups.copy()
+            groups[new] = len(chunks) + np.arange(len(new))
+            more_chunks, more_bounds = self._decode(column, at[new])
+            chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
+        if not np.array_equal(groups, np.arange(len(chunks))):
+            chunks, bounds = chunks.take(groups), bounds.take(groups)
+        return _Column(name, chunks, bounds, self._with_kept_doubts(kept, at), unsaved=len(new) > 0)
+
+    def _with_kept_doubts(self, kept: Kept, at: Positions) -> Doubts:
+        doubts, groups = self.groups.doubts.copy(), kept.groups[at]
+        old = groups >= 0
+        doubts[at[old]] |= numbers_at(kept.batch, "doubts")[groups[old]]
+        return doubts
+
+    def _decode(self, column: LeafColumn, positions: Positions) -> tuple[ColumnChunks, Bounds]:
+        """Decode a column in the row groups at `positions`, which are all those of their files."""
+        groups = self.groups
+        chunks: list[ColumnChunks] = []
+        bounds: list[Bounds] = []
+        trusts, absent, first = groups.trusts(column), self._absent(column), 0
+        for footers in self.source.read(distinct(groups.opened_files(positions))):
+            here = positions[first : first + len(footers)]
+            if not groups.has_rows(footers.row_count, here):
+                raise StorageFailure(
+                    f"{footers.files[0].path}: it or a later file changed while it was read; try again"
+                )
+            kind = groups.kind[groups.file[here]]
+            found, known = self._decode_batch(column, footers, trusts, kind)
+            chunks.append(found)
+            bounds.append(with_nulls(known, absent[kind]))
+            first += len(footers)
+        if first != len(positions):
+            raise StorageFailure(f"{groups.files[-1].path}: it or an earlier file changed while it was read; try again")
+        if not chunks:
+            return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
+        return concat_chunks(chunks), concat_bounds(bounds)
+
+    def _decode_batch(
+        self, column: LeafColumn, footers: Footers, trusts: Sequence[Trust], kind: Positions
+    ) -> tuple[ColumnChunks, Bounds]:
+        """Decode a column in a batch of footers, under each path that files have it at; of two the first counts."""
+        chunks, bounds = [], []
+        part = np.full(len(footers), -1, np.int64)
+        for path in self.groups.names.of(column.path):
+            found, statistics, there = footers.chunks(path)
+            chunks.append(found)
+            if statistics is None:
+                bounds.append(unknown_bounds(column, footers.row_count))
+            else:
+                known = bounds_as_read(column, statistics, trusts, kind[there])
+                bounds.append(spread_bounds(known, there, footers.row_count))
+            part[there] = np.where(part[there] < 0, len(chunks) - 1, part[there])
+        if len(chunks) == 1:
+            return chunks[0], bounds[0]
+        chosen = np.maximum(part, 0) * len(footers) + np.arange(len(footers))
+        return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
+
+    def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
+        """Tell by kind whether files lack the column, so that Spark reads null in all their rows."""
+        names = self.groups.names
+        wanted = replace(column, path=names.of(column.path)[0])
+        return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))

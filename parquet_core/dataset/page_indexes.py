@@ -1,0 +1,201 @@
+"""Page indexes of the columns of a dataset, read for the row groups that are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.dataset.arrow_form import from_batch, numbers_at
+from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
+from parquet_core.dataset.structure_reader import Wanted, read_structures
+from parquet_core.format.page_index import (
+    OffsetIndexes,
+    concat_offset_indexes,
+    decode_column_indexes,
+    decode_offset_indexes,
+)
+from parquet_core.ragged import distinct
+from parquet_core.trust.bounds import Bounds, spread_bounds
+from parquet_core.trust.doubts import AGAINST_INDEXES, Doubt, reason_of
+from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.page_contradictions import contradict_pages, out_of_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.footer_columns import FooterColumns
+    from parquet_core.dataset.kept_columns import KeptColumns
+    from parquet_core.dataset.row_group_table import RowGroupTable
+    from parquet_core.dataset.stored_index import Kept
+    from parquet_core.format.page_index import IndexBytes
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+
+    Positions = NDArray[np.int64]
+
+Part = TypeVar("Part", OffsetIndexes, PageBatch)
+
+
+@dataclass(slots=True)
+class Fetched(Generic[Part]):
+    """What was fetched of a column in some row groups, in the order of fetching; `slot` says where, -1 not yet.
+
+    `name`: that of the cache on disk; `grown`: that cache lacks some of it.
+    """
+
+    slot: Positions
+    kept: Part | None = None
+    name: str = ""
+    grown: bool = False
+
+    def missing(self, positions: Positions) -> Positions:
+        """Return those of some row groups that are not fetched yet, each once."""
+        return distinct(np.sort(positions[self.slot[positions] < 0]))
+
+    def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
+        """Take in what was fetched of row groups."""
+        before = 0 if self.kept is None else len(self.kept)
+        self.slot[positions] = before + np.arange(len(positions))
+        self.kept = part if self.kept is None else concat([self.kept, part])
+        self.grown |= len(positions) > 0
+
+    def drop_unused(self) -> None:
+        """Let go of what was kept of row groups that are gone."""
+        used = np.flatnonzero(self.slot >= 0)
+        if self.kept is not None and len(used) < len(self.kept):
+            self.kept = self.kept.take(self.slot[used])
+            self.slot[used] = np.arange(len(used))
+
+    def take(self, positions: Positions) -> Part:
+        """Return what was fetched of row groups."""
+        assert self.kept is not None
+        return self.kept.take(self.slot[positions])
+
+
+@dataclass(slots=True)
+class PageIndexes:
+    """Reads column indexes and offset indexes; what was read is kept."""
+
+    groups: RowGroupTable
+    footers: FooterColumns
+    kept: KeptColumns
+    _offsets: dict[Path, Fetched[OffsetIndexes]] = field(default_factory=dict)
+    _pages: dict[Path, Fetched[PageBatch]] = field(default_factory=dict)
+
+    def read(self, column: LeafColumn, positions: Positions) -> PageBatch:
+        """Return what the page indexes of the chosen row groups say of a column."""
+        self.fetch([column], positions)
+        return self._pages[column.path].take(positions)
+
+    def fetch(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
+        """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
+        paged = [(column, self._pages_of(column).missing(positions)) for column in columns]
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
+        wanted = [
+            *(self._wanted(column, at, self.footers.chunks(column).column_index) for column, at in paged),
+            *(self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located),
+        ]
+        found = read_structures(self.groups, wanted, purpose="index")
+        # Taken out one by one: what is decoded is let go of.
+        for column, at in reversed(located):
+            self._add_offsets(column, at, found.pop())
+        for column, at in reversed(paged):
+            self._add_pages(column, at, found.pop())
+
+    def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
+        """Return where the pages of the chosen row groups lie, by column; column indexes are not read for it."""
+        located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
+        wanted = [self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located]
+        for (column, at), encoded in zip(located, read_structures(self.groups, wanted, purpose="index"), strict=True):
+            self._add_offsets(column, at, encoded)
+        return [self._offsets[column.path].take(positions) for column in columns]
+
+    def filled_bounds(self, column: LeafColumn) -> Bounds:
+        """Return the bounds of every row group, those of its pages where it has none of its own.
+
+        parquet-java drops the statistics of long strings, and keeps their column index. Reads what page indexes
+        it needs.
+        """
+        own, row_count = self.footers.bounds(column), self.groups.row_count
+        silent = ~(valid_flags(own.lower) & valid_flags(own.upper)) & (row_count > 0)
+        positions = np.flatnonzero(silent & (self.footers.chunks(column).column_index[:, 0] > 0))
+        if len(positions) == 0:
+            return own
+        pages = self.read(column, positions)
+        folded = spread_bounds(fold_pages(pages.bounds, pages.row_group, len(positions)), positions, row_count)
+        names = ("lower", "upper", "null_count", "nan_count")
+        return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
+
+    def why_silent(self, column: LeafColumn, position: int) -> str:
+        """Return why a page index that was read says nothing, empty where it does or was not read."""
+        fetched = self._pages.get(column.path)
+        if fetched is None or fetched.kept is None or fetched.slot[position] < 0:
+            return ""
+        return str(fetched.kept.reason[fetched.slot[position]])
+
+    def save(self) -> None:
+        """Keep on disk what was read since the last time."""
+        for what, stored in (("pages", self._pages), ("offsets", self._offsets)):
+            for fetched in stored.values():
+                if fetched.grown:
+                    fetched.drop_unused()
+                    at = self.groups.read_from()
+                    self.kept.write(fetched.name, {"slot": fetched.slot[at], what: fetched.kept})
+                    fetched.grown = False
+
+    def _wanted(self, column: LeafColumn, at: Positions, ranges: Positions) -> Wanted:
+        return Wanted(column, at, ranges[at], self.footers.refusals(column, at, AGAINST_INDEXES))
+
+    def _pages_of(self, column: LeafColumn) -> Fetched[PageBatch]:
+        if column.path not in self._pages:
+            name = self.kept.name("pages", column)
+            kept = self.kept.read(name)
+            part = None if kept is None else from_batch(kept.batch, "pages", PageBatch, bounds=Bounds)
+            self._pages[column.path] = Fetched(self._slots(kept), part, name)
+        return self._pages[column.path]
+
+    def _offsets_of(self, column: LeafColumn) -> Fetched[OffsetIndexes]:
+        if column.path not in self._offsets:
+            name = self.kept.name("offsets", column)
+            kept = self.kept.read(name)
+            part = None if kept is None else from_batch(kept.batch, "offsets", OffsetIndexes)
+            self._offsets[column.path] = Fetched(self._slots(kept), part, name)
+        return self._offsets[column.path]
+
+    def _slots(self, kept: Kept | None) -> Positions:
+        if kept is None:
+            return np.full(len(self.groups), -1, np.int64)
+        slot = numbers_at(kept.batch, "slot")
+        return np.where(kept.groups >= 0, slot[kept.groups], -1)
+
+    def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
+        stored = self._offsets_of(column)
+        if len(positions) or stored.kept is None:
+            chunks = self.footers.chunks(column)
+            extent = np.stack([chunks.first_page_offset[positions], chunks.compressed_bytes[positions]], axis=1)
+            found = decode_offset_indexes(encoded, self.groups.row_count[positions], extent)
+            stored.add(positions, found, concat_offset_indexes)
+
+    def _add_pages(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
+        stored = self._pages_of(column)
+        if len(positions) or stored.kept is None:
+            pages = self._joined(column, positions, encoded)
+            pages = pages.without(
+                out_of_order(pages.bounds, pages.first, pages.boundary_order) & (pages.reason == ""),
+                "the column index claims an order of its pages that they are not in",
+            )
+            wrong = contradict_pages(self.footers.bounds(column).take(positions), pages.bounds, pages.first)
+            wrong &= pages.reason == ""
+            stored.add(positions, pages.without(wrong, reason_of(Doubt.PAGES)), concat_batches)
+            self.footers.doubt(column, positions[wrong], Doubt.PAGES)
+
+    def _joined(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> PageBatch:
+        kind = self.groups.kind[self.groups.file[positions]]
+        source = Source(column, self.groups.row_count[positions], self.groups.trusts(column), kind)
+        return join_indexes(source, decode_column_indexes(encoded), self._offsets[column.path].take(positions))
