@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     RowRanges = NDArray[np.int64]
 
 
-def row_total(ranges: RowRanges) -> int:
-    """Count the rows inside the ranges."""
-    return int((ranges[:, 1] - ranges[:, 0]).sum())
-
-
 def overlaps(ranges: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell which intervals [starts, stops) share a row with the ranges.
 

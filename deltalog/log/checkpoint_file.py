@@ -19,7 +19,7 @@ from deltalog.log.text_arrays import path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
 from parquet_core.storage import find_file, is_remote
-from parquet_core.values import Footer, ValueReader, open_values, read_footers
+from parquet_core.values import Footer, ValueReader, open_values, read_arrow_footers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class CheckpointFile:
         """Open the file; whatever is said against it becomes MalformedLog."""
         try:
             if not self._footer:
-                (footer,) = read_footers([self.file], traffic=self.traffic)
+                (footer,) = read_arrow_footers([self.file], traffic=self.traffic)
                 self._check(footer)
                 self._footer.append(footer)
             elif not is_remote(self.file.path):

@@ -13,7 +13,7 @@ from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
 from parquet_core.trust.bounds import Bounds, concat_bounds, without
 from parquet_core.trust.bounds_as_read import bounds_as_read
-from parquet_core.trust.filled_bounds import FilledBounds
+from parquet_core.trust.bounds_builder import BoundsBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
         kind = source.kind[np.searchsorted(ends, np.arange(low, high), side="right")]
         return bounds_as_read(source.column, written[low:high], source.trusts, kind)
 
-    filled = FilledBounds(source.column, written.row_count)
+    filled = BoundsBuilder(source.column, written.row_count)
     for low in range(0, len(written), _BLOCK):
         filled.put(low, decode(low, min(low + _BLOCK, len(written))))
     return filled.bounds()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf
 
 # Entries times leaves that are answered at once.
@@ -36,18 +35,13 @@ def can_decide(leaf: Leaf) -> bool:
     return isinstance(leaf, ColumnLeaf) and not isinstance(leaf, IsNull)
 
 
-def outcomes_from_dictionaries(leaf: Leaf, dictionaries: Sequence[pa.Array | None]) -> OutcomeArray:
-    """Return which outcomes complete dictionaries leave possible, per container; None is a missing one."""
-    answers: OutcomeArray = outcomes_of_each_from_dictionaries([leaf], dictionaries)[0]
-    return answers
-
-
 def outcomes_of_each_from_dictionaries(
     leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None], *, may_be_null: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint8]:
-    """Return the same for several leaves on the column that the dictionaries are of, a row each.
+    """Return which outcomes complete dictionaries of a column leave possible, by leaf and container.
 
-    `may_be_null`: which containers may hold null, by default all; only a part that need not be NULL there gains by it.
+    None stands for a missing dictionary. `may_be_null`: which containers may hold null, by default all; only a
+    part that need not be NULL there gains by it.
     """
     answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]

@@ -15,7 +15,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.storage import Traffic
-from parquet_core.values import open_values, read_footers, reading
+from parquet_core.values import open_values, read_arrow_footers, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def _not_ascending(bounds: Bounds, group: NDArray[np.int64]) -> NDArray[np.int64
 def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
     names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
     key, total = f"column {', '.join(names)}", 0
-    footers = read_footers(index.files, traffic=Traffic())
+    footers = read_arrow_footers(index.files, traffic=Traffic())
     for number, (file, footer) in enumerate(zip(index.files, footers, strict=True)):
         try:
             broken, rows = _first_unsorted_in(file, footer, stored)

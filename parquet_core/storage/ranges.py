@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from parquet_core.storage import local
-from parquet_core.storage.blocks import blocks_of, cut, outside
+from parquet_core.storage.coalescing import blocks_of, cut, outside
 from parquet_core.storage.remote import remote_of
 from parquet_core.storage.schemes import is_remote
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from parquet_core.errors import MalformedFile
-    from parquet_core.storage.blocks import Block
+    from parquet_core.storage.coalescing import Block
     from parquet_core.storage.files import DataFile, Traffic
     from parquet_core.storage.remote import Remote
 

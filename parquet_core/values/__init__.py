@@ -3,8 +3,8 @@
 May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
 """
 
-from parquet_core.values.failures import reading
-from parquet_core.values.footer import Footer, read_footers
+from parquet_core.values.arrow_failures import reading
+from parquet_core.values.arrow_footer import Footer, read_arrow_footers
 from parquet_core.values.reader import ValueReader, open_values
 
-__all__ = ["Footer", "ValueReader", "open_values", "read_footers", "reading"]
+__all__ = ["Footer", "ValueReader", "open_values", "read_arrow_footers", "reading"]

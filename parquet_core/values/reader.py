@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
-from parquet_core.values.failures import reading
-from parquet_core.values.footer import Footer, read_footers
+from parquet_core.values.arrow_failures import reading
+from parquet_core.values.arrow_footer import Footer, read_arrow_footers
 from parquet_core.values.pages import BEHIND, CODECS, Claims, widest_value
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ _RUN_BYTES = 8 << 20  # row groups are read together up to so many
 def open_values(
     file: DataFile, *, traffic: Traffic | None = None, footer: Footer | None = None
 ) -> Iterator[ValueReader]:
-    """Open a file for its values; `footer`: as `read_footers` read it before.
+    """Open a file for its values; `footer`: as `read_arrow_footers` read it before.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, as reading from it does.
     """
     traffic = Traffic() if traffic is None else traffic
-    footer = next(read_footers([file], traffic=traffic)) if footer is None else footer
+    footer = next(read_arrow_footers([file], traffic=traffic)) if footer is None else footer
     with reading(file):
         schema = footer.metadata.schema.to_arrow_schema()
     yield ValueReader(file, footer, schema, traffic)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parquet_core.access_plan import Verdict, flagged_segments, join, make_access_plan, whole_groups
-from parquet_core.row_ranges import overlaps, row_total
+from parquet_core.row_ranges import overlaps
 from parquet_core.segments import merge_borders, page_of_segment
 
 
@@ -50,7 +50,6 @@ def test_overlap_is_sharing_a_row(points, widths):
     rows = {row for a, b in edges for row in range(a, b)}
     expected = [any(row in rows for row in range(a, b)) for a, b in zip(starts, stops, strict=True)]
     assert overlaps(edges, starts, stops).tolist() == expected
-    assert row_total(edges) == len(rows)
 
 
 def test_verdicts_follow_from_the_rows_read():

@@ -12,8 +12,9 @@ import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
+from made_filters import build_filter
 
-from parquet_core.bloom import build_filter, can_hash, hash_values, may_contain, may_hold, probe_hashes
+from parquet_core.bloom import can_hash, hash_values, may_contain, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 

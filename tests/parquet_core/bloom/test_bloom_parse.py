@@ -7,16 +7,9 @@ import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
+from made_filters import build_filter, serialize
 
-from parquet_core.bloom import (
-    build_filter,
-    guess_length,
-    may_contain,
-    parse_filter,
-    parse_guess,
-    parse_header,
-    serialize,
-)
+from parquet_core.bloom import guess_length, may_contain, parse_filter, parse_guess, parse_header
 from parquet_core.bloom.parse import GUESS_BYTES
 
 GOOD = serialize(build_filter(np.array([1, 2**63], np.uint64), 96))

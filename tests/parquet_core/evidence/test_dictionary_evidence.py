@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from parquet_core.evidence.dictionary import can_decide, outcomes_from_dictionaries
+from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
 from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Interval, IsNaN, IsNull, Op
@@ -53,32 +53,32 @@ def test_the_outcomes_are_those_of_the_entries_and_null(kind):
                 Outcomes.UNKNOWN if array is None else NULL | sum({TRUE if holds(v) else FALSE for v in values})
                 for array, values in zip(given, entries, strict=True)
             ]
-            assert outcomes_from_dictionaries(leaf, given).tolist() == expected, leaf
+            assert outcomes_of_each_from_dictionaries([leaf], given)[0].tolist() == expected, leaf
 
 
 def test_nothing_is_said_of_nulls_or_without_entries():
     some, none = pa.array([1], pa.int32()), pa.array([], pa.int32())
-    assert outcomes_from_dictionaries(IsNull(PATH), [some]).tolist() == [Outcomes.UNKNOWN]
-    assert outcomes_from_dictionaries(Constant(NULL), [some]).tolist() == [Outcomes.UNKNOWN]
+    assert outcomes_of_each_from_dictionaries([IsNull(PATH)], [some])[0].tolist() == [Outcomes.UNKNOWN]
+    assert outcomes_of_each_from_dictionaries([Constant(NULL)], [some])[0].tolist() == [Outcomes.UNKNOWN]
     assert not can_decide(IsNull(PATH))
     leaf = Compare(PATH, Op.EQ, pa.scalar(7, pa.int32()))
-    assert outcomes_from_dictionaries(leaf, [none, some, None]).tolist() == [7, FALSE | NULL, 7]
+    assert outcomes_of_each_from_dictionaries([leaf], [none, some, None])[0].tolist() == [7, FALSE | NULL, 7]
 
 
 def test_days_that_a_session_may_read_as_others_leave_all_open():
     old, new = dt.date(1500, 1, 1), dt.date(1600, 1, 1)
     given = [pa.array([old, new]), pa.array([new])]
     other = Compare(PATH, Op.EQ, pa.scalar(dt.date(1500, 1, 11)))
-    assert outcomes_from_dictionaries(other, given).tolist() == [Outcomes.UNKNOWN, FALSE | NULL]
+    assert outcomes_of_each_from_dictionaries([other], given)[0].tolist() == [Outcomes.UNKNOWN, FALSE | NULL]
 
 
 def test_zeros_and_nan_leave_open_what_bits_alone_would_deny():
     """A chunk of -0.0 alone does hold 0.0; a NaN is no value between bounds."""
     zero = Compare(PATH, Op.EQ, pa.scalar(0.0))
-    (answer,) = outcomes_from_dictionaries(zero, [pa.array([-0.0])])
+    (answer,) = outcomes_of_each_from_dictionaries([zero], [pa.array([-0.0])])[0]
     assert answer & TRUE
     above = Compare(PATH, Op.GT, pa.scalar(5.0))
-    (answer,) = outcomes_from_dictionaries(above, [pa.array([1.0, float("nan")])])
+    (answer,) = outcomes_of_each_from_dictionaries([above], [pa.array([1.0, float("nan")])])[0]
     assert answer & TRUE, "to Spark NaN is greater than any number"
 
 
@@ -90,5 +90,5 @@ def test_a_null_value_makes_a_leaf_null():
 
 def test_null_is_no_nan():
     nan, number = pa.array([float("nan")]), pa.array([1.0])
-    found = outcomes_from_dictionaries(IsNaN(PATH), [nan, number, pa.concat_arrays([nan, number])])
+    found = outcomes_of_each_from_dictionaries([IsNaN(PATH)], [nan, number, pa.concat_arrays([nan, number])])[0]
     assert found.tolist() == [TRUE | FALSE, FALSE, TRUE | FALSE]

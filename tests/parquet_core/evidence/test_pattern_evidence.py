@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parquet_core.evidence.dictionary import outcomes_from_dictionaries
+from parquet_core.evidence.dictionary import outcomes_of_each_from_dictionaries
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.patterns import successor
 from parquet_core.evidence.single_values import outcomes_of_values
@@ -125,7 +125,7 @@ def test_known_values_are_decided_exactly(leaf, values):
         else:
             assert answer == (TRUE if expected else FALSE), (leaf, value)
     entries = pa.array([value for value in values if value is not None], pa.binary())
-    (of_dictionary,) = outcomes_from_dictionaries(leaf, [entries]).tolist()
+    (of_dictionary,) = outcomes_of_each_from_dictionaries([leaf], [entries])[0].tolist()
     of_values = [answer for answer in answers if answer != NULL]
     assert of_dictionary == (int(np.bitwise_or.reduce(of_values)) | NULL if of_values else Outcomes.UNKNOWN)
 

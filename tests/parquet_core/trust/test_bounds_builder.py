@@ -13,7 +13,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.leaf_type import Physical, SortOrder
 from parquet_core.format.schema import LeafColumn
 from parquet_core.trust.bounds import Bounds
-from parquet_core.trust.filled_bounds import FilledBounds
+from parquet_core.trust.bounds_builder import BoundsBuilder
 
 VALUES = {
     pa.int64(): [3, None, -(2**63), 0, 7],
@@ -46,7 +46,7 @@ def test_blocks_make_the_whole(kind, cuts):
         min_exact=pa.array([True, None, False, True, None]),
         max_exact=pa.array([False] * 5),
     )
-    filled = FilledBounds(column, whole.row_count)
+    filled = BoundsBuilder(column, whole.row_count)
     for low, high in pairwise(cuts):
         filled.put(low, whole.take(np.arange(low, high)))
     found = filled.bounds()

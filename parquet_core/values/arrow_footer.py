@@ -14,7 +14,7 @@ from parquet_core.errors import MalformedFile
 from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.format.encoded_footers import MAGIC, encoded_footers
 from parquet_core.format.schema import MAX_NESTING, Repetition
-from parquet_core.values.failures import reading
+from parquet_core.values.arrow_failures import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ class Footer(NamedTuple):
         return sum(group.num_rows for group in self.row_groups)
 
 
-def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footer]:
+def read_arrow_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footer]:
     """Read the footers of files; raises MalformedFile, UnsupportedFeature and StorageFailure."""
     for batch in encoded_footers(files, _left_encoded, traffic=traffic):
         for file, start, stop in zip(batch.files, batch.starts.tolist(), batch.stops.tolist(), strict=True):

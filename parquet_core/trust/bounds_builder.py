@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-class FilledBounds:
+class BoundsBuilder:
     """The bounds of containers of which `row_count` is known from the start."""
 
     def __init__(self, column: LeafColumn, row_count: NDArray[np.int64]) -> None:
