@@ -12,7 +12,8 @@ from parquet_core.dataset.metadata_index import MetadataIndex, metadata_index
 from parquet_core.dataset.page_batch import PageBatch
 from parquet_core.dataset.page_indexes import Fetched
 from parquet_core.dataset.row_group_table import RowGroupTable
-from parquet_core.format.column_chunk import ColumnChunks, Totals, absent_chunks
+from parquet_core.format.chunk_decoding import Totals
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
 from parquet_core.format.page_index import OffsetIndexes
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import Physical, SchemaElement, leaf_columns

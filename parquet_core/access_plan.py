@@ -1,4 +1,4 @@
-"""What to read of each row group: nothing, all of it, or chosen rows."""
+"""The access plan: what to read of each row group: nothing, all of it, or chosen rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow arrays over the memory of numpy's, and of Python's values.
+"""Conversions between Arrow arrays, numpy arrays and Python values, without what pyarrow loads for them.
 
 `pyarrow.array` would do, but of an array of numpy it asks whether it is a masked one, and the first such
 question of a process loads that part of numpy: half the time of a plan over a thousand files. At the first value

@@ -1,4 +1,4 @@
-"""What two byte strings both begin with: all between them in byte order begin with it too."""
+"""The common prefix of two byte strings: every string between them in byte order has it too."""
 
 from __future__ import annotations
 

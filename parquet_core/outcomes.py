@@ -1,4 +1,4 @@
-"""Which truth values a predicate may take over the rows of a container.
+"""Sets of truth values: which a predicate may take over the rows of a container.
 
 An answer is the subset of {TRUE, FALSE, NULL} that cannot be ruled out, three bits in a byte, so
 that the answers for a whole batch of containers are one `uint8` array. Kleene's AND, OR and NOT are lifted

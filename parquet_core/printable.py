@@ -1,4 +1,4 @@
-"""Texts from outside as one line that may be shown."""
+"""Text from outside made printable: one line, without control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fold: answers at the leaves in, one answer per container out."""
+"""The fold of a predicate tree: answers at the leaves in, one answer per container out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of differing lengths, stored one after the other."""
+"""Ragged arrays: rows of differing lengths, stored one after the other."""
 
 from __future__ import annotations
 

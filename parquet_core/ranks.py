@@ -1,4 +1,4 @@
-"""Values of any ordered type as integers in the same order, so that numpy can search and merge them."""
+"""Ranks of values of any ordered type: integers in the same order, which numpy can search and merge."""
 
 from __future__ import annotations
 

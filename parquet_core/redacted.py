@@ -1,4 +1,4 @@
-"""Addresses as they may be shown: without passwords, keys and signatures."""
+"""Redaction of addresses: without passwords, keys and signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common segments of the pages of several columns.
+"""Segments: ranges of rows in which no column of several begins another page.
 
 Page borders differ by column. Their union cuts the rows of all row groups into segments within which
 no column changes its page, so that answers about pages can meet.

@@ -1,4 +1,4 @@
-"""Where a hash falls in a filter: its block, and one bit in each of the block's eight words."""
+"""Positions of a hash in a filter: its block, and one bit in each of the block's eight words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hash values as a writer does: XXH64 of their PLAIN encoding without a length prefix."""
+"""Hashes of values for bloom filters: XXH64 of their PLAIN encoding without a length prefix."""
 
 from __future__ import annotations
 

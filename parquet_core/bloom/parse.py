@@ -1,4 +1,4 @@
-"""Read a filter from bytes that are not trusted.
+"""The parser of bloom filters as files hold them; the bytes are not trusted.
 
 What is odd is refused: a filter that is cut short or of another algorithm would deny values that are there.
 """

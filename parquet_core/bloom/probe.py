@@ -1,4 +1,4 @@
-"""Ask filters for values; a filter denies with certainty and affirms by chance too."""
+"""Probes of bloom filters: whether a filter may contain values. "No" is certain, "yes" is not."""
 
 from __future__ import annotations
 

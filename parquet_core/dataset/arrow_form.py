@@ -1,4 +1,4 @@
-"""Dataclasses of arrays as one Arrow record batch, and back: the form in which metadata is kept on disk.
+"""Conversion of dataclasses of arrays to an Arrow record batch and back: the form of metadata in the cache.
 
 The batch has one row; each array is its one list there, so that arrays of different lengths stand side by
 side, and reading copies none of them.

@@ -1,4 +1,4 @@
-"""What columns come to in each row group: bytes and data pages, added up from footers."""
+"""Totals of columns in each row group: bytes and data pages, added up from footers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import xxhash
 
 from parquet_core.dataset.arrow_form import numbers_at
-from parquet_core.format.column_chunk import Totals
+from parquet_core.format.chunk_decoding import Totals
 from parquet_core.ragged import distinct
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What footers say of the columns of a dataset: column chunks, and the bounds that are believed.
+"""Columns of a dataset as footers describe them: column chunks, and the bounds that are believed.
 
 A column is decoded when it is first asked for, and kept.
 """
@@ -53,7 +53,7 @@ class _Column:
     all_bounds: Bounds | None = None
 
     def forget(self, doubted: NDArray[np.bool_]) -> None:
-        """Know no more of the bounds in some of the row groups that something is read of."""
+        """Drop the bounds of the doubted among the row groups that something is read of."""
         if doubted.any():
             self.bounds, self.all_bounds = without(self.bounds, doubted), None
 
@@ -99,7 +99,7 @@ class FooterColumns:
         return reasons_of(self.doubts(column)[positions], against)
 
     def doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
-        """Believe the statistics of a column no more in some row groups, and what contradicts them neither."""
+        """Note a contradiction: neither the statistics of a column nor what contradicts them is believed any more."""
         if len(positions) == 0:
             return
         found = self._column(column)

@@ -1,4 +1,4 @@
-"""The footers of a dataset's files: kept once they were read while they are small, otherwise read again."""
+"""A reader of the footers of a dataset's files: small ones are kept in memory, others are read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cache on disk has of the columns of a dataset, by the row groups of today."""
+"""The cache on disk as the columns of a dataset use it: names of entries, and positions of row groups in them."""
 
 from __future__ import annotations
 

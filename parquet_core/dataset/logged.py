@@ -1,4 +1,4 @@
-"""Files that a log lists, in place of a directory: which of them are opened, and what their columns are called.
+"""Files that a table's log lists, in place of a directory: which of them are opened, and how columns are named.
 
 A log tells enough of some files that their footers need not be read. Its table has columns of its own; a file knows
 them by the names that the log gives for files, and may lack some or hold others.

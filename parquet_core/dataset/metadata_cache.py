@@ -1,4 +1,4 @@
-"""Metadata of datasets on disk: one directory a dataset, one file for what it consists of and one a column.
+"""The cache of metadata on disk: a directory for each dataset, in it a file for its row groups and one a column.
 
 A file is a magic number, a checksum and an Arrow IPC stream. It is written beside its place and moved
 there, so a reader finds a whole one or none; one that is damaged, or another's, counts as none. Every file names what

@@ -1,4 +1,4 @@
-"""Open a dataset: list its files, read the footers of those that are new, and lay out the row groups."""
+"""Opening of a dataset: list its files, read the footers of those that are new, and lay out the row groups."""
 
 from __future__ import annotations
 

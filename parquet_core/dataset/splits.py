@@ -1,4 +1,4 @@
-"""Which row groups belong to a byte range of a file, as engines cut files for their tasks.
+"""Splits of files: which row groups an engine's task reads that is given a byte range of a file.
 
 A row group belongs to the split that its middle byte lies in, so that every one belongs to exactly one. The rule is
 that of parquet-java (`filterFileMetaDataByMidpoint`), which Spark's tasks follow.

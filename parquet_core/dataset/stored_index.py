@@ -1,4 +1,4 @@
-"""What is kept on disk of a table's metadata, and where the row groups of today stand in it.
+"""The part of the cache on disk that is of one table, and the positions in it of the row groups of today.
 
 Files come and go between two looks at a table. Every column is kept with the generation of files it was
 read from; a file that is still the same (path, size, time of change, etag) keeps its row groups.

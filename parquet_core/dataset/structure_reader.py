@@ -1,4 +1,4 @@
-"""Read page indexes or bloom filters of many column chunks at once."""
+"""One read of page indexes or bloom filters of many column chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dictionaries as evidence: every value of the chunk stands in them, and perhaps others, so they prove absence.
+"""Dictionaries as evidence: a dictionary has every value of its chunk, and perhaps others, so it proves absence.
 
 What no entry satisfies no row satisfies; what every entry satisfies every row that is not null does. About nulls a
 dictionary says nothing.

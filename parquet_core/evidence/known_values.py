@@ -1,4 +1,4 @@
-"""Parts that bounds do not answer, asked of the value that all rows have where the bounds leave one alone.
+"""Equal bounds as evidence: where all rows have one value, any condition is asked of that value.
 
 Bounds enclose every value, so equal ones are the only value there is, whether they were cut or not.
 """

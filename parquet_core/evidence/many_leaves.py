@@ -1,4 +1,4 @@
-"""Many leaves on one column over the same bounds, with no step per leaf where they are comparisons.
+"""Bounds as evidence for many leaves on one column at once: comparisons take no step per leaf.
 
 Bounds and literals are put on one scale of whole numbers first, whatever their type is. Then each comparison of a
 literal with a bound is one of two small integers, and all literals meet all containers at once.

@@ -1,4 +1,4 @@
-"""Patterns of strings and bytes against bounds: a bound that a writer cut encloses values, it need not be one.
+"""Bounds as evidence about prefixes, suffixes and substrings; a truncated bound encloses values and need not be one.
 
 Bytes are compared, never decoded: what a cut bound was made of need not be UTF-8.
 """

@@ -1,4 +1,4 @@
-"""Whether any row at all could make a predicate true: `x > 5 AND x < 3` no file has to be asked about.
+"""Satisfiability of a predicate: whether any row at all could make it true, as none does of `x > 5 AND x < 3`.
 
 Between two neighbouring literals of a column a predicate on it does not change. So it is enough to try each literal,
 the value next to it, the least value, null and NaN.

@@ -1,4 +1,4 @@
-"""Known values as evidence: what a leaf is for each of them."""
+"""Values as evidence: the truth value of a leaf for each of them."""
 
 from __future__ import annotations
 

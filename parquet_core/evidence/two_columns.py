@@ -1,4 +1,4 @@
-"""Bounds of two columns over the same rows as evidence about how their values compare."""
+"""Bounds of two columns as evidence about a comparison of the two, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where column chunks and what belongs to them lie in a file, and which of these statements exclude each other.
+"""Byte ranges that a footer gives for column chunks, page indexes and bloom filters, and conflicts among them.
 
 Source: `parquet.thrift` of parquet-format.
 """

@@ -1,4 +1,4 @@
-"""The dictionary page of a column chunk: whether it holds every value of the chunk, where it lies, what is in it.
+"""The dictionary page of a column chunk: where it lies, its values, and whether every value of the chunk is there.
 
 A complete dictionary proves absence only: it may hold values that no page refers to.
 Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format. The bytes are not trusted:

@@ -1,4 +1,4 @@
-"""The ends of files, where footers lie: read in batches, each decoded as it arrives while others are read."""
+"""Footers as bytes: the ends of files, read in batches; each is decoded as it arrives while others are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Footers: what stands in the FileMetaData of many files, as far as pruning and layout checks need it.
+"""Footers of many files, decoded: the part of FileMetaData that pruning and layout checks need.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.errors import MalformedFile
+from parquet_core.format.chunk_decoding import ChunkRanges, Totals, decode_column_chunks, decode_totals
 from parquet_core.format.chunk_places import CHUNK_PLACES, Surroundings, conflicts
-from parquet_core.format.column_chunk import (
-    MAX_ROWS,
-    ChunkRanges,
-    ColumnChunks,
-    Totals,
-    absent_chunks,
-    decode_column_chunks,
-    decode_totals,
-)
+from parquet_core.format.column_chunk import MAX_ROWS, ColumnChunks, absent_chunks
 from parquet_core.format.compact import (
     BINARY,
     BOOLEAN,

@@ -1,4 +1,4 @@
-"""What the annotations of a schema element make of its physical type: the Arrow type of its values.
+"""The Arrow type of a leaf's values: its physical type with its logical or converted type.
 
 The members of the union LogicalType and the values of the enum ConvertedType are numbered as in
 `parquet.thrift`. An annotation that is not known, or does not fit its physical type, leaves no type:

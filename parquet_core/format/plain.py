@@ -1,4 +1,4 @@
-"""PLAIN-encoded values where they lie: in the bytes of a footer, a page index or a dictionary page."""
+"""PLAIN-encoded values as slices of bytes: of a footer, a page index or a dictionary page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns that somebody names."""
+"""The choice of columns by the names that a caller gives."""
 
 from __future__ import annotations
 

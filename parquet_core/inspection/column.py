@@ -1,4 +1,4 @@
-"""What the schema and all row groups together say of one column."""
+"""Facts of one column, from the schema and all row groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one file says of itself, row group by row group."""
+"""Facts of one file, row group by row group."""
 
 from __future__ import annotations
 

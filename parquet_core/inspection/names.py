@@ -1,4 +1,4 @@
-"""Names of what `parquet.thrift` numbers: codecs, encodings, orders."""
+"""Names of the enums of `parquet.thrift`: codecs, encodings, orders."""
 
 from __future__ import annotations
 

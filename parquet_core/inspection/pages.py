@@ -1,4 +1,4 @@
-"""The page indexes of one column: what they hold, and the boundary order that their bounds really have."""
+"""Facts of the page indexes of one column: what they hold, and the boundary order that their bounds really have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files of a table say, taken together."""
+"""Facts of a table: what its files say, taken together."""
 
 from __future__ import annotations
 

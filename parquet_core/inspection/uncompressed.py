@@ -1,4 +1,4 @@
-"""How large column chunks are before compression, which nothing but an inspection asks for."""
+"""Uncompressed sizes of column chunks, which only inspection asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds as values that JSON knows, whole."""
+"""Bounds as values of JSON, not shortened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presence of bloom filters in every row group of the columns that were to have one, or why not."""
+"""Proof that the columns of the layout have bloom filters in every row group, or why not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presence of a column index for every column that can have one, or why not.
+"""Proof that every column that can have a column index has one, or why not.
 
 Writers leave it out silently. parquet-java's rule of today (`ParquetFileWriter`): when the stored min
 and max values of a chunk's pages exceed MAX_STATS_SIZE = 4096 bytes a page on average.

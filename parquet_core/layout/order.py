@@ -1,4 +1,4 @@
-"""Order of the sort key, proven at three strengths: bounds of row groups, bounds of pages, the rows."""
+"""Proof of order by the sort key at three strengths: bounds of row groups, bounds of pages, the rows."""
 
 from __future__ import annotations
 

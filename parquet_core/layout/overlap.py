@@ -1,4 +1,4 @@
-"""Overlap of files and row groups on the sort key; touching bounds are no overlap."""
+"""Proof that files and row groups do not overlap on the sort key; touching bounds are no overlap."""
 
 from __future__ import annotations
 

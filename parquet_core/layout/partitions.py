@@ -1,4 +1,4 @@
-"""Partitions of a table: of files in different ones no order is asked, since no column of the sort key spans them."""
+"""The partition of each file: order is asked within partitions alone, since the sort key does not span them."""
 
 from __future__ import annotations
 

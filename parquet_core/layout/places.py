@@ -1,4 +1,4 @@
-"""How findings name a place: file, row group, column."""
+"""Names of places in findings: file, row group, column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row groups and pages: as small as asked, or not."""
+"""Proof that row groups and pages have at most the rows that the layout allows."""
 
 from __future__ import annotations
 

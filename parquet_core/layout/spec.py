@@ -1,4 +1,4 @@
-"""What is asked of a table's layout, and what is found to be otherwise."""
+"""The layout that is asked for (`LayoutSpec`), and what a check finds (`Finding`)."""
 
 from __future__ import annotations
 

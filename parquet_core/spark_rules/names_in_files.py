@@ -1,4 +1,4 @@
-"""What files call the columns of a table, and columns that they spell in other letters.
+"""Names of a table's columns in its files, which may differ in case.
 
 Whether `id` and `ID` are one column depends on the session. Where they are, as by default, Spark's reader finds a
 column that is not there as the table spells it under the only name that differs in case alone, in structs at each

@@ -1,4 +1,4 @@
-"""Columns that stand in directory names (`day=2024-01-01/`), as Hive and Spark lay them out.
+"""Partition columns: those whose values stand in directory names (`day=2024-01-01/`), as Hive and Spark write them.
 
 Which directories have a say, `parquet_core.storage.partition_discovery` tells. Where their values or types are not
 certain, the column is there and predicates on it keep data.

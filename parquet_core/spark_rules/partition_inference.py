@@ -1,4 +1,4 @@
-"""Values of a partition column, from the text that stands in directory names, as Spark infers their type.
+"""Type inference for partition columns: their values, from the texts in directory names, as Spark reads them.
 
 Source: `PartitioningUtils` and `ExternalCatalogUtils` of Spark 4. Of texts that Spark might take for times, or for
 numbers in an unusual form, nothing is said: a value that is read otherwise would deny rows that are there.

@@ -1,4 +1,4 @@
-"""Files that store a column in another type than the table has, which Spark reads in the table's without a loss.
+"""Types that Spark reads as another type of the table without a loss: of files that store a column differently.
 
 Spark refuses some of the others, and cuts values off in the rest. Source: observed of Spark 4.3, with both of its
 readers; what they read differently is no such type.

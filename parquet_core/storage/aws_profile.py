@@ -1,4 +1,4 @@
-"""The profile that AWS_PROFILE names, which boto3 reads where it is installed, and nothing else here does.
+"""Credentials of the profile that AWS_PROFILE names; boto3 reads it, where that is installed.
 
 As with Amazon's own tools, keys in the environment come first.
 """

@@ -1,4 +1,4 @@
-"""Which ranges of a file are read together, and how the answers are cut out again."""
+"""Coalescing of byte ranges of a file into requests, and cutting the ranges out of the responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files directly in one directory, hidden names included: logs and manifests, not data."""
+"""Listing of one directory, hidden names included: of logs and manifests, not of data."""
 
 from __future__ import annotations
 

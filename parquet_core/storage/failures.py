@@ -1,4 +1,4 @@
-"""What went wrong in a store elsewhere, as one line that names the URI and the next step."""
+"""Errors of remote stores as StorageFailure: one line with the URI and the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file as it was listed, what was fetched of files, and which names are data."""
+"""A listed file (`DataFile`), the count of what was fetched (`Traffic`), and which names are data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever fsspec knows: `memory://`, `hdfs://`, `sftp://`, ..."""
+"""Storage through fsspec: `memory://`, `hdfs://`, `sftp://`, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files a table consists of."""
+"""Listing of a table: the data files that it consists of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of this machine: list them, read them by position."""
+"""Storage on this machine: listing, and reading by position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the files below a table Spark reads, and the partition columns that directory names give them.
+"""Partition discovery: which files below a table Spark reads, and the partition columns in directory names.
 
 Spark lists everything that is not hidden, looks in each directory that holds data for `column=value` names between
 it and what was named, and then either finds no partition columns and reads what lies directly in the named

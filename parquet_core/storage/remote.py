@@ -1,4 +1,4 @@
-"""What a store elsewhere can do, and which kind of store a URI belongs to."""
+"""The protocol of remote stores, and which of them a URI belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a path or URI leads."""
+"""Schemes of paths and URIs: whether they are local, and how they are spelled."""
 
 from __future__ import annotations
 

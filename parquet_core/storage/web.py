@@ -1,4 +1,4 @@
-"""Files of a web server, one by one: HTTP has no listing."""
+"""Storage on web servers, file by file: HTTP has no listing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files written at once or not at all: the door for logs and manifests, not for data.
+"""Atomic writes of small files, wherever they lie: logs and manifests, not data.
 
 `put_if_absent` is what commits stand on: of all who put one name, one succeeds, and nobody ever sees half of it. It
 is refused where a store cannot promise that.

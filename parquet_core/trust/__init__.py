@@ -1,1 +1,1 @@
-"""What of a file's statistics may be believed, and the bounds that are left."""
+"""Judgement of statistics: which of a file's may be believed, and the bounds that are left."""

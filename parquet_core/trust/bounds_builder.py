@@ -1,4 +1,4 @@
-"""Bounds put together block by block, without the blocks standing beside the whole."""
+"""A builder of bounds, block by block: the blocks never stand beside the whole in memory."""
 
 from __future__ import annotations
 

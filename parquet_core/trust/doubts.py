@@ -1,7 +1,6 @@
-"""What a row group says of itself that is not believed, because something else that it says excludes it.
+"""Doubts: statements of a file about a row group that contradict each other, so that none of them is believed.
 
-Where two statements about the same rows cannot both hold, neither is believed. A doubt is a set of flags, kept for
-each row group, and for each of its columns once more is read of it.
+Doubts are a set of flags for each row group, and for each of its columns once more is read of it.
 """
 
 from __future__ import annotations

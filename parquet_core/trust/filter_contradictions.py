@@ -1,4 +1,4 @@
-"""Where the bloom filter of a column chunk and the chunk's bounds cannot both be as the file says."""
+"""Contradictions between the bloom filter of a column chunk and the chunk's bounds."""
 
 from __future__ import annotations
 

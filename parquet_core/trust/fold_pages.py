@@ -1,4 +1,4 @@
-"""Bounds of column chunks, made of those of their pages where a chunk's own are gone."""
+"""Bounds of column chunks folded from those of their pages, where a chunk has none of its own."""
 
 from __future__ import annotations
 

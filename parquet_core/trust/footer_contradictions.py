@@ -1,4 +1,4 @@
-"""What of a footer cannot be at once: its numbers of rows, and where it puts the parts of its file."""
+"""Contradictions within a footer: its numbers of rows, and the byte ranges that it gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the pages of a column chunk and the chunk as a whole cannot both be as the file says."""
+"""Contradictions between the page index of a column chunk and the chunk's statistics."""
 
 from __future__ import annotations
 

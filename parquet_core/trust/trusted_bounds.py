@@ -1,4 +1,4 @@
-"""Bounds of successive containers, made of what their writers say as far as it may be trusted.
+"""Bounds of successive containers, decoded from written statistics as far as these may be trusted.
 
 A container that contradicts itself is not believed: bounds beside counts that leave no value lose both, a
 lower bound above the upper and a bound that the type cannot hold lose the bounds, and so does a NaN as

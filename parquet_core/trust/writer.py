@@ -1,4 +1,4 @@
-"""Who wrote a file, as far as `created_by` says, and which of its statistics are known to be wrong."""
+"""The writer of a file, by `created_by`, and the bugs it is known to have in statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door to decoded values: files from strangers are compared with what they claim before they are decoded.
+"""The one door to decoded values: what a file claims is checked against its bytes, then Arrow decodes it.
 
 May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
 """

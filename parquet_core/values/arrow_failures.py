@@ -1,4 +1,4 @@
-"""What Arrow says against a file, as errors of ours."""
+"""Errors of Arrow about a file as MalformedFile and UnsupportedFeature."""
 
 from __future__ import annotations
 

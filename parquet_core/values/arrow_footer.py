@@ -1,4 +1,4 @@
-"""A footer as Arrow needs it, and what of it is to be checked before Arrow decodes anything.
+"""Footers in the form that Arrow takes, and what is checked of them before Arrow decodes anything.
 
 Arrow ends the process over some footers when it is asked for parts of them, so they are taken from the bytes.
 """

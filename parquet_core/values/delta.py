@@ -1,4 +1,4 @@
-"""How many values the headers of delta encodings claim: Arrow reserves room for as many, or reads behind the end.
+"""Checks of delta encodings: Arrow reserves room for as many values as a header claims, or reads behind the end.
 
 Source: `Encodings.md` of parquet-format. All three begin with a stream of integers, DELTA_BYTE_ARRAY with two.
 """

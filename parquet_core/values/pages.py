@@ -1,4 +1,4 @@
-"""The pages of a column chunk: their headers are held against the bytes that are there, before anything is decoded.
+"""Checks of the pages of a column chunk: headers against the bytes that are there, before anything is decoded.
 
 A decoder reserves what a header claims: few bytes may ask for gigabytes.
 Source: `parquet.thrift`; which bytes are a chunk's, and when its pages end, as Arrow's `SerializedPageReader` does.

@@ -1,4 +1,4 @@
-"""Values of one Parquet file, some rows at a time; Arrow decodes what has been checked."""
+"""A reader of the values of one Parquet file, some rows at a time; Arrow decodes what has been checked."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from parquet_core import bloom
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile, PruneError
-from parquet_core.format import column_chunk, dictionary, footer, page_index, provenance
+from parquet_core.format import chunk_decoding, column_chunk, dictionary, footer, page_index, provenance
 from parquet_core.format.footer import parse_footers
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.storage import DataFile
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLACE = "lake/f.parquet"
-READERS = (footer, provenance, column_chunk, page_index, dictionary, bloom.parse)
+READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.parse)
 DECODERS = ("decode", "decode_list", "decode_lists", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 

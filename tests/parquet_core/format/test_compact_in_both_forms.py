@@ -13,7 +13,7 @@ import pytest
 
 from parquet_core import bloom
 from parquet_core.errors import MalformedFile
-from parquet_core.format import column_chunk, compact, footer, page_index, provenance
+from parquet_core.format import chunk_decoding, compact, footer, page_index, provenance
 from parquet_core.format.footer import read_footer
 from parquet_core.storage import Traffic, list_data_files
 
@@ -77,7 +77,7 @@ def structures(tmp_path_factory):
     found = [(data[-8 - length : -8], footer._FILE_META_DATA)]
     (slots, _) = compact.decode(*found[0])
     found.append((b"\x19" + slots[0] + b"\x00", compact.struct({1: compact.list_of(provenance._SCHEMA_ELEMENT)})))
-    found.append((footers.encoded[footers.chunk_start[0] : footers.chunk_stop[0]], column_chunk._COLUMN_CHUNK))
+    found.append((footers.encoded[footers.chunk_start[0] : footers.chunk_stop[0]], chunk_decoding._COLUMN_CHUNK))
     for name in ("a", "b"):
         chunk = footers.chunks((name,))[0].chunk(0)
         for place, spec in (

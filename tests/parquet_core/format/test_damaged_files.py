@@ -15,7 +15,7 @@ from parquet_core.bloom import parse_filter
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
-from parquet_core.format.column_chunk import ChunkRanges, decode_column_chunks
+from parquet_core.format.chunk_decoding import ChunkRanges, decode_column_chunks
 from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.format.provenance import Provenance

@@ -1,0 +1,306 @@
+"""Decode column chunks from footers: the facts of one column's chunks and their statistics, or what columns add up to.
+
+Source: `parquet.thrift` of parquet-format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.column_chunk import ENCODING_STATS, MAX_ROWS, ColumnChunks
+from parquet_core.format.compact import (
+    BINARY,
+    BOOLEAN,
+    ENCODED,
+    ENCODED_LIST,
+    INTEGER,
+    MISSING,
+    decode_columns,
+    decode_table,
+    list_of,
+    struct,
+)
+from parquet_core.format.plain import PlainValues
+from parquet_core.format.written_statistics import WrittenStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.compact import Table
+
+    Numbers = NDArray[np.int64]
+
+_STATISTICS = struct(
+    {
+        1: BINARY,  # max, deprecated
+        2: BINARY,  # min, deprecated
+        3: INTEGER,  # null_count
+        5: BINARY,  # max_value
+        6: BINARY,  # min_value
+        7: BOOLEAN,  # is_max_value_exact
+        8: BOOLEAN,  # is_min_value_exact
+        9: INTEGER,  # nan_count
+    }
+)
+_COLUMN_META_DATA = struct(
+    {
+        1: INTEGER,  # type
+        2: list_of(INTEGER),  # encodings
+        3: list_of(BINARY),  # path_in_schema
+        4: INTEGER,  # codec
+        5: INTEGER,  # num_values
+        7: INTEGER,  # total_compressed_size
+        9: INTEGER,  # data_page_offset
+        11: INTEGER,  # dictionary_page_offset
+        12: _STATISTICS,
+        13: ENCODED_LIST,  # encoding_stats
+        14: INTEGER,  # bloom_filter_offset
+        15: INTEGER,  # bloom_filter_length
+        16: struct({1: INTEGER}),  # size_statistics: unencoded_byte_array_data_bytes
+    }
+)
+_COLUMN_CHUNK = struct(
+    {
+        1: BINARY,  # file_path
+        3: _COLUMN_META_DATA,
+        4: INTEGER,  # offset_index_offset
+        5: INTEGER,  # offset_index_length
+        6: INTEGER,  # column_index_offset
+        7: INTEGER,  # column_index_length
+        8: ENCODED,  # crypto_metadata
+    }
+)
+_DATA_PAGE, _DATA_PAGE_V2 = 0, 3
+_PLAIN_DICTIONARY, _RLE_DICTIONARY = 2, 8
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRanges:
+    """Where the footers of successive row groups describe one column, and what must be true of it.
+
+    `start` and `stop` are bytes of `buffer`; `physical` the type by the schema; `file_size` in bytes.
+    `path`: the column's. `place` names a chunk by its number, for messages.
+    """
+
+    buffer: bytes
+    start: Numbers
+    stop: Numbers
+    physical: Numbers
+    row_count: Numbers
+    file_size: Numbers
+    path: tuple[str, ...]
+    place: Callable[[int], str]
+
+
+def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStatistics]:
+    """Decode the chunks of one column, and their statistics as written.
+
+    Raises MalformedFile for one that cannot be, UnsupportedFeature for one that lies in another file.
+    """
+    table = _as_rows(
+        decode_table(ranges.buffer, ranges.start, ranges.stop, _COLUMN_CHUNK, place=ranges.place), _COLUMN_CHUNK.width
+    )
+    described = _field(table, 3) != MISSING
+    _refuse_other_files(ranges, table)
+    _refuse_impossible(ranges, table, described)
+    encrypted = (_field(table, 8) != MISSING) | ~described
+    chunks = _chunks(ranges, table, described, encrypted)
+    return chunks, _statistics(ranges, table, chunks)
+
+
+class Totals(NamedTuple):
+    """What chosen columns come to in each row group: `bytes`, data `pages`, and whether all pages are `located`.
+
+    Pages are -1 where a footer does not count them; they are located where every chunk has an offset index.
+    """
+
+    bytes: Numbers
+    pages: Numbers
+    located: NDArray[np.bool_]
+
+
+def decode_totals(
+    encoded: tuple[bytes, Numbers, Numbers], file_size: Numbers, columns: int, *, place: Callable[[int], str]
+) -> Totals:
+    """Add up column chunks, so many `columns` of each row group behind each other.
+
+    `encoded`: bytes, and where in them each chunk begins and ends. More bytes than the file has are those of the file.
+    """
+    table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
+    pages, _ = _encoding_stats(encoded[0], table, place)
+    present = (_field(table, 3) != MISSING) & (_field(table, 8) == MISSING)
+    located = ~present | ((_field(table, 4) > 0) & (_field(table, 5) > 0))
+    pages = pages.reshape(-1, columns)
+    return Totals(
+        np.clip(_field(table, 3, 7), 0, file_size).reshape(-1, columns).sum(axis=1),
+        np.where((pages < 0).any(axis=1), -1, pages.sum(axis=1)),
+        np.all(located.reshape(-1, columns), axis=1),
+    )
+
+
+def _as_rows(table: Table, width: int) -> Numbers:
+    return np.frombuffer(table, np.int64).reshape(-1, width)
+
+
+def _field(table: Numbers, *path: int) -> Numbers:
+    return table[:, _COLUMN_CHUNK.offset(*path)]
+
+
+def _bytes(ranges: ChunkRanges, table: Numbers, *path: int) -> PlainValues:
+    at = _COLUMN_CHUNK.offset(*path)
+    # Copies: the table would be kept alive by its columns.
+    return PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at].copy(), table[:, at + 1].copy())
+
+
+def _refuse_other_files(ranges: ChunkRanges, table: Numbers) -> None:
+    elsewhere = np.flatnonzero(table[:, _COLUMN_CHUNK.offset(1) + 1] > 0)
+    if len(elsewhere):
+        first = int(elsewhere[0])
+        start, length = table[first, _COLUMN_CHUNK.offset(1) :][:2]
+        path = ranges.buffer[start : start + length].decode(errors="replace")
+        raise UnsupportedFeature(f"{ranges.place(first)}: lies in another file ({path!r}); such files are not read")
+
+
+def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[np.bool_]) -> None:
+    num_values, size, offset = (_field(table, 3, field) for field in (5, 7, 9))
+    for wrong, message in (
+        ((num_values < 0) | (size < 0) | (offset < 0), "lacks num_values, size or offset; the footer is damaged"),
+        (
+            (size > ranges.file_size) | (num_values > MAX_ROWS),
+            "claims more bytes than the file has, or too many values; the footer is damaged",
+        ),
+        # Readers that go by the path and readers that go by the position must mean the same column.
+        (
+            (_field(table, 3, 1) != ranges.physical) | ~_path_agrees(ranges, table),
+            f"is not the column {ranges.path!r} that the schema has there; write the file again",
+        ),
+    ):
+        found = np.flatnonzero(wrong & described)
+        if len(found):
+            raise MalformedFile(f"{ranges.place(int(found[0]))}: {message}")
+
+
+def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
+    """Tell which chunks name the path of the column, by the bytes that such a list of strings has."""
+    at = _COLUMN_CHUNK.offset(3, 3)
+    written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at], table[:, at + 1])
+    if len(ranges.path) > 1:
+        return written.valid  # writers spell the inner levels of lists and maps in several ways
+    name = ranges.path[0].encode()
+    expected = b"\x18" + _varint(len(name)) + name
+    values, valid = written.fixed(len(expected))
+    agrees: NDArray[np.bool_] = valid & np.all(values == np.frombuffer(expected, np.uint8), axis=1)
+    return agrees
+
+
+def _varint(number: int) -> bytes:
+    parts = []
+    while number >= 0x80:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*parts, number])
+
+
+def _chunks(
+    ranges: ChunkRanges, table: Numbers, described: NDArray[np.bool_], encrypted: NDArray[np.bool_]
+) -> ColumnChunks:
+    def or_zero(*path: int) -> Numbers:
+        return np.where(described, _field(table, *path), 0)
+
+    data_offset, dictionary_offset = or_zero(3, 9), or_zero(3, 11)
+    has_dictionary = (dictionary_offset > 0) & (dictionary_offset < data_offset)
+    data_pages, dictionary_only = _encoding_stats(ranges.buffer, table, ranges.place)
+    filters = np.stack([_field(table, 3, 14), _field(table, 3, 15)], axis=1)
+    return ColumnChunks(
+        present=described & ~encrypted,
+        encrypted=encrypted,
+        num_values=or_zero(3, 5),
+        compressed_bytes=or_zero(3, 7),
+        first_page_offset=np.where(has_dictionary, dictionary_offset, data_offset),
+        data_page_offset=data_offset,
+        dictionary_page_offset=np.where(described, _field(table, 3, 11), -1),
+        codec=_field(table, 3, 4).copy(),
+        encodings=_encodings(ranges, table),
+        data_pages=data_pages,
+        dictionary_only=dictionary_only,
+        has_bounds=(_field(table, 3, 12, 5) >= 0) & (_field(table, 3, 12, 6) >= 0),
+        column_index=_range(table, 6, 7, encrypted),
+        offset_index=_range(table, 4, 5, encrypted),
+        bloom_filter=np.where(encrypted[:, None] | (filters[:, :1] <= 0), -1, filters),
+        value_bytes=_field(table, 3, 16, 1).copy(),
+        encoding_stats=_slices(ranges.buffer, *_lists(table, 3, 13)),
+    )
+
+
+def _range(table: Numbers, offset: int, length: int, encrypted: NDArray[np.bool_]) -> Numbers:
+    pairs = np.stack([_field(table, offset), _field(table, length)], axis=1)
+    return np.where(encrypted[:, None] | np.any(pairs <= 0, axis=1)[:, None], -1, pairs)
+
+
+def _slices(buffer: bytes, start: Numbers, stop: Numbers) -> NDArray[np.object_]:
+    found = np.full(len(start), None, object)
+    found[:] = [buffer[a:b] if b >= 0 else None for a, b in zip(start.tolist(), stop.tolist(), strict=True)]
+    return found
+
+
+def _lists(table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
+    at = _COLUMN_CHUNK.offset(*path)
+    start, length = table[:, at], table[:, at + 1]
+    return start, np.where(length < 0, -1, start + length)
+
+
+def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
+    counts, values = decode_columns(ranges.buffer, *_lists(table, 3, 2), INTEGER, place=ranges.place)
+    found = np.zeros(len(table), np.int64)
+    owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
+    encoding = np.frombuffer(values, np.int64)
+    # An encoding beyond those of today counts as bit 62: something that is not understood.
+    bit = np.left_shift(1, np.where((encoding >= 0) & (encoding < 62), encoding, 62))
+    np.bitwise_or.at(found, owner, bit)
+    return found
+
+
+def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) -> tuple[Numbers, NDArray[np.int8]]:
+    """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
+    counts, columns = decode_columns(buffer, *_lists(table, 3, 13), ENCODING_STATS, place=place)
+    size = len(table)
+    owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
+    kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
+    whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
+    damaged = np.bincount(owner[~whole | (count > MAX_ROWS)], minlength=size) > 0
+    is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
+    pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)
+    pages = np.minimum(pages, 1 << 62).astype(np.int64)  # many such counts are more than an integer holds
+    is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)
+    other = np.bincount(owner[is_data & ~is_dictionary], minlength=size) > 0
+    described = (np.frombuffer(counts, np.int64) >= 0) & ~damaged
+    # A page holds a value at least, but for the one page of an empty chunk.
+    credible = described & (pages <= np.maximum(_field(table, 3, 5), 1))
+    says = described & (np.bincount(owner[is_data], minlength=size) > 0)
+    return np.where(credible, pages, -1), np.where(says, ~other, -1).astype(np.int8)
+
+
+def _statistics(ranges: ChunkRanges, table: Numbers, chunks: ColumnChunks) -> WrittenStatistics:
+    def flags(field: int) -> NDArray[np.int8]:
+        return np.maximum(_field(table, 3, 12, field), -1).astype(np.int8)
+
+    return WrittenStatistics(
+        min_value=_bytes(ranges, table, 3, 12, 6),
+        max_value=_bytes(ranges, table, 3, 12, 5),
+        deprecated_min=_bytes(ranges, table, 3, 12, 2),
+        deprecated_max=_bytes(ranges, table, 3, 12, 1),
+        null_count=_field(table, 3, 12, 3).copy(),
+        nan_count=_field(table, 3, 12, 9).copy(),
+        min_exact=flags(8),
+        max_exact=flags(7),
+        # What is encrypted is not believed, whatever a plaintext footer still says: it has no value then.
+        num_values=np.where(chunks.present, chunks.num_values, 0),
+        row_count=ranges.row_count,
+        all_null=None,
+    )
