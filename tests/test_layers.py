@@ -10,32 +10,33 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# The rooms of parquet_core, lowest first, and which of those before it each may import. The modules beside the rooms
-# (predicate, outcomes, errors, ...) may be imported by all, and import none.
+# The rooms of each package, and which others each imports: those before it. What lies beside the rooms of parquet_core
+# (predicate, outcomes, ...) may be imported by all of them.
 ROOMS = {
-    "storage": set(),
-    "format": {"storage"},
-    "bloom": {"format"},
-    "spark_rules": {"format", "storage"},
-    "trust": {"bloom", "format", "spark_rules"},
-    "evidence": {"bloom", "format", "spark_rules", "trust"},
-    "values": {"format", "storage"},
-    "dataset": {"bloom", "format", "spark_rules", "storage", "trust"},
-    "layout": {"dataset", "format", "storage", "trust", "values"},
-    "inspection": {"bloom", "dataset", "format", "layout", "spark_rules", "trust"},
+    "parquet_core": {
+        "storage": (),
+        "format": ("storage",),
+        "bloom": ("format",),
+        "spark_rules": ("format", "storage"),
+        "trust": ("bloom", "format", "spark_rules"),
+        "evidence": ("bloom", "format", "spark_rules", "trust"),
+        "values": ("format", "storage"),
+        "dataset": ("bloom", "format", "spark_rules", "storage", "trust"),
+        "layout": ("dataset", "format", "storage", "trust", "values"),
+        "inspection": ("bloom", "dataset", "format", "layout", "spark_rules", "trust"),
+    },
+    "deltalog": {
+        "errors": (),
+        "log": ("errors",),
+        "table": ("errors", "log"),
+        "snapshot": ("errors", "log", "table"),
+        "stats": ("log", "table", "snapshot"),
+        "maintenance": ("errors", "log", "table", "stats"),
+        "transaction": ("errors", "log", "table", "snapshot", "stats", "maintenance"),
+        "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
+    },
 }
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
-# The rooms of the Delta log, and which others each may import: those above it.
-LOG_ROOMS = {
-    "errors": (),
-    "log": ("errors",),
-    "table": ("errors", "log"),
-    "snapshot": ("errors", "log", "table"),
-    "stats": ("log", "table", "snapshot"),
-    "maintenance": ("errors", "log", "table", "stats"),
-    "transaction": ("errors", "log", "table", "snapshot", "stats", "maintenance"),
-    "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
-}
 
 
 def imports_of(path):
@@ -54,19 +55,6 @@ def test_parquet_core_knows_nothing_above_it(path):
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
 
 
-def test_every_room_is_in_the_table_above_those_that_import_it():
-    assert set(ROOMS) == {path.parent.name for path in (ROOT / "parquet_core").glob("*/__init__.py")}
-    for number, (room, allowed) in enumerate(ROOMS.items()):
-        assert allowed <= set(list(ROOMS)[:number]), room
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "parquet_core").rglob("*.py")), ids=lambda path: path.stem)
-def test_rooms_of_parquet_core_import_those_below_them(path):
-    room = path.relative_to(ROOT / "parquet_core").parts[0]
-    imported = {name.split(".")[1] for name in imports_of(path) if name.startswith("parquet_core.")}
-    assert (imported & set(ROOMS)) - {room} <= ROOMS.get(room, set())
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "deltalog").rglob("*.py")), ids=lambda path: path.stem)
 def test_the_log_knows_nothing_above_it(path):
     found = {name.split(".")[0] for name in imports_of(path)}
@@ -74,31 +62,36 @@ def test_the_log_knows_nothing_above_it(path):
     assert not any(name.startswith(".") for name in imports_of(path)), "imports are absolute"
 
 
-def rooms_of(path):
-    """The rooms of the log that a file imports, for the type checker too."""
-    names = (name for name in imports_of(path) if name.split(".")[0] == "deltalog")
-    return {name.partition(".")[2].split(".")[0] for name in names}
+def rooms_of(package, path):
+    """The rooms of a package that a file imports, for the type checker too."""
+    names = (name for name in imports_of(path) if name.split(".")[0] == package)
+    return {name.partition(".")[2].split(".")[0] for name in names} & set(ROOMS[package])
 
 
-def modules_of(room):
-    place = ROOT / "deltalog" / room
+def modules_of(package, room):
+    place = ROOT / package / room
     return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
-@pytest.mark.parametrize("room", LOG_ROOMS)
-def test_rooms_of_the_log_import_those_above_them_alone(room):
-    found = {other for path in modules_of(room) for other in rooms_of(path)} - {room}
-    assert found == set(LOG_ROOMS[room])
+@pytest.mark.parametrize(("package", "room"), [(package, room) for package in ROOMS for room in ROOMS[package]])
+def test_a_room_imports_those_of_the_table_alone(package, room):
+    found = {other for path in modules_of(package, room) for other in rooms_of(package, path)} - {room}
+    assert found == set(ROOMS[package][room])
 
 
-def test_rooms_of_the_log_are_in_no_circle():
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_are_in_no_circle(package):
     before = set()
-    for room, others in LOG_ROOMS.items():
+    for room, others in ROOMS[package].items():
         assert before.issuperset(others), f"{room} comes after what it imports"
         before.add(room)
-    entries = (ROOT / "deltalog").iterdir()
-    there = {entry.stem for entry in entries if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
-    assert there == {*LOG_ROOMS, "__init__"}
+    assert before >= {entry.parent.name for entry in (ROOT / package).glob("*/__init__.py")}
+
+
+def test_what_lies_beside_the_rooms_imports_none():
+    beside = [path for path in (ROOT / "parquet_core").glob("*.py") if path.stem not in ROOMS["parquet_core"]]
+    assert {path.name: rooms_of("parquet_core", path) for path in beside} == {path.name: set() for path in beside}
+    assert {path.stem for path in (ROOT / "deltalog").glob("*.py")} <= {"__init__", *ROOMS["deltalog"]}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "prune_assets").rglob("*.py")), ids=lambda path: str(path.name))
