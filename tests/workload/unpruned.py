@@ -61,7 +61,7 @@ def _kept(ground, name, planner, sql, answers):
         made = pr.plan(ground.path(name), where=sql, session=ground.spark)
     except PruneError as error:
         return Kept(name, sql, 0, 0, 0, (f"plan: {str(error)[:120]}",), 0)
-    kept, matches = planner.valid_flags(made), answers == TRUE
+    kept, matches = planner.flags_of(made), answers == TRUE
     group = np.repeat(np.arange(len(planner.index)), planner.index.row_count)
     count = [len(np.unique(group[flags])) for flags in (matches, kept)]
     reasons = tuple(dict.fromkeys(part.reason for part in made.report.unsupported)) or (_WIDE,)

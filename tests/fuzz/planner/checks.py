@@ -153,7 +153,7 @@ def _reported(case):
     """The public function keeps the same rows, and its report says so level by level."""
     made = plan(case.ground.directory, where=case.predicate.sql, session=case.ground.planner.semantics)
     report, where = made.report, case.predicate.sql
-    if np.any(other := case.ground.planner.valid_flags(made) != case.ranges):
+    if np.any(other := case.ground.planner.flags_of(made) != case.ranges):
         yield Finding("the public plan is the same", where, f"differs: {_shown(other)}")
     skipped = sum(level.skipped_rows for level in report.levels)
     if not report.kept.rows == report.total.rows - skipped == int(case.ranges.sum()):

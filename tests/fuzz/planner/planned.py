@@ -84,7 +84,7 @@ class Planner:
             return "a file lacks the column"
         return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
 
-    def valid_flags(self, made):
+    def flags_of(self, made):
         """Return what a plan keeps, which may have left files unopened: these count as one row each there."""
         index = made.index
         base = np.cumsum(index.row_count) - index.row_count
