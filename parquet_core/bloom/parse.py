@@ -13,9 +13,7 @@ from parquet_core.bloom.blocks import BLOCK_BYTES, BLOCK_WORDS, MAX_BYTES, Block
 from parquet_core.errors import MalformedFile
 from parquet_core.format.compact import EMPTY, INTEGER, decode, member, struct
 
-# No header is longer; read when the footer does not say how long the filter is.
-HEADER_BYTES = 64
-# Read at once instead, filter and all; a filter of 200,000 values with 1 % false positives is as long.
+# Read when the footer does not say how long the filter is; one of 200,000 values with 1 % false positives is as long.
 GUESS_BYTES = 256 << 10
 
 _HEADER = struct({1: INTEGER, 2: member({1: EMPTY}), 3: member({1: EMPTY}), 4: member({1: EMPTY})})

@@ -200,11 +200,6 @@ def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
     return kind
 
 
-def parse_footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Footers:
-    """Decode the FileMetaData in each byte range and check what everything else relies on."""
-    return _footers(encoded, starts, stops, files, _decode(encoded, starts, stops, files))
-
-
 class _Tables(NamedTuple):
     """Rows of numbers of files and of row groups; per column chunk where it begins and ends, and its conflicts."""
 

@@ -17,7 +17,6 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile, PruneError
 from parquet_core.format import chunk_decoding, column_chunk, dictionary, footer, page_index, provenance
-from parquet_core.format.footer import parse_footers
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.storage import DataFile
 from parquet_core.trust.judgement import trust
@@ -158,8 +157,15 @@ def draw_footer(chance, corpus):
     return damaged(chance, chance.choice(corpus.footers), chance.choice(corpus.footers))
 
 
+def footers_of(data):
+    """Decode the FileMetaData of one file of unknown size."""
+    ends = np.array([0]), np.array([len(data)])
+    files = [DataFile(PLACE, 1 << 30, 0, None)]
+    return footer._footers(data, *ends, files, footer._decode(data, *ends, files))
+
+
 def answer_footer(data, _):
-    footers = parse_footers(data, np.array([0]), np.array([len(data)]), [DataFile(PLACE, 1 << 30, 0, None)])
+    footers = footers_of(data)
     (kind,) = footers.kinds
     found = [_or_error(_column_claims, footers, leaf, kind) for leaf in some(kind.columns, data)]
     return FooterClaims(

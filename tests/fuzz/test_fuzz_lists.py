@@ -8,15 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from slow_thrift import BINARY, I32, I64, LIST, STRUCT, encode, encode_list, varint
-from targets import PLACE
+from targets import footers_of
 
 from parquet_core.dataset.page_batch import Source, join_indexes
 from parquet_core.errors import MalformedFile
-from parquet_core.format.footer import parse_footers
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.storage import DataFile
 from parquet_core.trust.judgement import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
@@ -62,7 +60,7 @@ FOOTERS = {
 
 def read_footer(data):
     """Read a footer and all of its columns, as an index of a dataset does."""
-    footers = parse_footers(data, np.array([0]), np.array([len(data)]), [DataFile(PLACE, 1 << 30, 0, None)])
+    footers = footers_of(data)
     for leaf in footers.kinds[0].columns:
         _, statistics, _ = footers.chunks(leaf.path)
         if statistics is not None:
