@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.spark.reader import read
-    from prune_assets.spark.writer import write
+    from prune_assets.spark.reading.reader import read
+    from prune_assets.spark.writing.writer import write
 
 __version__ = "0.1.0"
 
@@ -31,8 +31,8 @@ _HOMES = {
     "SparkSemantics": "prune_assets.semantics",
     "check": "prune_assets.layout_proof",
     "plan": "prune_assets.planner.plan",
-    "read": "prune_assets.spark.reader",
-    "write": "prune_assets.spark.writer",
+    "read": "prune_assets.spark.reading.reader",
+    "write": "prune_assets.spark.writing.writer",
 }
 
 __all__ = [

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "parquet_core": {
         "storage": (),
+        "trees": (),
         "format": ("storage",),
         "bloom": ("format",),
         "spark_rules": ("format", "storage"),
@@ -34,6 +35,19 @@ ROOMS = {
         "maintenance": ("errors", "log", "table", "stats"),
         "transaction": ("errors", "log", "table", "snapshot", "stats", "maintenance"),
         "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
+    },
+    "prune_assets": {
+        "report": (),
+        "sql": (),
+        "spark": ("sql",),
+        "spark.asking": ("sql",),
+        "spark.writing": ("spark",),
+        "tables": ("report", "spark.asking"),
+        "planner": ("report", "sql", "spark.asking", "tables"),
+        "spark.reading": ("planner", "spark", "spark.asking", "sql", "tables"),
+        "commands": ("planner", "report", "spark.writing", "tables"),
+        "dagster": ("planner", "report", "spark", "spark.reading", "spark.writing"),
+        "demo": ("dagster", "planner", "report"),
     },
 }
 UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
@@ -64,13 +78,21 @@ def test_the_log_knows_nothing_above_it(path):
 
 def rooms_of(package, path):
     """The rooms of a package that a file imports, for the type checker too."""
-    names = (name for name in imports_of(path) if name.split(".")[0] == package)
-    return {name.partition(".")[2].split(".")[0] for name in names} & set(ROOMS[package])
+    names = (name.partition(".")[2] for name in imports_of(path) if name.split(".")[0] == package)
+    return {room for name in names if (room := room_of(package, name))}
+
+
+def room_of(package, name):
+    """The innermost room that a module is or lies in; None for what lies beside them."""
+    around = [room for room in ROOMS[package] if name == room or name.startswith(f"{room}.")]
+    return max(around, key=len, default=None)
 
 
 def modules_of(package, room):
-    place = ROOT / package / room
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+    place = ROOT / package / room.replace(".", "/")
+    found = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+    named = {path: ".".join(path.relative_to(ROOT / package).with_suffix("").parts) for path in found}
+    return [path for path, name in named.items() if room_of(package, name) == room]
 
 
 @pytest.mark.parametrize(("package", "room"), [(package, room) for package in ROOMS for room in ROOMS[package]])

@@ -81,7 +81,7 @@ def _finish_writes(table: str) -> None:
     """Finish what was cut off; what cannot be is read all the same as it will be."""
     from parquet_core.storage import is_remote, local_path
     from prune_assets.commands.doctor import recovered_text
-    from prune_assets.spark.commit import recover
+    from prune_assets.spark.writing.commit import recover
 
     if is_remote(table) or not (directory := Path(local_path(table))).is_dir():
         return

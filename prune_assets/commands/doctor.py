@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prune_assets.doctor import Examination
-    from prune_assets.spark.commit import Recovered
+    from prune_assets.spark.writing.commit import Recovered
 
 
 TABLE_SCHEMA = "table-doctor/1"
@@ -67,7 +67,7 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
 
 def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
     from parquet_core.storage import local_path
-    from prune_assets.spark.commit import recover
+    from prune_assets.spark.writing.commit import recover
 
     if start_spark:
         raise click.UsageError("--start-spark is about this machine, not about a table; leave one of them out")

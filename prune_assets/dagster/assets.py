@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.spark.comparison import Comparison, Reading
+    from prune_assets.spark.reading.comparison import Comparison, Reading
 
 KINDS = {"parquet", "spark"}
 
@@ -63,8 +63,8 @@ def build_table_asset(
         code_version=layout_version(asked),
     )
     def table_asset(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
-        from prune_assets.spark.table_formats import plain_directory
-        from prune_assets.spark.writer import write
+        from prune_assets.spark.writing.table_formats import plain_directory
+        from prune_assets.spark.writing.writer import write
 
         directory = plain_directory(table)
         df = source(spark.session)
@@ -104,8 +104,8 @@ def build_skip_report_asset(
     )
     def skip_report(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
         from prune_assets.planner.plan import plan
-        from prune_assets.spark.comparison import compare
-        from prune_assets.spark.table_formats import plain_directory
+        from prune_assets.spark.reading.comparison import compare
+        from prune_assets.spark.writing.table_formats import plain_directory
 
         directory = plain_directory(reports)
         choice = Choice(where) if isinstance(where, str) else where()

@@ -22,8 +22,8 @@ from parquet_core.predicate import (
     conjuncts_of,
     leaves,
 )
+from parquet_core.trees.post_order import post_order
 from prune_assets.planner.spread import spread_of
-from prune_assets.planner.trees.post_order import post_order
 from prune_assets.report.quantities import bytes_text, share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import rewrite_effect, row_groups_text

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.access_plan import Verdict
+from parquet_core.trees.replaced import replaced
 from prune_assets.planner.evaluation import evaluate, row_groups_left_for_free
 from prune_assets.planner.extents import extent_of, kept_by
-from prune_assets.planner.trees.replaced import replaced
 from prune_assets.report.skip_report import Conjunct, Rewrite
 from prune_assets.sql.render import render
 

@@ -32,9 +32,9 @@ from parquet_core.predicate import (
     StartsWith,
     leaves,
 )
+from parquet_core.trees.post_order import post_order
 from prune_assets.planner.implied import implied_ranges
 from prune_assets.planner.survivor_bounds import SurvivorBounds, can_be_written, value_key
-from prune_assets.planner.trees.post_order import post_order
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
-from prune_assets.planner.trees.open_leaves import asked_outcomes, open_outcomes
+from parquet_core.trees.open_leaves import asked_outcomes, open_outcomes
 from prune_assets.report.skip_report import Denial, Leaf
 from prune_assets.sql.render import render
 

@@ -14,6 +14,7 @@ from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
+from parquet_core.trees.replaced import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names, columns_to_read
@@ -24,7 +25,6 @@ from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.summary import file_reports, summarize
-from prune_assets.planner.trees.replaced import replaced
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
@@ -270,7 +270,7 @@ def lower_predicate(
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
-    from prune_assets.spark.column_predicate import lower_column
+    from prune_assets.spark.asking.column_predicate import lower_column
 
     return lower_column(where, table.columns, frame=table.empty_frame(session), semantics=semantics, now=now)
 
@@ -309,7 +309,7 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
 def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
     if session is None or isinstance(session, SparkSemantics):
         return None
-    from prune_assets.spark.own_functions import is_own_function
+    from prune_assets.spark.asking.own_functions import is_own_function
 
     return cache(partial(is_own_function, session))
 
@@ -317,7 +317,7 @@ def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[st
 def _folds(session: SparkSession | SparkSemantics | None) -> Callable[[str], str | None] | None:
     if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
         return None
-    from prune_assets.spark.ask_values import literal_of
+    from prune_assets.spark.asking.ask_values import literal_of
 
     return partial(literal_of, session)
 

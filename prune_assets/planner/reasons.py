@@ -22,9 +22,9 @@ from parquet_core.predicate import (
 )
 from parquet_core.pruning import fold
 from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.trees.open_leaves import open_outcomes
 from prune_assets.planner.bound_words import why_open
 from prune_assets.planner.levels import LEVELS
-from prune_assets.planner.trees.open_leaves import open_outcomes
 from prune_assets.report.value_text import value_text
 from prune_assets.sql.render import render
 

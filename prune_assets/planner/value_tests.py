@@ -174,7 +174,7 @@ def _ask(
         return partial(settle_values, sql, columns, session or SparkSemantics(), is_own)
     if not _is_asked(session):
         return partial(settle_values, sql, columns, SparkSemantics.of(session), is_own)
-    from prune_assets.spark.ask_values import ask_values
+    from prune_assets.spark.asking.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)
 

@@ -232,7 +232,7 @@ def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
     if not is_remote(path):
         path = local_path(path)
         # A path that no file system takes is none of a table, and is refused where it is listed.
-        return path if os.path.isdir(os.path.join(path, "_delta_log")) else None  # noqa: PTH112, PTH118
+        return path if os.path.isdir(os.path.join(path, "_delta_log")) else None
     from deltalog.log.listing import holds_log
 
     return path if holds_log(path) else None

@@ -82,7 +82,7 @@ class ParquetTable:
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
-        from prune_assets.spark.table_schema import open_for_columns
+        from prune_assets.spark.asking.table_schema import open_for_columns
 
         return open_for_columns(spark, self.given, self.schema)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from parquet_core.access_plan import make_access_plan, whole_groups
 from parquet_core.predicate import Unsupported, columns_of, leaves
+from parquet_core.trees.replaced import replaced
 from prune_assets.planner.engines.spark_profile import spark_profile
 from prune_assets.planner.extents import kept_by
-from prune_assets.planner.trees.replaced import replaced
 from prune_assets.report.skip_report import Engine
 from prune_assets.spark_filters import all_of
 from prune_assets.sql.as_spark_filters import filters_of

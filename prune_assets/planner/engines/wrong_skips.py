@@ -27,11 +27,11 @@ from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
+from parquet_core.trees.open_leaves import asked_outcomes
 from parquet_core.trust.doubts import reason_of
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
 from prune_assets.planner.engines.spark_profile import BLOOM, DICTIONARY, PAGES, STATISTICS
-from prune_assets.planner.trees.open_leaves import asked_outcomes
 from prune_assets.report.skip_report import ReaderWarning
 from prune_assets.spark_filters import Filter, Rel, leaves_of
 from prune_assets.sql.as_spark_filters import filters_of

@@ -14,8 +14,8 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
 from prune_assets.planner.derived_filters import necessary
 from prune_assets.planner.plan import plan
-from prune_assets.spark.filter_text import filter_text
-from prune_assets.spark.metrics import scan_metrics
+from prune_assets.spark.reading.filter_text import filter_text
+from prune_assets.spark.reading.metrics import scan_metrics
 from prune_assets.sql.render import render
 from tests.fuzz.planner.truth import settings
 

@@ -18,7 +18,7 @@ import prune_assets as pr
 from parquet_core.predicate import columns_of
 from prune_assets.planner.levels import PARTITIONS
 from prune_assets.planner.plan import plan
-from prune_assets.spark.metrics import scan_metrics
+from prune_assets.spark.reading.metrics import scan_metrics
 
 pytestmark = pytest.mark.spark
 

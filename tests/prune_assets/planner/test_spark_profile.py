@@ -19,7 +19,7 @@ import prune_assets as pr
 from prune_assets.planner.engines.compare import ALONE, BEST, HANDED_OVER
 from prune_assets.planner.engines.spark_profile import spark_profile
 from prune_assets.planner.plan import plan
-from prune_assets.spark.metrics import scan_metrics
+from prune_assets.spark.reading.metrics import scan_metrics
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel
 from tests.peers.parquet_java import filtered_record_count
 

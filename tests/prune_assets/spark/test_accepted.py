@@ -17,7 +17,7 @@ from parquet_core.errors import PruneError
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.errors import PredicateTypeError
 from prune_assets.semantics import SparkSemantics
-from prune_assets.spark.column_predicate import quiet
+from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.spark_filters import Filter, Rel
 from prune_assets.sql.lowering import lower
 from prune_assets.sql.over_rows import OVER_ROWS

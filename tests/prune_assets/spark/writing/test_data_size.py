@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import functions as fn
 
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark.data_size import DataSize, distinct_per_row_group, file_count, measure, row_group_rows
-from prune_assets.spark.write_options import BoundLayout
+from prune_assets.spark.writing.data_size import DataSize, distinct_per_row_group, file_count, measure, row_group_rows
+from prune_assets.spark.writing.write_options import BoundLayout
 
 
 @pytest.mark.spark

@@ -14,7 +14,7 @@ from pyspark.sql.types import (
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import CODECS, LayoutSpec
-from prune_assets.spark.write_options import BoundLayout, bind_layout, write_options
+from prune_assets.spark.writing.write_options import BoundLayout, bind_layout, write_options
 
 SCHEMA = StructType(
     [

@@ -8,7 +8,7 @@ import numpy as np
 
 from parquet_core.outcomes import Outcomes, all_of, any_of, is_truth, negate
 from parquet_core.predicate import And, IsTruth, Not, Or, leaves
-from prune_assets.planner.trees.post_order import post_order
+from parquet_core.trees.post_order import post_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

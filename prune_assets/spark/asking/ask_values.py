@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from prune_assets.spark.column_predicate import quiet
+from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.sql import clock
 from prune_assets.sql.moving_days import has_moving_literal, names_moving_day
 from prune_assets.sql.refusal import Refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from prune_assets.spark.table_schema import escaped
+from prune_assets.spark.asking.table_schema import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

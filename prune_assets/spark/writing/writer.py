@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
 from parquet_core.storage import files_below, summaries_below
 from prune_assets.semantics import SparkSemantics
-from prune_assets.spark.commit import commit
-from prune_assets.spark.data_size import column_of, distinct_per_row_group, file_count, measure, row_group_rows
-from prune_assets.spark.staging import prove, staging_directory
-from prune_assets.spark.table_formats import plain_directory, refuse_table_formats
-from prune_assets.spark.write_options import bind_layout, write_options
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.writing.commit import commit
+from prune_assets.spark.writing.data_size import distinct_per_row_group, file_count, measure, row_group_rows
+from prune_assets.spark.writing.staging import prove, staging_directory
+from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
+from prune_assets.spark.writing.write_options import bind_layout, write_options
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.spark.write_options import BoundLayout
+    from prune_assets.spark.writing.write_options import BoundLayout
 
 Mode = Literal["append", "overwrite", "error"]
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
@@ -72,7 +73,7 @@ def write(
     A directory of a Delta, Iceberg or Hudi table, or one with files of such a table below it, is refused.
 
     Raises LayoutError, UnsupportedFeature, WrongUse, StorageFailure or MalformedFile, and whatever
-    Spark raises while it computes `df`. The order of a commit is said in `prune_assets.spark.commit`.
+    Spark raises while it computes `df`. The order of a commit is said in `prune_assets.spark.writing.commit`.
     """
     if format != "parquet":
         raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")

@@ -8,9 +8,9 @@ import pytest
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, Journal
-from prune_assets.spark.commit import Recovered, commit, finish, recover
-from prune_assets.spark.staging import prove, staging_directory
-from prune_assets.spark.write_lock import LOCK, write_lock
+from prune_assets.spark.writing.commit import Recovered, commit, finish, recover
+from prune_assets.spark.writing.staging import prove, staging_directory
+from prune_assets.spark.writing.write_lock import LOCK, write_lock
 
 STAGING = "_staging-" + 32 * "0"
 

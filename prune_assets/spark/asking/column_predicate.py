@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 from parquet_core.predicate import Unsupported, leaves
+from parquet_core.trees.replaced import replaced
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.planner.trees.replaced import replaced
-from prune_assets.spark.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
+from prune_assets.spark.asking.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
 from prune_assets.sql import clock
 from prune_assets.sql.lowering import LoweredPredicate, lower, lowered_conjunction, refused
 

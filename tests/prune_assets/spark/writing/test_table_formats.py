@@ -11,9 +11,9 @@ import pytest
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import SparkSessionResource, build_skip_report_asset, build_table_asset
-from prune_assets.spark.commit import commit
-from prune_assets.spark.table_formats import plain_directory, refuse_table_formats
-from prune_assets.spark.writer import write
+from prune_assets.spark.writing.commit import commit
+from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
+from prune_assets.spark.writing.writer import write
 
 LAYOUT = LayoutSpec(sort_by=("id",), files=1)
 

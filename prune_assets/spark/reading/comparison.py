@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prune_assets.spark.data_size import column_of
-from prune_assets.spark.metrics import scan_metrics
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.reading.metrics import scan_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def compare(
     `baseline`: a table with the same rows, read beside them. Each reading hashes every column of every row. `seconds`
     is the best of three, from opening the table to the answer; planning is not in it.
     """
-    from prune_assets.spark.reader import read
+    from prune_assets.spark.reading.reader import read
 
     ways: list[Callable[[], DataFrame]] = [
         lambda: spark.read.parquet(table).where(where),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.spark.column_predicate import quiet
+from prune_assets.spark.asking.column_predicate import quiet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

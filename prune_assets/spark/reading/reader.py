@@ -14,10 +14,10 @@ from prune_assets.planner.plan import plan as make_plan
 from prune_assets.planner.spark_scan import Opening
 from prune_assets.planner.value_tests import tests_hold
 from prune_assets.semantics import SparkSemantics, is_true
-from prune_assets.spark.data_size import column_of
-from prune_assets.spark.file_names import one_of_names
-from prune_assets.spark.filter_text import filter_text
-from prune_assets.spark.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of
+from prune_assets.spark.asking.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.reading.file_names import one_of_names
+from prune_assets.spark.reading.filter_text import filter_text
 from prune_assets.tables.delta import has_log
 
 if TYPE_CHECKING:

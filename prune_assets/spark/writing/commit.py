@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import JOURNAL, STAGING, Journal, read_journal
-from prune_assets.spark.table_formats import refuse_table_formats
-from prune_assets.spark.write_lock import LOCK, write_lock
+from prune_assets.spark.writing.table_formats import refuse_table_formats
+from prune_assets.spark.writing.write_lock import LOCK, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

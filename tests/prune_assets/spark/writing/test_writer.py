@@ -11,8 +11,8 @@ from pyspark.sql import functions as fn
 
 from parquet_core.errors import LayoutError, MalformedFile, StorageFailure, UnsupportedFeature, WrongUse
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark import staging, writer
-from prune_assets.spark.writer import write
+from prune_assets.spark.writing import staging, writer
+from prune_assets.spark.writing.writer import write
 
 pytestmark = pytest.mark.spark
 

@@ -5,8 +5,8 @@ from pyspark.sql import functions as fn
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark.metrics import scan_metrics
-from prune_assets.spark.writer import write
+from prune_assets.spark.reading.metrics import scan_metrics
+from prune_assets.spark.writing.writer import write
 
 pytestmark = pytest.mark.spark
 

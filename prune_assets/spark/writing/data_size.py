@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prune_assets.spark.columns import column_of
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructField
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.spark.write_options import BoundLayout
+    from prune_assets.spark.writing.write_options import BoundLayout
 
 FILE_BYTES = 128 << 20
 # Plain bytes a value takes, over the bytes it takes encoded and compressed: a careful guess.
@@ -98,14 +100,6 @@ def _counts(columns: int) -> list[Column]:
     from pyspark.sql import functions as fn
 
     return [fn.approx_count_distinct(f"bloom{i}", DISTINCT_ERROR).alias(f"distinct{i}") for i in range(columns)]
-
-
-def column_of(name: str, *, nested: bool = True) -> Column:
-    """Refer to a column by its exact name; with `nested` a dot leads into a struct."""
-    from pyspark.sql import functions as fn
-
-    parts = name.split(".") if nested else [name]
-    return fn.col(".".join("`" + part.replace("`", "``") + "`" for part in parts))
 
 
 def _width(field: StructField) -> Column:

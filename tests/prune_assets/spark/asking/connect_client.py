@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
 import prune_assets as pr
-from prune_assets.spark.connect_text import text_of_message
+from prune_assets.spark.asking.connect_text import text_of_message
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Files that are written beside the data of a table and proven there, before any reader sees them.
 
 They lie in a hidden directory inside the table, which Spark and the planner pass over, until
-`prune_assets.spark.commit` makes them files of the table.
+`prune_assets.spark.writing.commit` makes them files of the table.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
 from parquet_core.storage import JOURNAL
-from prune_assets.spark.commit import finish
-from prune_assets.spark.write_lock import write_lock
+from prune_assets.spark.writing.commit import finish
+from prune_assets.spark.writing.write_lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported
-from prune_assets.planner.trees.post_order import post_order
+from parquet_core.trees.post_order import post_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,9 +21,9 @@ from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
 from prune_assets.planner.spark_scan import Opening
-from prune_assets.spark import reader
-from prune_assets.spark.commit import leftovers, recover
-from prune_assets.spark.writer import write_files
+from prune_assets.spark.reading import reader
+from prune_assets.spark.writing.commit import leftovers, recover
+from prune_assets.spark.writing.writer import write_files
 
 # What Python tells of before it does it: changes of a file system, and what may fail besides.
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}

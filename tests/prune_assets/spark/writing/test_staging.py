@@ -6,7 +6,7 @@ import pytest
 
 from parquet_core.errors import MalformedFile, WrongUse
 from parquet_core.storage import list_data_files
-from prune_assets.spark.staging import prove, staging_directory
+from prune_assets.spark.writing.staging import prove, staging_directory
 
 
 def put(path, rows=3):

@@ -1,0 +1,1 @@
+"""Tables read through Spark as a plan has it, and what their scans really read."""
