@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -21,7 +22,7 @@ from planner.tables import Column, File, Table, random_table
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNull
-from prune_assets.planner import levels
+from prune_assets.planner.levels import page_level, statistics_level
 from tests.peers.parquet_java import filtered_record_count
 
 FIXTURES = sorted(DIRECTORY.glob("*.json"))
@@ -80,6 +81,15 @@ def test_what_failed_once_does_not_fail_again(spark, path):
     assert machine.findings_of(spark, table, case) == []
 
 
+@contextmanager
+def replaced_evidence(outcomes):
+    with (
+        patch.object(statistics_level, "outcomes_of_each", outcomes),
+        patch.object(page_level, "outcomes_of_each", outcomes),
+    ):
+        yield
+
+
 @pytest.mark.spark
 def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
     def forgetful(parts, bounds):
@@ -88,7 +98,7 @@ def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
         return answers
 
     predicate = Node("OR", (Leaf("i32 IS NULL"), Leaf("i32 > 97")))
-    with patch.object(levels, "outcomes_of_each", forgetful):
+    with replaced_evidence(forgetful):
         found = machine.findings_of(spark, numbers, predicate)
         assert "every selected row is kept" in {finding.check for finding in found}
         path = machine.keep_smallest(spark, numbers, predicate, found[0], tmp_path)
@@ -113,7 +123,7 @@ def test_a_dull_plan_and_a_crash_are_found(spark, numbers):
             (dull, {"sharper than parquet-java", "sharper than DataFusion"}),
             (broken, {"no crash"}),
         ):
-            with patch.object(levels, "outcomes_of_each", wrong):
+            with replaced_evidence(wrong):
                 found = judged(ground, predicate, answers, Tally(), peers=ground.peers())
             assert {finding.check for finding in found} == expected
         assert judged(ground, predicate, answers, Tally(), peers=ground.peers()) == []

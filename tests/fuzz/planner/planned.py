@@ -14,9 +14,9 @@ from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.evidence import many_leaves, min_max, two_columns
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner import levels
+from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.levels.level import LevelState
+from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
 from prune_assets.sql.cursor import text_of
 from prune_assets.sql.grammar import parse
 from prune_assets.sql.lexer import tokenize
@@ -120,11 +120,8 @@ def refused(predicate):
 @contextmanager
 def without_lookups():
     """Plan without bloom filters and dictionaries."""
-
-    def passed_over(question, before):
-        return LevelState(before.level, before.answers, before.by_leaf, "not_applicable")
-
-    with patch.object(levels, "bloom_level", passed_over), patch.object(levels, "dictionary_level", passed_over):
+    left = tuple(level for level in LEVELS if level not in {BLOOM_FILTERS, DICTIONARIES})
+    with patch.object(evaluation, "LEVELS", left):
         yield
 
 
