@@ -134,3 +134,68 @@ def test_planning_needs_neither_spark_nor_dagster():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+# The rooms of prune_assets/sql: each imports from itself and those before it alone, type annotations included.
+SQL = ROOT / "prune_assets" / "sql"
+SQL_ROOMS = ("refusal", "types", "render", "syntax", "functions", "binding", "simplify", "lowering")
+SQL_DOORS = ("lower", "as_spark_filters", "fine_timestamps", "settle_values")
+
+
+def modules_of(tree, path):
+    """Every module of prune_assets.sql that a tree imports, as its path below it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("prune_assets.sql"):
+            for alias in node.names:
+                parts = f"{node.module}.{alias.name}".split(".")[2:]
+                while parts and not (SQL.joinpath(*parts).with_suffix(".py").exists() or SQL.joinpath(*parts).is_dir()):
+                    parts.pop()
+                assert parts, f"{path}: imports the package itself"
+                yield tuple(parts)
+
+
+SQL_FILES = sorted(path for path in SQL.rglob("*.py") if path != SQL / "__init__.py")
+
+
+def test_every_file_of_sql_stands_in_a_room():
+    tops = {path.relative_to(SQL).parts[0].removesuffix(".py") for path in SQL_FILES}
+    assert tops == {*SQL_ROOMS, *SQL_DOORS}
+    for room in SQL.iterdir():
+        assert len([*room.glob("*.py")]) <= 21, "20 files and what says what the room is"
+
+
+@pytest.mark.parametrize("path", SQL_FILES, ids=lambda path: str(path.relative_to(SQL)))
+def test_the_rooms_of_sql_are_layers(path):
+    room = path.relative_to(SQL).parts[0].removesuffix(".py")
+    below = SQL_ROOMS[: SQL_ROOMS.index(room) + 1] if room in SQL_ROOMS else (*SQL_ROOMS, *SQL_DOORS)
+    for module in modules_of(ast.parse(path.read_text()), path):
+        assert module[0] in below
+
+
+def run_time_imports(path):
+    """The modules that a file imports when it runs, wherever in it that stands."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    return {SQL.joinpath(*module).with_suffix(".py") for module in modules_of(tree, path)}
+
+
+def test_the_modules_of_sql_import_in_no_circle():
+    waiting = {path: run_time_imports(path) & set(SQL_FILES) for path in SQL_FILES}
+    while free := [path for path, needs in waiting.items() if not needs]:
+        waiting = {path: needs.difference(free) for path, needs in waiting.items() if path not in free}
+    assert not waiting
+
+
+@pytest.mark.parametrize("path", SQL_FILES, ids=lambda path: str(path.relative_to(SQL)))
+def test_no_import_of_sql_is_hidden(path):
+    """Nothing is imported inside of a function or by name, nor is a function put into another module or object."""
+    tree = ast.parse(path.read_text())
+    inside = [part for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for part in ast.walk(node)]
+    assert not [node for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))]
+    if path.name != "sqlglot_nodes.py":  # sqlglot's own modules, to import as little of it as can be
+        assert "importlib" not in {name.split(".")[0] for name in imports_of(path)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            assert not [target for target in node.targets if isinstance(target, ast.Attribute)]

@@ -6,7 +6,7 @@ import time
 
 from prune_assets.planner.plan import plan
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.lowering import lower
+from prune_assets.sql.lower import lower
 
 
 def chain(connective: str, terms: list[str]) -> str:

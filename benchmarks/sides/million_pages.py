@@ -6,7 +6,7 @@ import time
 from benchmarks.synthetic_index import synthetic_index
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.lowering import lower
+from prune_assets.sql.lower import lower
 
 WHERE = "b > 3000000 OR c < 3000000 OR a = 77"
 CASES = {

@@ -29,8 +29,8 @@ from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
-from prune_assets.sql.lowering import LoweredPredicate, lower
-from prune_assets.sql.zones import check_zone_name
+from prune_assets.sql.lower import LoweredPredicate, lower
+from prune_assets.sql.types.zones import check_zone_name
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.named_column import named_by_part
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.settle_values import settle_values
-from prune_assets.sql.types import BINARY, TIMESTAMP_NTZ, type_of_column
+from prune_assets.sql.syntax.named_column import named_by_part
+from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

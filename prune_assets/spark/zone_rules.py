@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from prune_assets.sql.zones import DAY, SECOND, Zone, zone_named
+from prune_assets.sql.types.zones import DAY, SECOND, Zone, zone_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,1 +1,7 @@
-"""From a predicate in Spark SQL to the owned predicate tree; the only room that knows sqlglot, by `sqlglot_nodes`."""
+"""Spark SQL predicates as trees that metadata can answer.
+
+A text passes each room once, in this order; a room imports from those before it alone:
+`types` (Spark's types and values), `syntax` (text to tree), `functions` (functions of one value and their preimages),
+`binding` (names, constants and operands, typed), `simplify` (one rule a file), `lowering` (conditions to leaves).
+The doors are `lower`, `as_spark_filters`, `settle_values`, `fine_timestamps` and `render`.
+"""

@@ -34,19 +34,20 @@ from parquet_core.predicate import (
 )
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
-from prune_assets.sql.comparisons import is_column_rounded
-from prune_assets.sql.conditions import Conditions
-from prune_assets.sql.cursor import text_of
-from prune_assets.sql.domain import domain_of, is_at_end, scalar
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.like import DEFAULT_ESCAPE
-from prune_assets.sql.nodes import CastTo, ColumnName, SparkLiteral
-from prune_assets.sql.rewrites.fold_constants import fold_constants
-from prune_assets.sql.scope import Scope
-from prune_assets.sql.sqlglot_nodes import exp
-from prune_assets.sql.types import DATE, type_of_column
-from prune_assets.sql.values import Kind
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.lowering.comparisons import is_column_rounded
+from prune_assets.sql.lowering.conditions import Conditions
+from prune_assets.sql.lowering.connectives import chain_of
+from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
+from prune_assets.sql.types.spark_types import DATE, type_of_column
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +105,7 @@ class _Filters:
             return Opaque()
         if isinstance(node, exp.And | exp.Or):
             kind = exp.And if isinstance(node, exp.And) else exp.Or
-            children = [self.of(child, negated=negated, depth=depth + 1) for child in _operands(node, kind)]
+            children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
             return all_of(children) if (kind is exp.And) != negated else any_of(children)
         return self._leaf(node, negated=negated)
 
@@ -205,18 +206,6 @@ def _is_strict(node: exp.Expr) -> bool:
         or (isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS)
         or (isinstance(node, exp.In) and len(node.expressions) == 1)
     )
-
-
-def _operands(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, connective):
-            stack += [part.args["expression"], part.args["this"]]
-        else:
-            found.append(part)
-    return found
 
 
 def _is_inexact_as_double(column: LeafColumn | None) -> bool:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from prune_assets.sql.cursor import text_of
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.nodes import ColumnName, SparkLiteral
-from prune_assets.sql.sqlglot_nodes import exp
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,8 +34,8 @@ from parquet_core.predicate import (
     Wildcard,
     children_of,
 )
-from prune_assets.sql.functions.calendar import date_of
-from prune_assets.sql.zones import DAY, SECOND
+from prune_assets.sql.types.calendar import date_of
+from prune_assets.sql.types.zones import DAY, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,11 +13,12 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning import constant_answers, fold
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.lowering import conditions_on
+from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.scope import Scope
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.sql.conditions import Conditions
-    from prune_assets.sql.sqlglot_nodes import exp
+    from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 
 def settle_values(
@@ -44,7 +45,7 @@ def settle_values(
     tokens = tokenize(sql)
     tree = parse(sql, tokens)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = conditions_on(scope, sql, tokens, semantics, is_own)
+    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
     found = [_settle(tree, columns, conditions, row) for row in zip(*values, strict=True)]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
         raise Refusal("only Spark can tell what it is for a value; pass a session")

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable, UnsupportedTable
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.lowering import lower
+from prune_assets.sql.lower import lower
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"

@@ -82,11 +82,11 @@ def test_explain_imports_what_it_needs(tmp_path):
     ],
 )
 def test_who_asks_more_of_sqlglot_gets_it_whole(code):
-    assert python(f"import prune_assets.sql.grammar; {code}") == "a + 1\n"
+    assert python(f"import prune_assets.sql.syntax.grammar; {code}") == "a + 1\n"
 
 
 def test_sqlglot_that_was_there_before_stays_as_it_is():
-    code = "import sqlglot; before = sqlglot.exp; import prune_assets.sql.grammar as g; print(g.exp is before)"
+    code = "import sqlglot; before = sqlglot.exp; import prune_assets.sql.syntax.grammar as g; print(g.exp is before)"
     assert python(code) == "True\n"
 
 

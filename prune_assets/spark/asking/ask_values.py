@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
 from prune_assets.spark.asking.column_predicate import quiet
-from prune_assets.sql import clock
-from prune_assets.sql.moving_days import has_moving_literal, names_moving_day
+from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types import type_of_column
-from prune_assets.sql.values import Kind
+from prune_assets.sql.syntax.moving_days import has_moving_literal, names_moving_day
+from prune_assets.sql.types.spark_types import type_of_column
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
     kind = found.dataType().simpleString()
     if kind == "timestamp":
         # Spark's own text of it may name two instants.
-        return clock.instant(int(found.value()))
+        return instant(int(found.value()))
     literal = str(found.sql())
     # Spark would put a variable in place of ${..}, even inside of a text.
     return literal if kind in _EXACT_LITERALS and "${" not in literal else None

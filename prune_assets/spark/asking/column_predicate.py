@@ -12,8 +12,8 @@ from parquet_core.predicate import Unsupported, leaves
 from parquet_core.trees.replaced import replaced
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark.asking.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
-from prune_assets.sql import clock
-from prune_assets.sql.lowering import LoweredPredicate, lower, lowered_conjunction, refused
+from prune_assets.sql.binding import clock
+from prune_assets.sql.lower import LoweredPredicate, lower, lowered_conjunction, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.functions.negate import SURE_DIGITS
-from prune_assets.sql.ranges import span
-from prune_assets.sql.values import Kind
+from prune_assets.sql.types.ranges import span
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 
 def absolute(argument: SparkType) -> Function:

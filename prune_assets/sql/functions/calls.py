@@ -6,24 +6,34 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.arithmetic import REMAINDER, Sign, arithmetic
-from prune_assets.sql.clock import CLOCK_CALLS, CLOCK_NEEDED
-from prune_assets.sql.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.absolute import absolute
+from prune_assets.sql.functions.arithmetic import REMAINDER, Sign, arithmetic
+from prune_assets.sql.functions.clock_calls import CLOCK_CALLS, CLOCK_NEEDED
+from prune_assets.sql.functions.coercion import apply, cast_to, to_type
 from prune_assets.sql.functions.negate import negate
+from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.functions.texts import text_call
 from prune_assets.sql.functions.to_whole import ceil, floor, round_half_up
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Fixed
-from prune_assets.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, decimal_type
-from prune_assets.sql.values import Kind
+from prune_assets.sql.types.spark_types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    TINYINT,
+    decimal_type,
+)
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from prune_assets.sql.functions.function import Function
-    from prune_assets.sql.terms import Value
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.types.spark_types import SparkType
 
     Call = Callable[[Sequence[Value]], Value]
 

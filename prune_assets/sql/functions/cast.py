@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.functions.rounding import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.functions.times import cast_time
-from prune_assets.sql.ranges import NOTHING, Ranges, span, union
-from prune_assets.sql.types import float_of_ordinal, ordinal_of_float
-from prune_assets.sql.values import Kind
+from prune_assets.sql.types.ranges import NOTHING, Ranges, span, union
+from prune_assets.sql.types.rounding import half_up, ordinal_of_ratio, towards_zero
+from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 _EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN})
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})

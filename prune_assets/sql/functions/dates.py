@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.calendar import date_of, day_of, monday_of, months_later
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.types import DATE, INT
+from prune_assets.sql.types.calendar import date_of, day_of, monday_of, months_later
+from prune_assets.sql.types.spark_types import DATE, INT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 # First days of years, quarters, months and weeks; by the names that trunc() knows.
 _FIRST_DAYS: Mapping[str, Callable[[int], int]] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.floats import of_float
+from prune_assets.sql.functions.float_arithmetic import of_float
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.functions.rounding import half_up, towards_zero
-from prune_assets.sql.ranges import span
-from prune_assets.sql.types import float_of_ordinal, ordinal_of_float
-from prune_assets.sql.values import MAX_DIGITS, Kind
+from prune_assets.sql.types.ranges import span
+from prune_assets.sql.types.rounding import half_up, towards_zero
+from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 
 def divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:

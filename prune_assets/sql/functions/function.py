@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.sql.ranges import NOTHING, Ranges, intersection, joined, union
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.ranges import NOTHING, Ranges, intersection, joined, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 # Beyond all that any function comes to, doubles as whole numbers included.
 _FAR = 1 << 2_000

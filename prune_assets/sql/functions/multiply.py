@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.floats import of_float
+from prune_assets.sql.functions.float_arithmetic import of_float
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.types import float_of_ordinal
-from prune_assets.sql.values import Kind
+from prune_assets.sql.types.spark_types import float_of_ordinal
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 
 def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function | None:

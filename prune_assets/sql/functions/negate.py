@@ -6,11 +6,11 @@ from operator import neg
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.ranges import complement, span
-from prune_assets.sql.values import Kind
+from prune_assets.sql.types.ranges import complement, span
+from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 SURE_DIGITS = 34
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.calendar import date_of
+from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Fixed
-from prune_assets.sql.types import INT, STRING
-from prune_assets.sql.values import Kind, SparkValue
+from prune_assets.sql.types.calendar import date_of
+from prune_assets.sql.types.spark_types import INT, STRING
+from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from prune_assets.sql.terms import Value
+    from prune_assets.sql.functions.terms import Value
 
 _LAST_YEAR = 9_999
 # In other alphabets the tables of Python and Java need not be of one version.

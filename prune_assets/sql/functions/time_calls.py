@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.coercion import apply, to_type
 from prune_assets.sql.functions import dates, times
+from prune_assets.sql.functions.coercion import apply, to_type
 from prune_assets.sql.functions.function import Function, recurring
-from prune_assets.sql.ranges import span
+from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.terms import Chain, Fixed, fixed_time
-from prune_assets.sql.timestamps import INTERVALS, TIMES, Moment, Step
-from prune_assets.sql.types import BIGINT, DATE, INT
-from prune_assets.sql.values import Kind
-from prune_assets.sql.zones import DAY, HOUR, SECOND
+from prune_assets.sql.types.ranges import span
+from prune_assets.sql.types.spark_types import BIGINT, DATE, INT
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import INTERVALS, TIMES, Moment, Step
+from prune_assets.sql.types.zones import DAY, HOUR, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from prune_assets.sql.terms import Value
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.types.spark_types import SparkType
 
     Call = Callable[[Sequence[Value], SparkType], Value]
 

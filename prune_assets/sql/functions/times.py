@@ -10,22 +10,22 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.calendar import months_later
 from prune_assets.sql.functions.dates import first_day
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.functions.rounding import towards_zero
-from prune_assets.sql.ranges import complement, joined
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.timestamps import ZONE_NEEDED
-from prune_assets.sql.types import BIGINT, DATE, TIMESTAMP_NTZ
-from prune_assets.sql.values import Kind
-from prune_assets.sql.zones import DAY, HOUR, LEAST_INSTANT, SECOND
+from prune_assets.sql.types.calendar import months_later
+from prune_assets.sql.types.ranges import complement, joined
+from prune_assets.sql.types.rounding import towards_zero
+from prune_assets.sql.types.spark_types import BIGINT, DATE, TIMESTAMP_NTZ
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import ZONE_NEEDED
+from prune_assets.sql.types.zones import DAY, HOUR, LEAST_INSTANT, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from prune_assets.sql.types import SparkType
-    from prune_assets.sql.zones import Zone
+    from prune_assets.sql.types.spark_types import SparkType
+    from prune_assets.sql.types.zones import Zone
 
 _UNITS: Mapping[str, int] = {
     "microsecond": 1,

@@ -6,15 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.functions.rounding import half_up
-from prune_assets.sql.ranges import span, union
-from prune_assets.sql.types import BIGINT, decimal_type, float_of_ordinal
-from prune_assets.sql.values import MAX_DIGITS, Kind
+from prune_assets.sql.types.ranges import span, union
+from prune_assets.sql.types.rounding import half_up
+from prune_assets.sql.types.spark_types import BIGINT, decimal_type, float_of_ordinal
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prune_assets.sql.types import SparkType
+    from prune_assets.sql.types.spark_types import SparkType
 
 _EDGE = 0x43E0000000000000  # the ordinal of 2**63, at which Spark raises already
 

@@ -17,11 +17,11 @@ from parquet_core.predicate import Unsupported, leaves
 from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS
-from prune_assets.sql.cursor import text_of
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.lowering import lower
-from prune_assets.sql.sqlglot_nodes import exp
+from prune_assets.sql.lower import lower
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.tables.parquet import named_columns
 
 

@@ -19,8 +19,8 @@ from prune_assets.errors import PredicateTypeError
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.spark_filters import Filter, Rel
-from prune_assets.sql.lowering import lower
-from prune_assets.sql.over_rows import OVER_ROWS
+from prune_assets.sql.binding.over_rows import OVER_ROWS
+from prune_assets.sql.lower import lower
 from tests.peers.parquet_java import pushed_filters
 
 pytestmark = pytest.mark.spark
@@ -227,7 +227,7 @@ CLOCKS = [
 
 @pytest.mark.parametrize("sql", CLOCKS)
 def test_spark_is_foretold_to_push_constants_down(spark, table, sql, monkeypatch):
-    monkeypatch.setattr("prune_assets.sql.clock.now", lambda: NOW)
+    monkeypatch.setattr("prune_assets.sql.binding.clock.now", lambda: NOW)
     plan = pr.plan(table, where=sql, session=spark)
     foretold = plan.spark_filters
     assert isinstance(foretold, Filter)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from prune_assets.sql.cursor import text_of
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.operators import BINARY
-from prune_assets.sql.sqlglot_nodes import exp
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.operators import BINARY
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 SIGNS = {node: sign for sign, (_, node) in BINARY.items()}
 PREFIXES = {exp.Not: "NOT", exp.Neg: "-", exp.BitwiseNot: "~"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from random_expressions import random_expression_condition
+from tests.prune_assets.sql.random_expressions import random_expression_condition
 
 # One in so many conditions is on an expression: Spark looks at all of a predicate, here a part may be refused.
 EXPRESSIONS = 0.1

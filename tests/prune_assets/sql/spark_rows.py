@@ -9,12 +9,12 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import numpy as np
-from interpreter import may_raise, outcomes_of
-from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.lowering import lower
+from prune_assets.sql.lower import lower
+from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
+from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 
 PREDICATES_PER_QUERY = 100
 ROWS = 60

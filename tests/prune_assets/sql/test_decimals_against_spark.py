@@ -8,12 +8,12 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
-from interpreter import may_raise, outcomes_of
-from table_columns import leaf
 
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.lowering import lower
+from prune_assets.sql.lower import lower
+from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
+from tests.prune_assets.sql.table_columns import leaf
 
 pytestmark = pytest.mark.spark
 

@@ -7,22 +7,22 @@ from decimal import Context, Decimal
 
 import pytest
 from pyspark.errors import ArithmeticException
-from random_expressions import COLUMNS, CONSTANTS, TYPES, expression
-from spark_rows import EDGES, ansi
-from table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.binding import Asked, bind
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
+from prune_assets.sql.binding.bind import Asked, bind
+from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.scope import Scope
-from prune_assets.sql.terms import Chain
-from prune_assets.sql.times import Clocks
-from prune_assets.sql.types import ordinal_of_float
-from prune_assets.sql.values import Kind
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.types.session_clocks import Clocks
+from prune_assets.sql.types.spark_types import ordinal_of_float
+from prune_assets.sql.types.spark_values import Kind
+from tests.prune_assets.sql.random_expressions import COLUMNS, CONSTANTS, TYPES, expression
+from tests.prune_assets.sql.spark_rows import EDGES, ansi
+from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
 
 pytestmark = pytest.mark.spark
 
@@ -190,7 +190,7 @@ def test_values_are_spark_s(chains, values):
 
 
 def _start(chain):
-    from prune_assets.sql.types import type_of_column
+    from prune_assets.sql.types.spark_types import type_of_column
 
     return type_of_column(chain.column.type)
 

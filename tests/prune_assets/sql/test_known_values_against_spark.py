@@ -6,15 +6,15 @@ import random
 from decimal import Decimal
 
 import pytest
-from interpreter import outcomes_of
-from random_expressions import random_comparison_of_two, random_remainder_condition
-from random_known_values import random_known_value
-from spark_rows import ansi, disagreements, in_spark, lowered_completely, random_rows
-from table_columns import FIXTURE_COLUMNS
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.sql.lowering import lower
-from prune_assets.sql.rewrites.put_known_values import may_be_refined
+from prune_assets.sql.lower import lower
+from prune_assets.sql.simplify.put_known_values import may_be_refined
+from tests.prune_assets.sql.interpreter import outcomes_of
+from tests.prune_assets.sql.random_expressions import random_comparison_of_two, random_remainder_condition
+from tests.prune_assets.sql.random_known_values import random_known_value
+from tests.prune_assets.sql.spark_rows import ansi, disagreements, in_spark, lowered_completely, random_rows
+from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 pytestmark = pytest.mark.spark
 

@@ -8,22 +8,22 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from bracketed import bracketed
-from fixture_lines import fixture_lines
-from interpreter import outcomes_of
-from random_expressions import random_expression_condition
-from random_predicates import LITERALS, random_predicate
-from spark_rows import ansi, asked, disagreements, in_spark, lowered_completely, random_rows
 
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.sql import grammar
-from prune_assets.sql.chains import UNCERTAIN
-from prune_assets.sql.floats import float_of_text
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.nodes import SparkLiteral
-from prune_assets.sql.rewrites.fold_constants import fold_constants
-from prune_assets.sql.timestamps import Moment
-from prune_assets.sql.values import Kind
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.lowering.chains import UNCERTAIN
+from prune_assets.sql.syntax import grammar
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import SparkLiteral
+from prune_assets.sql.types.floats import float_of_text
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import Moment
+from tests.prune_assets.sql.bracketed import bracketed
+from tests.prune_assets.sql.fixture_lines import fixture_lines
+from tests.prune_assets.sql.interpreter import outcomes_of
+from tests.prune_assets.sql.random_expressions import random_expression_condition
+from tests.prune_assets.sql.random_predicates import LITERALS, random_predicate
+from tests.prune_assets.sql.spark_rows import ansi, asked, disagreements, in_spark, lowered_completely, random_rows
 
 pytestmark = pytest.mark.spark
 

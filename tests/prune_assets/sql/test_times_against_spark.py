@@ -8,20 +8,20 @@ from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from interpreter import may_raise, outcomes_of
-from spark_rows import asked
-from table_columns import leaf
 
 from parquet_core.predicate import Unsupported
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.grammar import parse
-from prune_assets.sql.lexer import tokenize
-from prune_assets.sql.lowering import lower
-from prune_assets.sql.nodes import SparkLiteral
-from prune_assets.sql.rewrites.fold_constants import fold_constants
-from prune_assets.sql.timestamps import Moment, read_moment
-from prune_assets.sql.values import Kind
-from prune_assets.sql.zones import UncertainTime, zone_named
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.lower import lower
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import SparkLiteral
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import Moment, read_moment
+from prune_assets.sql.types.zones import UncertainTime, zone_named
+from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
+from tests.prune_assets.sql.spark_rows import asked
+from tests.prune_assets.sql.table_columns import leaf
 
 pytestmark = pytest.mark.spark
 

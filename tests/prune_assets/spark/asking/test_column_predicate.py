@@ -84,7 +84,7 @@ def test_what_spark_reads_is_the_day_of_the_plan(spark, table, monkeypatch):
     from pyspark.sql import functions as fn
 
     moment = dt.datetime(2000, 1, 20, 12, tzinfo=dt.UTC)
-    monkeypatch.setattr("prune_assets.sql.clock.now", lambda: int(moment.timestamp()) * 1_000_000)
+    monkeypatch.setattr("prune_assets.sql.binding.clock.now", lambda: int(moment.timestamp()) * 1_000_000)
     column = (fn.col("day") > fn.date_sub(fn.current_date(), 3)) & (fn.col("day") <= fn.current_date())
     for where in (column, "day > current_date() - 3 AND day <= current_date()"):
         plan = pr.plan(table, where=where, session=spark)

@@ -1,0 +1,333 @@
+"""From the tree of an operand to a term: constants and chains of functions with Spark's types and casts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
+from prune_assets.sql.binding.boolean_operators import opposite
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.binding.size import check_size
+from prune_assets.sql.functions.arithmetic import Sign, arithmetic
+from prune_assets.sql.functions.calls import call, minus, unknown_call
+from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.functions.coercion import apply, cast_to, check_casts, common_type, to_type
+from prune_assets.sql.functions.terms import (
+    MAX_BRANCHES,
+    Branch,
+    Chain,
+    Fixed,
+    Term,
+    always,
+    both,
+    each,
+    fixed,
+    fixed_scalar,
+    pairs,
+    without_literals,
+)
+from prune_assets.sql.functions.texts import as_text
+from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, KnownValue, Opaque, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.session_clocks import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
+from prune_assets.sql.types.spark_types import (
+    BOOLEAN,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    SparkType,
+    type_of_column,
+    type_of_value,
+)
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.types.session_clocks import Clocks
+    from prune_assets.sql.types.spark_values import SparkValue
+
+MAX_DEPTH = 40
+_SIGNS: dict[type[exp.Expr], Sign] = {
+    exp.Add: Sign.PLUS,
+    exp.Sub: Sign.MINUS,
+    exp.Mul: Sign.TIMES,
+    exp.Div: Sign.OVER,
+    exp.IntDiv: Sign.DIV,
+    exp.Mod: Sign.REST,
+}
+_CONDITIONS = (
+    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
+)
+# What they make depends on spark.sql.timestampType.
+_OF_TIMESTAMP_TYPE = ("to_timestamp", "timestamp", "date_trunc")
+_CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
+
+
+class Asked(NamedTuple):
+    """What binding asks of the conditions around it."""
+
+    semantics: SparkSemantics
+    clocks: Clocks
+    column: Callable[[ColumnName], LeafColumn]
+    value: Callable[[exp.Expr], SparkValue]
+    condition: Callable[[exp.Expr], Predicate]
+    equal: Callable[[Term, Term], Predicate]
+    is_null: Callable[[Term], Predicate]
+
+
+def is_condition(node: exp.Expr) -> bool:
+    """Tell whether a part is a condition by its form."""
+    return isinstance(node, _CONDITIONS) or (
+        isinstance(node, exp.Anonymous) and node.name in _CONDITION_CALLS and len(node.expressions) == 1
+    )
+
+
+def bind(node: exp.Expr, asked: Asked) -> Term:
+    """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
+    if _is_deep(node):
+        raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
+    return _Binder(asked).bind(node)
+
+
+def _is_deep(node: exp.Expr) -> bool:
+    level: list[exp.Expr] = [node]
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in parent.iter_expressions()]
+        if not level:
+            return False
+    return True
+
+
+class _Binder:
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.timestamp = SparkType(Kind.TIMESTAMP, zone=asked.clocks.zone)
+
+    def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
+        node = fold_constants(node)
+        match node:
+            case SparkLiteral():
+                return always(self._literal(node))
+            case ColumnName():
+                column = self.asked.column(node)
+                return always(Chain(column, self._type(column)))
+            case KnownValue():
+                return always(fixed_scalar(node.args["value"], self._type(self.asked.column(node.this))))
+            case exp.Neg():
+                return each(self.bind(node.this), lambda value: minus([value]))
+            case CastTo():
+                return self._cast(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Anonymous():
+                return self._call(node)
+            case _ if type(node) in _SIGNS:
+                return self._arithmetic(_SIGNS[type(node)], node)
+            case _ if is_condition(node):
+                return self._truth(node)
+            case _:
+                raise why_not(node)
+
+    def _literal(self, node: SparkLiteral) -> Fixed:
+        value = self.asked.value(node)
+        if value.kind is not Kind.TIMESTAMP:
+            found = fixed(value, type_of_value(value))
+            return found if self.asked.semantics.minimum_precision else replace(found, digits=0)
+        if self.asked.clocks.timestamp_ntz:
+            raise Refusal(*NO_TIMESTAMP)
+        return fixed(value, self.timestamp)
+
+    def _type(self, column: LeafColumn) -> SparkType:
+        found = None if column.type is None else type_of_column(column.type)
+        if found is None:
+            raise Refusal(f"columns of type {column.type} are not pruned on yet")
+        if found == TIMESTAMP_NTZ and not self.asked.clocks.infer_timestamp_ntz:
+            raise Refusal(*NO_TIMESTAMP_NTZ)
+        return self.timestamp if found == TIMESTAMP else found
+
+    def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
+        met = pairs(self.bind(node.this), self.bind(node.expression))
+        return self._one_type([Branch(guard, self._computed(sign, left, right)) for guard, left, right in met])
+
+    def _computed(self, sign: Sign, left: Value, right: Value) -> Value:
+        self._check([left, right])
+        if sign in {Sign.PLUS, Sign.MINUS} and is_time_sum(left, right):
+            return time_sum(left, right, 1 if sign is Sign.PLUS else -1, self.timestamp)
+        return arithmetic(sign, left, right)
+
+    def _check(self, values: Sequence[Value]) -> None:
+        check_casts(values, self.asked.semantics)
+
+    def _called(self, name: str, arguments: Sequence[Value]) -> Value:
+        if self.asked.clocks.timestamp_ntz and name.startswith(_OF_TIMESTAMP_TYPE):
+            raise Refusal(*NO_TIMESTAMP)
+        found = time_call(name, arguments, self.timestamp)
+        if found is None:
+            self._check(arguments)
+            return call(name, arguments)
+        return found
+
+    def _cast(self, node: CastTo) -> Term:
+        to = node.args.get("to")
+        if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
+            raise Refusal("a cast to this type is not turned into a range", "compare the plain column")
+        if to == TIMESTAMP:
+            if self.asked.clocks.timestamp_ntz:
+                raise Refusal(*NO_TIMESTAMP)
+            to = self.timestamp
+        term = self.bind(node.this)
+        if to == STRING:
+            return each(term, as_text)
+        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
+
+    def _call(self, node: exp.Anonymous) -> Term:
+        name, arguments = node.name, node.expressions
+        choice = _CHOICES.get((name, len(arguments)))
+        if name == "coalesce" and arguments:
+            return self._first_not_null(arguments)
+        if choice is not None:
+            return choice(self, *arguments)
+        if is_condition(node):
+            return self._truth(node)
+        terms = [self.bind(argument) for argument in arguments]
+        branches = [Branch(None, call(name, []))] if not terms else []
+        if len(terms) == 1:
+            return each(terms[0], lambda value: self._called(name, [value]))
+        if len(terms) == 2:
+            branches = [Branch(guard, self._called(name, [left, right])) for guard, left, right in pairs(*terms)]
+        if not branches:
+            raise unknown_call(name)
+        return self._one_type(branches)
+
+    def _truth(self, node: exp.Expr) -> Term:
+        """Return a condition as a term of TRUE, FALSE and NULL."""
+        condition = self.asked.condition(node)
+        outcomes = {Outcomes.TRUE: 1, Outcomes.FALSE: 0, Outcomes.NULL: None}
+        return Term(
+            tuple(Branch(IsTruth(condition, truth), Fixed(BOOLEAN, value)) for truth, value in outcomes.items())
+        )
+
+    # -- choices
+
+    def _case(self, node: exp.Case) -> Term:
+        parts = node.args["ifs"]
+        if node.this is None:
+            tests = [self.asked.condition(part.this) for part in parts]
+        else:
+            value = self.bind(node.this)
+            tests = [self.asked.equal(value, self.bind(part.this)) for part in parts]
+        results = [self.bind(part.args["true"]) for part in parts]
+        default = node.args.get("default")
+        results.append(always(Fixed(VOID, None)) if default is None else self.bind(default))
+        return self._choice(tests, results)
+
+    def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+        return self._choice([self.asked.condition(test)], [self.bind(yes), self.bind(no)])
+
+    def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
+        terms = [self.bind(argument) for argument in arguments]
+        tests = [opposite(self.asked.is_null(term)) for term in terms[:-1]]
+        return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
+
+    def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
+        return self._first_not_null([value, other])
+
+    def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
+        return self._choice([opposite(self.asked.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
+
+    def _nullif(self, value: exp.Expr, other: exp.Expr) -> Term:
+        term = self.bind(value)
+        return self._choice([self.asked.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
+
+    def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
+        """Return the result of the first test that is TRUE, or else the last."""
+        found: list[Branch] = []
+        earlier: Predicate | None = None
+        for test, result in zip((*tests, None), results, strict=True):
+            guard = None if test is None else _is_true(test)
+            missed = None if guard is None else opposite(guard)
+            here = both(earlier, guard)
+            found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
+            earlier = both(earlier, missed)
+        if len(found) > MAX_BRANCHES:
+            raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+        check_size(branch.guard for branch in found if branch.guard is not None)
+        return self._one_type(found)
+
+    def _one_type(self, branches: Sequence[Branch]) -> Term:
+        """Return the branches cast to one type; what they hold is no literal then."""
+        values = without_literals([branch.value for branch in branches])
+        kinds = {value.type.kind for value in values} - {Kind.NULL}
+        if Kind.STRING in kinds and len(kinds) > 1:
+            raise Refusal("Spark casts between these and strings here", "write values of one type")
+        self._check(values)
+        common = common_type(values)
+        return Term(
+            tuple(Branch(branch.guard, to_type(value, common)) for branch, value in zip(branches, values, strict=True))
+        )
+
+
+_CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
+    ("if", 3): _Binder._if,  # noqa: SLF001  (its own methods)
+    ("ifnull", 2): _Binder._ifnull,  # noqa: SLF001
+    ("nvl", 2): _Binder._ifnull,  # noqa: SLF001
+    ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001
+    ("nullif", 2): _Binder._nullif,  # noqa: SLF001
+}
+
+
+def _without_nulls(term: Term) -> Term:
+    """Return a term that is known not to be NULL without the branches that are."""
+    left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
+    return Term(left) if left else term
+
+
+def _is_true(test: Predicate) -> Predicate:
+    never_null = test.child if isinstance(test, Not) else test
+    return test if isinstance(never_null, (IsTruth, IsNull, IsNaN)) else IsTruth(test, Outcomes.TRUE)
+
+
+def _try_cast(value: Value, to: SparkType) -> Value:
+    if isinstance(value, Fixed):
+        raise Refusal("TRY_CAST of a constant is not looked into", "write the constant")
+    if value.type == to:
+        return value
+    function = cast(value.type, to, is_try=True)
+    if function is None:
+        raise Refusal(f"a cast from {value.type} to {to} is not turned into a range yet")
+    return apply(function, value)
+
+
+_NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
+    exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
+    exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
+    exp.BitwiseNot: ("bits are not turned into a range", ""),
+    exp.BitwiseAnd: ("bits are not turned into a range", ""),
+    exp.BitwiseOr: ("bits are not turned into a range", ""),
+    exp.BitwiseXor: ("bits are not turned into a range", ""),
+    exp.DPipe: ("texts put together are not turned into a range", "compare the plain column"),
+}
+
+
+def why_not(node: exp.Expr) -> Refusal:
+    """Return the reason why a part is not looked into."""
+    if type(node) in _NOT_LOWERED:
+        return Refusal(*_NOT_LOWERED[type(node)])
+    if isinstance(node, Opaque):
+        remedy = node.args.get("remedy")
+        return Refusal(node.this, "" if remedy is None else remedy)
+    if isinstance(node, exp.Anonymous):
+        return unknown_call(node.name)
+    return Refusal("this is not a plain column", "compare a plain column with a literal")

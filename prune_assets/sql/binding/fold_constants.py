@@ -1,0 +1,119 @@
+"""Arithmetic on literals, with Spark's result types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.negate import SURE_DIGITS
+from prune_assets.sql.syntax.nodes import SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
+from prune_assets.sql.types.floats import named_float
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue, computed, decimal
+from prune_assets.sql.types.timestamps import INTERVALS, move_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FLOAT_CASTS = {"float": 32, "double": 64}
+
+
+def fold_constants(node: exp.Expr) -> exp.Expr:
+    """Return the literal that sums, differences and signs of literals come to, or else the node itself.
+
+    Exact numbers, and dates and timestamps with intervals added or taken away. What
+    overflows Spark's result type is left as it is, and so is all that is not exact.
+    """
+    if isinstance(node, exp.Anonymous) and node.name in _FLOAT_CASTS:
+        return _named_float(node)
+    done: dict[int, SparkValue | None] = {}
+    for part in _operands_first(node):
+        done[id(part)] = _value(part, [done[id(operand)] for operand in _operands(part)])
+    value = done[id(node)]
+    return node if value is None or isinstance(node, SparkLiteral) else SparkLiteral(this=value)
+
+
+def _named_float(node: exp.Anonymous) -> exp.Expr:
+    """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
+    arguments = node.expressions
+    if len(arguments) != 1 or not isinstance(arguments[0], SparkLiteral):
+        return node
+    value = arguments[0].spark_value
+    number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
+    if number is None:
+        return node
+    return SparkLiteral(this=SparkValue(Kind.DOUBLE, number, bits=_FLOAT_CASTS[node.name]))
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    match node:
+        case exp.Add() | exp.Sub():
+            return [node.this, node.expression]
+        case exp.Neg():
+            return [node.this]
+        case exp.Anonymous(name="positive"):
+            return list(node.expressions) if len(node.expressions) == 1 else []
+        case _:
+            return []
+
+
+def _operands_first(node: exp.Expr) -> Iterator[exp.Expr]:
+    order, stack = [], [node]
+    while stack:
+        order.append(stack.pop())
+        stack.extend(_operands(order[-1]))
+    return reversed(order)
+
+
+def _value(node: exp.Expr, operands: list[SparkValue | None]) -> SparkValue | None:
+    if isinstance(node, SparkLiteral):
+        return node.spark_value
+    known = [operand for operand in operands if operand is not None and operand.value is not None]
+    if not known or len(known) < len(operands):
+        return None
+    if len(known) == 1:
+        return _signed(known[0], -1 if isinstance(node, exp.Neg) else 1)
+    sign = -1 if isinstance(node, exp.Sub) else 1
+    left, right = known
+    if left.is_exact_number and right.is_exact_number:
+        return _sum(left, right, sign)
+    if left.kind in INTERVALS and sign == 1:
+        left, right = right, left
+    if left.kind is Kind.DATE and right.kind in {Kind.MONTHS, Kind.DAYS}:
+        return _moved(left, right, sign)
+    return move_time(left, right, sign)
+
+
+def _signed(value: SparkValue, sign: int) -> SparkValue | None:
+    if not value.is_exact_number or (sign < 0 and value.digits > SURE_DIGITS):
+        return None
+    return _in_range(computed(replace(value, value=sign * value.number)))
+
+
+def _sum(left: SparkValue, right: SparkValue, sign: int) -> SparkValue | None:
+    if left.kind is Kind.INTEGER and right.kind is Kind.INTEGER:
+        bits = max(left.bits, right.bits)
+        total = left.number + sign * right.number
+        return _in_range(SparkValue(Kind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
+    scale = max(left.scale, right.scale)
+    digits = max(left.digits - left.scale, right.digits - right.scale) + scale + 1
+    if digits > MAX_DIGITS:
+        return None
+    return decimal(_rescaled(left, scale) + sign * _rescaled(right, scale), digits, scale)
+
+
+def _rescaled(value: SparkValue, scale: int) -> int:
+    return value.number * int(10 ** (scale - value.scale))
+
+
+def _in_range(value: SparkValue) -> SparkValue | None:
+    if value.kind is not Kind.INTEGER:
+        return value
+    return value if -(1 << value.bits - 1) <= value.number < 1 << value.bits - 1 else None
+
+
+def _moved(day: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
+    step = sign * interval.number
+    moved = day.number + step if interval.kind is Kind.DAYS else months_later(day.number, step)
+    return SparkValue(Kind.DATE, moved) if moved is not None and MIN_DAY <= moved <= MAX_DAY else None

@@ -1,0 +1,134 @@
+"""Which column of the table a name means, by Spark's rules of case and nesting."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NoReturn
+
+from parquet_core.errors import UnknownColumn
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from prune_assets.errors import PredicateTypeError
+from prune_assets.sql.functions.clock_calls import CLOCK_CALLS, CLOCK_NEEDED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.schema import LeafColumn
+
+    Parts = tuple[str, ...]
+
+SHOWN_COLUMNS = 10
+# What Spark falls back to when no column has the name (ColumnResolutionHelper).
+_FUNCTIONS_WITHOUT_BRACKETS = frozenset(
+    {
+        *("current_date", "current_time", "current_timestamp", "localtime"),
+        *("current_user", "session_user", "user", "current_path", "grouping__id"),
+    }
+)
+
+# The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
+FILE_METADATA = "_metadata"
+_FILE_METADATA_FIELDS = (
+    *("file_path", "file_name", "file_size", "file_modification_time", "file_block_start", "file_block_length"),
+    *("row_index", "row_id", "base_row_id", "row_commit_version", "default_row_commit_version"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a name means: a column that predicates can prune on, or why there is none.
+
+    `nullable`: the column whose IS NULL prunes, whatever its values are.
+    """
+
+    column: LeafColumn | None
+    reason: str = ""
+    remedy: str = ""
+    nullable: LeafColumn | None = None
+
+
+class Scope:
+    """The columns of a table, found by name."""
+
+    def __init__(self, columns: Sequence[LeafColumn], *, case_sensitive: bool) -> None:
+        self._case_sensitive = case_sensitive
+        self._by_top: defaultdict[str, list[LeafColumn]] = defaultdict(list)
+        for column in columns:
+            self._by_top[self._key(column.path[0])].append(column)
+        self._tops = list(dict.fromkeys(column.path[0] for column in columns))
+
+    def has(self, name: str) -> bool:
+        """Tell whether a top-level column may be meant by a name, case ignored."""
+        return any(top.lower() == name.lower() for top in self._tops)
+
+    def resolve(self, parts: Parts) -> Bound:
+        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant."""
+        found = self._by_top.get(self._key(parts[0]))
+        if found is None:
+            if len(parts) == 1 and parts[0].lower() in _FUNCTIONS_WITHOUT_BRACKETS:
+                if parts[0].lower() in CLOCK_CALLS:
+                    return Bound(None, *CLOCK_NEEDED)
+                return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
+            if self._key(parts[0]) == FILE_METADATA:
+                return _of_file(parts)
+            self._unknown(parts)
+        spellings = list(dict.fromkeys(column.path[0] for column in found))
+        if len(spellings) > 1:
+            raise PredicateTypeError(
+                f"column {parts[0]} is ambiguous: the table has {' and '.join(spellings)}; "
+                "set spark.sql.caseSensitive or rename one"
+            )
+        return self._field(parts, found)
+
+    def _field(self, parts: Parts, found: list[LeafColumn]) -> Bound:
+        wanted = [self._key(part) for part in parts]
+        matches = [column for column in found if [self._key(part) for part in column.path[: len(parts)]] == wanted]
+        # A name inside a list of structs has other parts than its path in the file.
+        if any(column.max_repetition_level for column in matches or found):
+            return Bound(None, "a repeated column is not pruned on")
+        if not matches:
+            self._unknown_field(parts, found)
+        if len(matches[0].path) > len(parts):
+            return Bound(None, "a struct has no bounds of its own")
+        if len(matches) > 1:
+            raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
+        return _usable(matches[0])
+
+    def _unknown(self, parts: Parts) -> NoReturn:
+        name = ".".join(parts)
+        if len(parts) > 1 and self._key(parts[-1]) in self._by_top:
+            raise UnknownColumn(f"unknown column {name}: did you mean {parts[-1]}? a table has no alias here")
+        by_lower = {top.lower(): top for top in self._tops}
+        near = get_close_matches(parts[0].lower(), by_lower, n=1)
+        if near:
+            raise UnknownColumn(f"unknown column {name}: did you mean {by_lower[near[0]]}?")
+        more = ", ..." if len(self._tops) > SHOWN_COLUMNS else ""
+        raise UnknownColumn(f"unknown column {name}: the table has {', '.join(self._tops[:SHOWN_COLUMNS])}{more}")
+
+    def _unknown_field(self, parts: Parts, found: list[LeafColumn]) -> NoReturn:
+        name, fields = ".".join(parts), [column.name for column in found]
+        near = get_close_matches(name, fields, n=1, cutoff=0.8)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(fields[:SHOWN_COLUMNS])}"
+        raise UnknownColumn(f"unknown column {name}: {hint}")
+
+    def _key(self, name: str) -> str:
+        return name if self._case_sensitive else name.lower()
+
+
+def _of_file(parts: Parts) -> Bound:
+    """Return what a name in `_metadata` means; Spark ignores the case of its fields as it does that of columns."""
+    if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
+        near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"
+        raise UnknownColumn(f"unknown column {'.'.join(parts)}: {hint}")
+    return Bound(None, "what Spark tells of files and of rows in them is known when it reads")
+
+
+def _usable(column: LeafColumn) -> Bound:
+    if column.unsupported:
+        return Bound(None, column.unsupported, nullable=column if tells_nulls(column) else None)
+    if column.type is None:
+        return Bound(None, "the type of this column is not understood")
+    return Bound(column, nullable=column)

@@ -1,0 +1,164 @@
+"""Sums, products and quotients of a value and a constant, cast to the types that Spark computes them in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.add import add, subtract, subtract_from
+from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
+from prune_assets.sql.functions.divide import divide, divide_into, integral_divide, integral_divide_into
+from prune_assets.sql.functions.function import recurring
+from prune_assets.sql.functions.multiply import multiply
+from prune_assets.sql.functions.terms import Chain, Fixed
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.ranges import span
+from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, SparkType, decimal_type, is_decimal
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prune_assets.sql.functions.function import Function
+    from prune_assets.sql.functions.terms import Value
+
+    Builder = Callable[[SparkType, SparkType, int, int], Function | None]
+
+
+# What has too many digits loses those behind the point, but for so many; what then does not fit, overflows.
+_KEPT_SCALE = 6
+
+
+# Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
+_LARGEST_QUOTIENT = 10**34
+REMAINDER = ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+
+
+class Sign(StrEnum):
+    """An operator of two numbers."""
+
+    PLUS = "+"
+    MINUS = "-"
+    TIMES = "*"
+    OVER = "/"
+    DIV = "div"
+    REST = "%"
+
+
+_RIGHT: Mapping[Sign, Builder] = {
+    Sign.PLUS: add,
+    Sign.MINUS: subtract,
+    Sign.TIMES: multiply,
+    Sign.OVER: divide,
+    Sign.DIV: integral_divide,
+}
+_LEFT: Mapping[Sign, Builder] = {
+    Sign.PLUS: add,
+    Sign.MINUS: subtract_from,
+    Sign.TIMES: multiply,
+    Sign.OVER: divide_into,
+    Sign.DIV: integral_divide_into,
+}
+
+
+def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
+    """Return `left sign right`, one of them a constant; raises Refusal."""
+    if sign is Sign.REST:
+        return _rest(left, right)
+    left, right, result = _cast(sign, left, right)
+    if isinstance(left, Chain) and isinstance(right, Chain):
+        raise Refusal("arithmetic between columns is not turned into a range", "compare one column with a constant")
+    if isinstance(right, Fixed):
+        value, constant, builders = left, right, _RIGHT
+    else:
+        assert isinstance(left, Fixed)
+        value, constant, builders = right, left, _LEFT
+    if constant.ordinal is None:
+        return _null(value, result)
+    if constant.type.kind is Kind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
+        raise Refusal("arithmetic with infinity or NaN is not turned into a range")
+    function = builders[sign](value.type, result, constant.ordinal, constant.type.scale)
+    if function is None:
+        raise Refusal(f"this {sign} is not turned into a range")
+    return apply(function, value)
+
+
+def _rest(left: Value, right: Value) -> Value:
+    """Return `left % right`, of exact numbers, the right one a constant; raises Refusal."""
+    kinds = {left.type.kind, right.type.kind}
+    if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+        # A remainder of zero may be an error.
+        raise Refusal(*REMAINDER)
+    if Kind.DECIMAL not in kinds:
+        result = wider(left.type, right.type)
+        return _rest_of(to_type(left, result), abs(right.ordinal), 0, result)
+    one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
+    scale = max(one.scale, other.scale)
+    digits = min(one.digits - one.scale, other.digits - other.scale) + scale
+    if not is_decimal(digits, scale):
+        raise Refusal(*REMAINDER)
+    divisor = abs(right.ordinal) * 10 ** (scale - other.scale)
+    largest = int(10**one.digits) * 10 ** (scale - one.scale)
+    if largest // divisor >= _LARGEST_QUOTIENT:
+        raise Refusal("where a quotient has too many digits Spark raises an error", "divide by a larger number")
+    return _rest_of(to_type(left, one), divisor, scale - one.scale, decimal_type(digits, scale))
+
+
+def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
+    """Return what is left of a value, moved by so many digits, which has its sign."""
+    if isinstance(value, Chain):
+        return apply(recurring("%", result, span(1 - divisor, divisor - 1), REMAINDER), value)
+    if value.ordinal is None:
+        return Fixed(result, None)
+    rest = abs(value.ordinal) * 10**shift % divisor
+    return Fixed(result, -rest if value.ordinal < 0 else rest)
+
+
+def _null(value: Value, result: SparkType) -> Value:
+    if isinstance(value, Chain) and value.functions:
+        raise Refusal("a sum with NULL is NULL unless the other operand raises first", "write NULL")
+    return Fixed(result, None)
+
+
+def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
+    """Return the operands in the types that Spark computes with, and the type of the result."""
+    kinds = {left.type.kind, right.type.kind} - {Kind.NULL}
+    if not kinds <= {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}:
+        raise Refusal(f"{left.type} {sign} {right.type} is not turned into a range yet")
+    if Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds:
+        return _cast_decimals(sign, left, right)
+    if sign is Sign.DIV:
+        return (*_to(BIGINT, left, right), BIGINT) if Kind.DOUBLE not in kinds else _refuse_div()
+    common = DOUBLE if sign is Sign.OVER else wider(left.type, right.type)
+    return (*_to(common, left, right), common)
+
+
+def _refuse_div() -> tuple[Value, Value, SparkType]:
+    raise Refusal("DIV of floats is an error in Spark", "write floor(x / y)")
+
+
+def _to(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
+    return to_type(left, common), to_type(right, common)
+
+
+def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
+    if sign is Sign.DIV or Kind.NULL in {left.type.kind, right.type.kind}:
+        raise Refusal(f"this {sign} of decimals is not turned into a range")
+    one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
+    digits, scale = _of_result(sign, one, other)
+    if scale <= _KEPT_SCALE:
+        digits = min(digits, MAX_DIGITS)
+    if not is_decimal(digits, scale):
+        raise Refusal("the result has more digits than Spark's decimal, which rounds", "write fewer digits")
+    return to_type(left, one), to_type(right, other), decimal_type(digits, scale)
+
+
+def _of_result(sign: Sign, one: SparkType, other: SparkType) -> tuple[int, int]:
+    """Return digits and scale of a result (DecimalPrecision)."""
+    if sign is Sign.TIMES:
+        return one.digits + other.digits + 1, one.scale + other.scale
+    if sign is Sign.OVER:
+        scale = max(6, one.scale + other.digits + 1)
+        return one.digits - one.scale + other.scale + scale, scale
+    scale = max(one.scale, other.scale)
+    return max(one.digits - one.scale, other.digits - other.scale) + scale + 1, scale

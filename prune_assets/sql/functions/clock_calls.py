@@ -1,0 +1,86 @@
+"""Functions without arguments that say what time it is in a session, each as the literal that it comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.types.session_clocks import Clocks
+from prune_assets.sql.types.zones import SECOND, UncertainTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.types.zones import Zone
+
+CLOCK_NEEDED = (
+    "the session's time zone decides which day and time it is",
+    "pass session= to plan, or --time-zone",
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """An instant, in microseconds since 1970-01-01, as a session sees it."""
+
+    now: int
+    zone: Zone | None
+    time_zone: str | None
+
+    @classmethod
+    def of(cls, semantics: SparkSemantics, now: int) -> Clock:
+        """Return what a session's clocks say at an instant."""
+        return cls(now, Clocks.of(semantics).zone, semantics.time_zone)
+
+    def local(self) -> datetime | None:
+        """Return what the session's clocks show, None where that is not certain."""
+        try:
+            return None if self.zone is None else _EPOCH + timedelta(microseconds=self.zone.local(self.now))
+        except UncertainTime:
+            return None
+
+
+def _today(clock: Clock) -> str | None:
+    local = clock.local()
+    return None if local is None else f"DATE '{local:%Y-%m-%d}'"
+
+
+def instant(micros: int) -> str | None:
+    """Return an instant, in microseconds since 1970-01-01, as a literal; None in a year that has not four digits."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return None
+    return f"TIMESTAMP_LTZ '{moment:%Y-%m-%d %H:%M:%S.%f}Z'" if moment.year >= 1000 else None
+
+
+def _instant(clock: Clock) -> str | None:
+    return instant(clock.now)
+
+
+def _on_the_wall(clock: Clock) -> str | None:
+    local = clock.local()
+    return None if local is None else f"TIMESTAMP_NTZ '{local:%Y-%m-%d %H:%M:%S.%f}'"
+
+
+def _seconds(clock: Clock) -> str:
+    return f"{clock.now // SECOND}L"
+
+
+def _time_zone(clock: Clock) -> str | None:
+    return None if clock.time_zone is None else f"'{clock.time_zone}'"
+
+
+# What each call without arguments is as a literal, None where it is not known.
+CLOCK_CALLS: Mapping[str, Callable[[Clock], str | None]] = {
+    "current_date": _today,
+    "curdate": _today,
+    "current_timestamp": _instant,
+    "now": _instant,
+    "localtimestamp": _on_the_wall,
+    "unix_timestamp": _seconds,
+    "current_timezone": _time_zone,
+}

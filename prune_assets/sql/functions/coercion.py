@@ -1,0 +1,176 @@
+"""The types that Spark's analyzer casts operands to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.date_literals import date_of_string
+from prune_assets.sql.types.floats import float_of_text
+from prune_assets.sql.types.spark_types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    SparkType,
+    decimal_type,
+    digits_of,
+    ordinal_of_float,
+)
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+from prune_assets.sql.types.timestamps import TIMES, read_moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.functions.function import Function
+    from prune_assets.sql.functions.terms import Value
+
+_CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
+_NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
+_INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
+
+
+def wider(  # noqa: PLR0911 - one for each kind of pair
+    left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0
+) -> SparkType:
+    """Return the type that two operands meet in; raises Refusal when there is none or it is not known.
+
+    `left_digits`, `right_digits`: of integers that are literals, when that counts.
+    """
+    if left == right or right.kind is Kind.NULL:
+        return left
+    if left.kind is Kind.NULL:
+        return right
+    if Kind.STRING in {left.kind, right.kind}:
+        return _beside_string(right if left.kind is Kind.STRING else left)
+    if left.kind in _CALENDAR and right.kind in _CALENDAR:
+        # Above a date stands a timestamp without a zone, above both one with it.
+        return max(left, right, key=lambda type_: _CALENDAR.index(type_.kind))
+    if not (left.is_number and right.is_number):
+        raise Refusal(f"{left} and {right} are not compared here")
+    if Kind.DOUBLE in {left.kind, right.kind}:
+        return DOUBLE
+    if left.kind is right.kind is Kind.INTEGER:
+        return max(left, right, key=lambda type_: type_.bits)
+    return _wider_decimal(as_decimal(left, left_digits), as_decimal(right, right_digits))
+
+
+def as_decimal(type_: SparkType, digits: int = 0) -> SparkType:
+    """Return the decimal that Spark makes of an exact number, of a literal integer with no more digits than it has."""
+    if type_.kind is Kind.DECIMAL:
+        return type_
+    # A tinyint counts with all its digits even as a literal.
+    return decimal_type(digits if digits and type_.bits > 8 else digits_of(type_), 0)
+
+
+def to_type(value: Value, type_: SparkType) -> Value:
+    """Return a value cast to a type, as it stands when it has it; raises Refusal."""
+    if value.type == type_:
+        return value
+    if isinstance(value, Fixed) and value.is_null:
+        return Fixed(type_, None)
+    if isinstance(value, Fixed) and value.type.kind is Kind.STRING:
+        return _parsed(value, type_)
+    function = cast(value.type, type_)
+    if function is None:
+        raise Refusal(f"a cast from {value.type} to {type_} is not turned into a range yet")
+    return apply(function, value)
+
+
+def cast_to(value: Value, type_: SparkType) -> Value:
+    """Return a value as CAST(value AS type) makes it, which is no literal; raises Refusal."""
+    found = to_type(value, type_)
+    return replace(found, digits=0) if isinstance(found, Fixed) else found
+
+
+def apply(function: Function, value: Value) -> Value:
+    """Return what a function makes of a value; raises Refusal where it makes an error of a constant."""
+    if isinstance(value, Chain):
+        return Chain(value.column, function.result, (*value.functions, function))
+    if value.ordinal is None:
+        return Fixed(function.result, None)
+    if value.ordinal in function.nulls:
+        return Fixed(function.result, None)
+    if not any(piece.first <= value.ordinal <= piece.last for piece in function.pieces):
+        raise Refusal(f"Spark raises an error for {function.name} of this constant, or its result is not known")
+    result = function.value(value.ordinal)
+    if function.result.least <= result <= function.result.greatest:
+        return Fixed(function.result, result)
+    if function.overflows_to_null:
+        return Fixed(function.result, None)
+    raise Refusal(f"{function.name} of this constant overflows {function.result}")
+
+
+def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
+    """Raise Refusal where a session casts these to another type than one with Spark's own settings does.
+
+    `are_compared`: two by an operator, of which a text becomes a date without ansi.enabled too.
+    """
+    if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
+        raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
+    if semantics.ansi:
+        return
+    kinds = {value.type.kind for value in values} - {Kind.NULL}
+    if FLOAT in {value.type for value in values} and Kind.INTEGER in kinds:
+        raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
+    if Kind.STRING in kinds and len(kinds) > 1 and not (are_compared and kinds == {Kind.STRING, Kind.DATE}):
+        raise Refusal("without ansi.enabled Spark casts otherwise between strings and other types", "write a literal")
+
+
+def has_too_many_digits(types: Iterable[SparkType]) -> bool:
+    """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
+    numbers = [type_ for type_ in types if type_.kind in {Kind.INTEGER, Kind.DECIMAL}]
+    if all(number.kind is Kind.INTEGER for number in numbers):
+        return False
+    exact = [as_decimal(number) for number in numbers]
+    return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
+
+
+def common_type(values: Sequence[Value]) -> SparkType:
+    """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
+    found = values[0].type
+    for value in values[1:]:
+        found = wider(found, value.type)
+    return found
+
+
+def _beside_string(type_: SparkType) -> SparkType:
+    match type_.kind:
+        case Kind.INTEGER:
+            return BIGINT
+        case Kind.DECIMAL | Kind.DOUBLE:
+            return DOUBLE
+        case Kind.DATE | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+            return type_
+        case kind:
+            raise Refusal(f"Spark casts between {kind} and string here")
+
+
+def _wider_decimal(left: SparkType, right: SparkType) -> SparkType:
+    """Return the decimal with room for all digits of both, or else for all before the point."""
+    whole = max(left.digits - left.scale, right.digits - right.scale)
+    scale = min(max(left.scale, right.scale), MAX_DIGITS - whole)
+    return decimal_type(whole + scale, scale)
+
+
+def _parsed(value: Fixed, type_: SparkType) -> Value:
+    """Return the number that Spark casts a string to; only plain texts, what else it may be is left to Spark."""
+    assert value.plain is not None
+    text = str(value.plain.value)
+    if type_.kind is Kind.INTEGER and _INTEGER_TEXT.fullmatch(text):
+        number = int(text)
+        if type_.least <= number <= type_.greatest:
+            return Fixed(type_, number)
+        raise Refusal(f"the string does not fit {type_}", "write a number")
+    if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
+        return Fixed(type_, ordinal_of_float(float_, type_.bits))
+    if type_.kind in TIMES:
+        return fixed_time(Kind.STRING, read_moment(text), type_)
+    if type_.kind is Kind.DATE and (day := date_of_string(text)) is not None:
+        return Fixed(type_, day)
+    raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

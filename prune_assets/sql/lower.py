@@ -1,0 +1,165 @@
+"""From Spark SQL to the owned predicate tree: what cannot be lowered becomes a leaf that keeps data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import PruneError
+from parquet_core.predicate import And, Unsupported, leaves
+from prune_assets.sql.binding import clock
+from prune_assets.sql.binding.over_rows import refuse_over_rows
+from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.binding.spark_constants import with_constants
+from prune_assets.sql.functions.clock_calls import Clock
+from prune_assets.sql.lowering.conditions import MAX_DEPTH, Conditions
+from prune_assets.sql.lowering.connectives import conjuncts_of
+from prune_assets.sql.render import render
+from prune_assets.sql.simplify.null_columns import null_columns
+from prune_assets.sql.simplify.rules import all_of
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import refuse, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.syntax.sqlglot_nodes import Token
+
+# Each rewrite of a part is lowered, and may be planned, by itself.
+MAX_REWRITES = 10
+
+_NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredPredicate:
+    """A predicate as it was written and as the planner asks it.
+
+    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
+    tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
+    `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
+    `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
+    are those of it. Spark has to be asked it,
+    not `sql`, to see the same day.
+    """
+
+    sql: str
+    predicate: Predicate
+    conjuncts: tuple[tuple[str, Predicate], ...]
+    normalized: str
+    rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
+    frozen: str | None = None
+    now: int | None = None
+
+    @property
+    def frozen_sql(self) -> str:
+        """The predicate that was lowered: as written, but for what the clock said."""
+        return self.sql if self.frozen is None else self.frozen
+
+
+def lower(
+    sql: str,
+    columns: Sequence[LeafColumn],
+    *,
+    semantics: SparkSemantics,
+    propose: bool = True,
+    is_own: Callable[[str], bool] | None = None,
+    now: int | None = None,
+    fold: Callable[[str], str | None] | None = None,
+) -> LoweredPredicate:
+    """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
+
+    `is_own`: tells whether a function's name still is that of Spark's own; None: each is. `now`: the microseconds since
+    1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
+    rules do not.
+    Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
+    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
+    to write instead.
+    """
+    tokens = tokenize(sql)
+    _refuse_deep_brackets(tokens, sql)
+    tree = parse(sql, tokens)
+    if "${" in sql:
+        return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
+    if semantics.legacy_literals and ("'" in sql or '"' in sql):
+        return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
+    refuse_over_rows(tree, tokens, is_own)
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    if clock.asks_clock(tokens) and not semantics.legacy_literals:
+        now = clock.now() if now is None else now
+        frozen = clock.frozen(sql, tokens, tree, Clock.of(semantics, now), scope=scope, is_own=is_own)
+        if frozen != sql:
+            asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now, fold=fold)
+            return replace(asked, sql=sql, frozen=asked.frozen_sql, now=now)
+    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
+    if fold is not None:
+        folded = with_constants(sql, tokens, tree, own=conditions.constant, ask=fold)
+        if folded != sql:
+            asked = lower(folded, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
+            return replace(asked, sql=sql, frozen=folded)
+    if any(column.type == pa.null() for column in columns):
+        null_columns(tree, scope)
+    operands = conjuncts_of(tree)
+    parts = conditions.lower_conjuncts(operands)
+    lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
+    predicate = all_of([*chain.from_iterable(parts)])
+    texts = [text_of(operand, sql, tokens) for operand in operands]
+    rewrites = _rewrites(predicate, columns, semantics) if propose else ()
+    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
+
+
+def _rewrites(
+    predicate: Predicate, columns: Sequence[LeafColumn], semantics: SparkSemantics
+) -> tuple[tuple[Unsupported, Predicate], ...]:
+    """Lower the rewrites of unsupported parts, those that leave nothing unsupported."""
+    parts = dict.fromkeys(leaf for leaf in leaves(predicate) if isinstance(leaf, Unsupported) and leaf.rewrite)
+    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in islice(parts, MAX_REWRITES)]
+    return tuple((part, instead) for part, instead in lowered if instead is not None)
+
+
+def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> Predicate | None:
+    try:
+        instead = lower(sql, columns, semantics=semantics, propose=False).predicate
+    except PruneError:  # a proposal that is wrong must not fail the plan
+        return None
+    return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
+
+
+def _refuse_deep_brackets(tokens: Sequence[Token], sql: str) -> None:
+    depth = 0
+    for token in tokens:
+        if token.text == "(":
+            depth += 1
+            if depth > MAX_DEPTH:
+                refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
+        elif token.text == ")":
+            depth -= 1
+
+
+def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
+    """Join predicates that were lowered one by one by AND."""
+    if len(parts) == 1:
+        return parts[0]
+    conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
+    predicate = all_of([tree for _, tree in conjuncts])
+    rewrites = tuple(rewrite for part in parts for rewrite in part.rewrites)
+    sql = " AND ".join(part.sql for part in parts)
+    lowered = LoweredPredicate(sql, predicate, conjuncts, render(predicate), rewrites[:MAX_REWRITES])
+    asked = [part.now for part in parts if part.frozen is not None]
+    if not asked:
+        return lowered
+    return replace(lowered, frozen=" AND ".join(f"({part.frozen_sql})" for part in parts), now=asked[0])
+
+
+def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
+    """Return a predicate of which nothing can be lowered."""
+    whole = Unsupported(sql.strip(), reason, remedy)
+    return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))

@@ -1,0 +1,66 @@
+"""Comparisons of two columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, CompareColumns, Constant, IsNull, IsTruth, Not, Op, Or
+from prune_assets.sql.functions.coercion import has_too_many_digits
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.spark_types import type_of_column
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
+
+if TYPE_CHECKING:
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
+
+_NULL = Constant(Outcomes.NULL)
+_HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
+
+
+def compare_columns(left: LeafColumn, op: Op, right: LeafColumn, *, ansi: bool) -> Predicate:
+    """Return `left op right`; raises Refusal where Spark would cast one of them, other than numbers to numbers."""
+    _check(left, right, ansi=ansi)
+    if left.path == right.path:
+        # Of a value with itself, NaN included, only whether it is there is to be known.
+        is_null = IsNull(left.path)
+        return Or((Not(is_null), _NULL)) if op in _HOLDS_FOR_EQUAL else And((is_null, _NULL))
+    return CompareColumns(left.path, op, right.path)
+
+
+def same_columns(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> Predicate:
+    """Return `left <=> right`; raises as `compare_columns`."""
+    _check(left, right, ansi=ansi)
+    if left.path == right.path:
+        return Constant(Outcomes.TRUE)
+    equal = IsTruth(CompareColumns(left.path, Op.EQ, right.path), Outcomes.TRUE)
+    return Or((equal, And((IsNull(left.path), IsNull(right.path)))))
+
+
+def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
+    if left.type == right.type or _are_alike_times(left, right):
+        return
+    refusal = Refusal(
+        f"{left.name} and {right.name} have different types, and one of them is cast", "store both in one type"
+    )
+    types = [type_of_column(column.type) for column in (left, right) if column.type is not None]
+    numbers = [type_ for type_ in types if type_ is not None and type_.is_number]
+    if len(numbers) < len((left, right)):
+        raise refusal
+    doubles = [type_ for type_ in numbers if type_.kind is Kind.DOUBLE]
+    if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
+        # Spark casts to float, which rounds what it meets.
+        raise refusal
+    if has_too_many_digits(numbers):
+        raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits, which rounds", "store fewer digits")
+
+
+def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:
+    """Tell whether Spark reads one type of timestamps from both, whatever unit the files count in."""
+    kinds = [column.type for column in (left, right)]
+    are_times = all(kind is not None and pa.types.is_timestamp(kind) and kind.unit != "ns" for kind in kinds)
+    return are_times and bounds_type(left) == bounds_type(right)

@@ -1,0 +1,229 @@
+"""Lower the conditions of a predicate: by themselves, negated, asked for their truth, and beside known values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
+from prune_assets.sql.binding.name_resolution import Meanings
+from prune_assets.sql.binding.size import check_size
+from prune_assets.sql.lowering.connectives import operands_of
+from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
+from prune_assets.sql.lowering.null_propagation import null_with
+from prune_assets.sql.lowering.patterns import lower_pattern
+from prune_assets.sql.lowering.rewrite_of import rewrite_of
+from prune_assets.sql.lowering.string_operands import Names
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.simplify.equal_at_ends import equal_at_ends
+from prune_assets.sql.simplify.put_known_values import may_be_refined, put_known_values, with_known_values
+from prune_assets.sql.simplify.rules import all_of, any_of
+from prune_assets.sql.simplify.settle_truth import truth_of
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.session_clocks import Clocks
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
+from prune_assets.sql.types.zones import UncertainTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parquet_core.predicate import Path, Predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.binding.scope import Scope
+    from prune_assets.sql.simplify.put_known_values import Known
+
+_TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
+_MAX_DEPTH = 20
+# Of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
+MAX_DEPTH = 10_000
+
+
+class Conditions:
+    """Lowers conditions on the columns of one table.
+
+    `text` gives the source of a node, with `brackets=False` without those around it.
+    `is_own` tells whether a name still is that of Spark's own function.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        text: Callable[..., str],
+        semantics: SparkSemantics,
+        is_own: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._scope = scope
+        self._text = text
+        self._meanings = Meanings(scope, is_own, binary_as_string=semantics.binary_as_string)
+        self._leaves = LeafConditions(self._meanings, text, Clocks.of(semantics), self._nested, semantics)
+        self._depth = 0
+        self._known: Known | None = None
+        self._known_were_put = 0
+
+    def lower_conjuncts(self, operands: Sequence[exp.Expr]) -> list[tuple[Predicate, ...]]:
+        """Lower the operands of the topmost AND, each beside what known values make of it.
+
+        None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, UnknownColumn and
+        PredicateSyntaxError, for what is nested too deeply.
+        """
+        lowered = [self._lower_conjunct(operand) for operand in operands]
+        return put_known_values(lambda: operands, lowered, self.lower_with)
+
+    def _lower_conjunct(self, root: exp.Expr) -> Predicate:
+        lowered = self.lower_tree(root)
+        guards = self._take_guards()
+        return And((lowered, *guards)) if guards else lowered
+
+    def lower_tree(self, root: exp.Expr) -> Predicate:
+        """Lower a tree bottom up, chains of one connective as one node; raises as `lower_conjuncts`."""
+        done: list[Predicate] = []
+        stack: list[tuple[exp.Expr, int, int]] = [(root, 0, 1)]
+        while stack:
+            node, count, depth = stack.pop()
+            children = [] if count else self._operands_of(node)
+            if count:
+                operands = tuple(done[-count:])
+                done[-count:] = [self._connect(node, operands)]
+            elif children:
+                if depth > MAX_DEPTH:
+                    raise PredicateSyntaxError(
+                        f"predicate: AND, OR and NOT are nested deeper than {MAX_DEPTH:,} levels"
+                    )
+                stack.append((node, len(children), depth))
+                stack.extend((child, 0, depth + 1) for child in reversed(children))
+            else:
+                done.append(self.lower(node))
+        return done.pop()
+
+    def _operands_of(self, node: exp.Expr) -> Sequence[exp.Expr]:
+        if isinstance(node, exp.Is) and self._asks_truth(node):
+            return [node.this]
+        return operands_of(node)
+
+    def _connect(self, node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
+        if isinstance(node, exp.Not):
+            return negated(node, operands[0], self._text)
+        if isinstance(node, exp.Is):
+            return self._ask_truth(node, operands[0])
+        is_or = isinstance(node, exp.Or)
+        parts = put_known_values(lambda: operands_of(node), operands, self.lower_with, of_or=is_or)
+        return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
+
+    def lower(self, node: exp.Expr) -> Predicate:
+        """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
+        self._meanings.check_names(node)
+        self._leaves.count += 1
+        outer, self._leaves.sql = self._leaves.sql, self._text(node)
+        try:
+            self._meanings.check_functions(node)
+            pattern = lower_pattern(node, Names(self._meanings.column, self._meanings.value, self._text))
+            lowered = equal_at_ends(self._leaves.lower(node)) if pattern is None else pattern
+            check_size([lowered])
+        except UncertainTime:
+            nulls = self._nulls_of(node)
+            unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
+            return self._of_known_values(node) or unknown
+        except Refusal as refusal:
+            if (found := self._of_known_values(node)) is not None:
+                return found
+            sql, exact = rewrite_of(node, self._text(node), self._meanings.column_of) or ("", False)
+            known = self._nulls_of(node)
+            return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known, is_whole=True)
+        else:
+            is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
+            return (self._of_known_values(node) if is_refined else None) or lowered
+        finally:
+            self._leaves.sql = outer
+
+    def lower_with(self, node: exp.Expr, known: Known) -> Predicate | None:
+        """Lower a part again with the values of columns put in where they are refused; None where that does not help.
+
+        It is meant to stand beside the part itself, which says what may raise.
+        """
+        if self._known is not None:
+            return None
+        before, raising = self._leaves.count, len(self._leaves.raising)
+        self._known, self._known_were_put = known, 0
+        try:
+            lowered = self.lower_tree(node)
+            return lowered if self._known_were_put else None
+        finally:
+            self._known, self._leaves.count = None, before
+            del self._leaves.raising[raising:]
+
+    def _of_known_values(self, node: exp.Expr) -> Predicate | None:
+        """Lower a refused condition with the values that columns are known to have; None where it still is refused."""
+        instead = with_known_values(node, self._known, self._meanings.column_of) if self._known else None
+        if instead is None:
+            return None
+        known, self._known = self._known, {}
+        try:
+            self._meanings.check_functions(instead)
+            lowered = self._leaves.lower(instead)
+            check_size([lowered])
+        except (Refusal, UncertainTime, PredicateTypeError):
+            return None
+        finally:
+            self._known = known
+        self._known_were_put += 1
+        return equal_at_ends(lowered)
+
+    def _nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
+        """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
+        try:
+            self._meanings.check_functions(node)
+        except Refusal:
+            return ()
+        return null_with(node, self._scope)
+
+    def constant(self, node: exp.Expr) -> SparkLiteral | None:
+        """Return an operand as the literal that Spark folds it to, None where there is none."""
+        return self._leaves.constant(node)
+
+    def _take_guards(self) -> tuple[Predicate, ...]:
+        """Return what is TRUE for every row on which nothing raises, for all that was lowered since the last call.
+
+        Nothing for a single condition, which says so itself: only beside others may it be passed over where it raises.
+        """
+        guards: list[Predicate] = []
+        for guard in self._leaves.raising if self._leaves.count > 1 else ():
+            if guard not in guards:
+                guards.append(guard)
+        self._leaves.count = 0
+        self._leaves.raising.clear()
+        return tuple(guards)
+
+    def _asks_truth(self, node: exp.Is) -> bool:
+        """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
+        asked = node.this
+        if node.expression.name not in _TRUTHS:
+            return False
+        if isinstance(asked, ColumnName):
+            return self._meanings.is_boolean(asked)
+        if isinstance(asked, SparkLiteral):
+            return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
+        return not isinstance(asked, (exp.Tuple, *ARITHMETIC))
+
+    def _ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
+        """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
+        if isinstance(inner, Unsupported) and not inner.null_with:
+            rewrite = f"({inner.rewrite}) IS {node.expression.name}" if inner.rewrite else ""
+            return replace(inner, sql=self._text(node), rewrite=rewrite)
+        if isinstance(inner, Unsupported):
+            inner = replace(inner, sql=self._text(node.this, brackets=False))
+        return truth_of(inner, _TRUTHS[node.expression.name])
+
+    def _nested(self, node: exp.Expr) -> Predicate:
+        """Lower a condition inside an operand."""
+        if self._depth >= _MAX_DEPTH:
+            raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not looked into")
+        self._depth += 1
+        try:
+            return self.lower_tree(node)
+        finally:
+            self._depth -= 1

@@ -1,0 +1,149 @@
+"""For which columns a condition is NULL wherever they are null, whatever else it says."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import UnknownColumn
+from parquet_core.predicate import Op
+from prune_assets.sql.lowering.comparisons import beyond_bigint
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from prune_assets.sql.binding.scope import Scope
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
+# NULL where any operand is.
+_OF_ALL = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.RegexpLike),
+    *(*_ARITHMETIC, exp.DPipe),
+)
+# NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE.
+_OF_FIRST = (exp.Between, exp.In, CastTo)
+# Among more parts that may raise nothing is told.
+MOST_RAISING = 50
+_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_OF_TEXTS = frozenset(
+    {
+        *("length", "char_length", "character_length", "octet_length", "instr", "startswith", "endswith", "contains"),
+        *("upper", "ucase", "lower", "lcase", "initcap", "trim", "ltrim", "rtrim", "reverse", "concat"),
+        *("left", "right", "substr", "substring"),
+    }
+)
+_FUNCTIONS = _OF_TEXTS | frozenset(
+    {
+        *("abs", "ceil", "ceiling", "floor", "round", "negative", "positive"),
+        *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "dayofyear", "weekofyear"),
+        *("hour", "minute", "second", "trunc", "date_trunc", "to_date", "last_day"),
+        *("date_add", "date_sub", "datediff", "date_diff", "add_months"),
+    }
+)
+
+
+def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
+    """Return the columns that make a condition NULL by being null, each once; functions are taken for Spark's own.
+
+    Not those beside which another operand may raise all the same.
+    """
+    found = tuple(dict.fromkeys(_columns(node, scope)))
+    raising = list(islice((part for part in _evaluated(node) if found and _may_raise(part)), MOST_RAISING + 1))
+    if len(raising) > MOST_RAISING or (found and _casts_strings(node, scope)):
+        return ()
+    harmless = [set(_columns(part, scope)) for part in raising]
+    return tuple(column for column in found if all(column in columns for columns in harmless))
+
+
+def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts that are looked at whatever is null: not those that come after a null first operand."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        yield part
+        stack += [part.this] if isinstance(part, (exp.Between, exp.In)) else list(part.iter_expressions())
+
+
+def _may_raise(part: exp.Expr) -> bool:
+    """Tell whether a part may raise for some rows alone."""
+    if isinstance(part, CastTo):
+        does = not part.args.get("is_try")
+    else:
+        does = isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and part.name not in _OF_TEXTS)
+    return does and part.find(ColumnName) is not None
+
+
+def _casts_strings(node: exp.Expr, scope: Scope) -> bool:
+    """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
+    types = [column.type for name in node.find_all(ColumnName) for column in _bound(name, scope)]
+    return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
+
+
+def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
+    found: list[Path] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, ColumnName):
+            found += [column.path for column in _bound(part, scope)]
+        elif isinstance(part, exp.In) and part.args.get("query") is not None:
+            continue  # nothing is NULL IN (no row)
+        elif isinstance(part, _ORDERS) and _may_ignore_null(part, scope):
+            continue
+        elif isinstance(part, _OF_FIRST):
+            stack.append(part.this)
+        elif isinstance(part, _OF_ALL) or (isinstance(part, exp.Anonymous) and _is_strict(part.name.lower())):
+            stack += list(part.iter_expressions())
+    return found
+
+
+def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
+    """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
+    operands = list(comparison.iter_expressions())
+    literals = [operand for operand in operands if isinstance(operand, SparkLiteral) and _is_beyond_bigint(operand)]
+    compared = operands[:1] if isinstance(comparison, exp.Between) else operands
+    others = [operand for operand in compared if operand not in literals]
+    return bool(literals) and not any(_has_fractions(operand, scope) for operand in others)
+
+
+def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
+    """Tell whether the type of a value is surely none of whole numbers."""
+    match node:
+        case CastTo():
+            to = node.args.get("to")
+            return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
+        case (
+            exp.Neg()
+            | exp.Paren()
+            | exp.Add()
+            | exp.Sub()
+            | exp.Mul()
+            | exp.Anonymous(name="abs" | "negative" | "positive" | "round")
+        ):
+            return any(_has_fractions(operand, scope) for operand in node.iter_expressions())
+        case ColumnName():
+            return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))
+    return False
+
+
+def _is_beyond_bigint(literal: SparkLiteral) -> bool:
+    return beyond_bigint(Op.LE, literal.spark_value) is not None
+
+
+def _is_strict(function: str) -> bool:
+    return function in _FUNCTIONS or function.startswith("extract ")
+
+
+def _bound(name: ColumnName, scope: Scope) -> list[LeafColumn]:
+    try:
+        column = scope.resolve(name.parts_of_name).nullable
+    except UnknownColumn:
+        return []
+    return [] if column is None else [column]

@@ -1,0 +1,203 @@
+"""Which conditions are about the text of a column: LIKE and its kin, and comparisons of calls on strings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Contains,
+    EndsWith,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Unsupported,
+)
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.lowering.comparisons import NULL
+from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, like
+from prune_assets.sql.lowering.prefixes import compare_start, every_value
+from prune_assets.sql.lowering.regex_prefix import match_regex
+from prune_assets.sql.lowering.string_calls import compare_call, plain_text
+from prune_assets.sql.lowering.string_operands import (
+    KEEP_ONE_CASE,
+    Names,
+    read_call,
+    read_start,
+    read_string_start,
+    read_text,
+    read_value,
+)
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import LikeList, SparkLiteral
+from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Predicate
+    from prune_assets.sql.lowering.string_calls import Start, StringCall
+    from prune_assets.sql.types.spark_values import SparkValue
+
+# A leaf of its own is made for each.
+MAX_VALUES = 100
+_AFFIXES: dict[str, type[StartsWith | EndsWith | Contains]] = {
+    "startswith": StartsWith,
+    "endswith": EndsWith,
+    "contains": Contains,
+}
+_REGEXES = frozenset({"rlike", "regexp", "regexp_like"})
+
+
+def lower_pattern(node: exp.Expr, names: Names) -> Predicate | None:
+    """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
+    match node:
+        case exp.Like():
+            return _like(node.this, node.expression, node.meta.get("escape", DEFAULT_ESCAPE), names)
+        case LikeList():
+            return _like_list(node, names)
+        case exp.ILike():
+            raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
+        case exp.RegexpLike():
+            return _regex(node, node.this, node.expression, names)
+        case exp.Anonymous(name=name) if name in _AFFIXES or name in _REGEXES or name in {"like", "ilike"}:
+            return _condition_call(node, names)
+        case _:
+            return _compared(node, names)
+
+
+def _condition_call(node: exp.Anonymous, names: Names) -> Predicate | None:
+    name, operands = node.name, node.expressions
+    if name == "ilike":
+        raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
+    if name == "like" and len(operands) == 3:
+        escape = read_text(operands[2], names)
+        if escape is None or len(escape) != 1 or escape > "\uffff":
+            raise Refusal("the escape is no single character")
+        return _like(operands[0], operands[1], escape, names)
+    if len(operands) != 2:
+        return None
+    value, pattern = operands
+    if name in _AFFIXES:
+        return _affix(name, value, pattern, names)
+    return _like(value, pattern, DEFAULT_ESCAPE, names) if name == "like" else _regex(node, value, pattern, names)
+
+
+def _affix(name: str, operand: exp.Expr, affix: exp.Expr, names: Names) -> Predicate:
+    start, value = read_start(operand, names), read_value(affix, names)
+    if value.kind is Kind.NULL:
+        return NULL
+    literal = plain_text(start.column, value)
+    if not literal:
+        return every_value(start.column, holds=True)
+    return _of_start(_AFFIXES[name](start.column.path, scalar_of(literal, start.column.type)), start)
+
+
+def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, names: Names) -> Predicate:
+    start, text = read_string_start(operand, names), read_text(pattern, names)
+    return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
+
+
+def _like_list(node: LikeList, names: Names) -> Predicate:
+    found = [_like(node.this, pattern, DEFAULT_ESCAPE, names) for pattern in _limited(node.expressions)]
+    if node.args["negated"]:
+        found = [Not(one) for one in found]
+    if len(found) == 1:
+        return found[0]
+    return And(tuple(found)) if node.args["every"] else Or(tuple(found))
+
+
+def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, names: Names) -> Predicate:
+    start, text = read_string_start(operand, names), read_text(pattern, names)
+    if text is None:
+        return NULL
+    if start.count is not None:
+        raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
+    why = "of a regular expression only the text at its beginning is asked for"
+    unknown = Unsupported(_source(node, names), why, is_whole=True)
+    return match_regex(start.column.path, text, unknown)
+
+
+def _source(node: exp.Expr, names: Names) -> str:
+    """Return SQL that says the same as a node: the source of `s NOT RLIKE 'a'` holds none of its operand alone."""
+    around = node.parent
+    within = isinstance(around, exp.Not) and around.meta.get("first") == node.meta.get("first")
+    return f"NOT ({names.text(node)})" if within else names.text(node)
+
+
+def _of_start(leaf: Predicate, start: Start) -> Predicate:
+    """Return what a leaf on the whole column says of its beginning alone."""
+    if start.count is None:
+        return leaf
+    match leaf:
+        case StartsWith(_, prefix):
+            return leaf if len(prefix.as_py()) <= max(start.count, 0) else every_value(start.column, holds=False)
+        case Compare(_, op, value):
+            return compare_start(start.column, start.count, op, value.as_py())
+        case _:
+            raise Refusal("this pattern may match behind the characters that are asked for", "match the plain column")
+
+
+def _compared(node: exp.Expr, names: Names) -> Predicate | None:
+    """Return a comparison of a call on strings, None when no such call is compared."""
+    match node:
+        case exp.Between() | exp.In() | exp.Is():
+            call = read_call(node.this, names)
+            return None if call is None else _one_sided(node, call, names)
+        case exp.NullSafeEQ() | exp.NullSafeNEQ():
+            op = Op.EQ
+        case _ if type(node) in COMPARISONS:
+            op = COMPARISONS[type(node)]
+        case _:
+            return None
+    left, right = node.this, fold_constants(node.expression)
+    if not isinstance(right, SparkLiteral):
+        left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
+    call = read_call(left, names) if isinstance(right, SparkLiteral) else None
+    if call is None:
+        return None
+    unknown = _unknown(node, names)
+    if not isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
+        return compare_call(call, op, read_value(right, names), unknown)
+    same = _same(call, read_value(right, names), unknown)
+    return same if isinstance(node, exp.NullSafeEQ) else Not(same)
+
+
+def _one_sided(node: exp.Expr, call: StringCall, names: Names) -> Predicate | None:
+    unknown = _unknown(node, names)
+    match node:
+        case exp.Between():
+            low, high = read_value(node.args["low"], names), read_value(node.args["high"], names)
+            return And((compare_call(call, Op.GE, low, unknown), compare_call(call, Op.LE, high, unknown)))
+        case exp.In() if node.expressions:
+            values = [read_value(value, names) for value in _limited(node.expressions)]
+            found = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
+            return found[0] if len(found) == 1 else Or(found)
+        case exp.Is() if node.expression.name == "NULL":
+            return IsNull(call.column.path)
+        case _:
+            return None
+
+
+def _same(call: StringCall, value: SparkValue, unknown: Unsupported) -> Predicate:
+    if value.kind is Kind.NULL:
+        return IsNull(call.column.path)
+    return IsTruth(compare_call(call, Op.EQ, value, unknown), Outcomes.TRUE)
+
+
+def _unknown(node: exp.Expr, names: Names) -> Unsupported:
+    return Unsupported(names.text(node), "of where a text stands only its occurrence is asked for", "write contains()")
+
+
+def _limited(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    if len(nodes) > MAX_VALUES:
+        raise Refusal(f"more than {MAX_VALUES} texts are not looked up one by one")
+    return nodes

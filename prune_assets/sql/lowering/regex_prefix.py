@@ -1,0 +1,138 @@
+"""Regular expressions, as far as they begin with plain text: then what does not hold that text does not match.
+
+Java's syntax (java.util.regex.Pattern), found anywhere in the value as RLIKE does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import array_of, scalar_of
+from parquet_core.predicate import And, Contains, EndsWith, In, Or, StartsWith
+from prune_assets.sql.lowering.like import REPLACEMENT
+from prune_assets.sql.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Path, Predicate, Unsupported
+
+MAX_CHOICES = 50
+# `$` matches before a last line terminator too.
+_ENDS = ("", "\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029")
+_TEXT = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\[^0-9A-Za-z])*", re.DOTALL)
+_CHARACTER = re.compile(r"\\.|[^\\]", re.DOTALL)
+_CHOICE = re.compile(rf"\((?:\?:)?({_TEXT.pattern}(?:\|{_TEXT.pattern})+)\)(?![*?{{])", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_SPLIT = re.compile(r"(?:\\.|[^\\|])*", re.DOTALL)
+_BARE = re.compile(r"\\.|\(\?:", re.DOTALL)
+
+
+_Affix: TypeAlias = StartsWith | EndsWith | Contains
+
+
+class _Regex(NamedTuple):
+    """What an expression begins with: one of `texts`, `anchored` at the beginning, then `rest`."""
+
+    anchored: bool
+    texts: tuple[str, ...]
+    rest: str
+
+
+def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
+    """Return `column RLIKE regex`; `unknown` stands for what is left of it. Raises Refusal.
+
+    >>> match_regex(("s",), "^ab", None).prefix.as_py()
+    'ab'
+    """
+    read = _read(regex)
+    whole = _whole(column, read)
+    if whole is not None:
+        return whole
+    if "" in read.texts:
+        raise Refusal("this regular expression begins with no plain text", "write LIKE or startswith()")
+    needed = _any(_leaves(_kind(read), column, read.texts))
+    return And((needed, unknown))
+
+
+def _read(regex: str) -> _Regex:
+    if REPLACEMENT in regex:
+        raise Refusal("the replacement character may match bytes that are no UTF-8")
+    if regex.startswith("(?"):
+        raise Refusal("flags of a regular expression are not looked into", "write the expression without flags")
+    anchored = regex.startswith("^")
+    body = regex[1:] if anchored else regex.removeprefix(".*")
+    source = _text_at(body)
+    rest = body[len(source) :]
+    texts: tuple[str, ...] = (_ESCAPE.sub(r"\1", source),)
+    choice = _CHOICE.match(rest)
+    if choice is not None:
+        ends = [_ESCAPE.sub(r"\1", end) for end in _alternatives(choice.group(1))]
+        texts, rest = tuple(texts[0] + end for end in ends), rest[choice.end() :]
+    if _may_have_alternatives(rest):
+        raise Refusal("alternatives of a regular expression are not looked into", "write them with OR")
+    if len(texts) > MAX_CHOICES:
+        raise Refusal(f"more than {MAX_CHOICES} alternatives are not looked up")
+    return _Regex(anchored, texts, rest)
+
+
+def _text_at(body: str) -> str:
+    """Return the source of the text at the beginning, without a last character that may be left out."""
+    found = _TEXT.match(body)
+    assert found is not None
+    source = found.group()
+    optional = body[len(source) : len(source) + 1] in {"*", "?", "{"}
+    return "".join(_CHARACTER.findall(source)[:-1]) if optional else source
+
+
+def _alternatives(source: str) -> list[str]:
+    ends, position = [], 0
+    while position <= len(source):
+        found = _SPLIT.match(source, position)
+        assert found is not None
+        ends.append(found.group())
+        position = found.end() + 1
+    return ends
+
+
+def _may_have_alternatives(rest: str) -> bool:
+    """Tell whether a bar may stand outside of all brackets; where it is not certain, it may."""
+    bare = _BARE.sub(lambda found: "(" if found.group() == "(?:" else "", rest)
+    if "[" in bare or "(?" in bare or "\\Q" in rest:
+        return "|" in rest
+    depth = 0
+    for letter in bare:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "|" and depth <= 0:
+            return True
+    return False
+
+
+def _whole(column: Path, read: _Regex) -> Predicate | None:
+    """Return what says the same as the whole expression, None when there is more to it."""
+    if read.rest in {"", ".*"}:
+        return _any(_leaves(_kind(read), column, read.texts))
+    if read.rest != "$" or any(text.endswith("\r") for text in read.texts):
+        return None
+    ends = tuple(dict.fromkeys(text + end for text in read.texts for end in _ENDS))
+    if read.anchored:
+        return In(column, array_of(ends, pa.string()))
+    return _any(_leaves(EndsWith, column, ends))
+
+
+def _leaves(kind: type[_Affix], column: Path, texts: Sequence[str]) -> list[Predicate]:
+    """Ask for each text; the empty one, which is everywhere, makes the others needless."""
+    if "" in texts:
+        return [StartsWith(column, scalar_of("", pa.string()))]
+    return [kind(column, scalar_of(text, pa.string())) for text in dict.fromkeys(texts)]
+
+
+def _kind(read: _Regex) -> type[_Affix]:
+    return StartsWith if read.anchored else Contains
+
+
+def _any(predicates: Sequence[Predicate]) -> Predicate:
+    return Or(tuple(predicates)) if len(predicates) > 1 else predicates[0]

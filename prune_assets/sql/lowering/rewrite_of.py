@@ -1,0 +1,127 @@
+"""SQL that metadata can answer in place of a condition that it cannot: shown beside the remedy, never applied.
+
+A source of rewrites is a function of the condition, its text and what finds a column by name. Add one to `SOURCES`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from prune_assets.sql.render import column_sql
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.date_literals import date_of_string
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from parquet_core.format.schema import LeafColumn
+    from prune_assets.sql.types.spark_values import SparkValue
+
+    FindColumn: TypeAlias = Callable[[tuple[str, ...]], LeafColumn | None]
+
+# Up to which a DOUBLE tells every integer from its neighbours.
+_DOUBLE_INTEGERS = 1 << 53
+_OPS: dict[type[exp.Expr], str] = {**COMPARISONS, exp.NullSafeEQ: "<=>"}
+_NAME = r"(?:\w+|`[^`]+`)(?:\.(?:\w+|`[^`]+`))*"
+_CAST = re.compile(rf"\(*cast\s*\(\s*({_NAME})\s+as\s+string\s*\)\s*(<=>|<>|!=|=)\s*'([^'\\]*)'\s*\)*", re.IGNORECASE)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
+
+
+class Rewrite(NamedTuple):
+    """SQL to write instead; `exact`: it is NULL, TRUE and FALSE for the same rows."""
+
+    sql: str
+    exact: bool
+
+
+def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
+    """Return what could be written instead of a condition, None when nothing is known."""
+    found = (source(node, text, find) for source in SOURCES)
+    return next((rewrite for rewrite in found if rewrite is not None), None)
+
+
+def cast_to_string(_node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
+    """Compare the plain column: `cast(x AS STRING) = '5'` is `x = 5` for an integer, and alike for a date."""
+    match = _CAST.fullmatch(text)
+    column = None if match is None else find(_parts(match[1]))
+    if match is None or column is None or column.type is None:
+        return None
+    name, op, value = match[1], match[2], match[3]
+    if pa.types.is_integer(column.type) and _INTEGER.fullmatch(value) and _fits(int(value), column.type):
+        return Rewrite(f"{name} {op} {value}", exact=True)
+    if pa.types.is_date(column.type) and _ISO_DATE.fullmatch(value) and date_of_string(value) is not None:
+        return Rewrite(f"{name} {op} DATE '{value}'", exact=True)
+    return None
+
+
+def double_beside_integer(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
+    """Write a DOUBLE as plain digits: `x < 5.5D` is `x < 5.5` as long as no integer near it is rounded."""
+    found = _comparison(node, find)
+    if found is None or found.value.kind is not Kind.DOUBLE or not pa.types.is_integer(found.type):
+        return None
+    number = found.value.value
+    if not isinstance(number, float) or not math.isfinite(number) or abs(number) >= _DOUBLE_INTEGERS:
+        return None
+    digits = format(Decimal(number), "f")
+    return Rewrite(f"{column_sql(found.parts)} {found.op} {digits}", exact=True) if len(digits) < 30 else None
+
+
+def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
+    """Put the number in quotes: `s = 5` also holds for '05' and '5.0', which `s = '5'` does not."""
+    found = _comparison(node, find)
+    if found is None or found.value.kind is not Kind.INTEGER or not pa.types.is_string(found.type):
+        return None
+    # The order of strings is not that of numbers.
+    return (
+        Rewrite(f"{column_sql(found.parts)} {found.op} '{found.value.value!s}'", exact=False)
+        if found.op in {"=", "<=>"}
+        else None
+    )
+
+
+SOURCES: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
+    cast_to_string,
+    double_beside_integer,
+    number_beside_string,
+)
+
+
+class _Comparison(NamedTuple):
+    parts: tuple[str, ...]
+    type: pa.DataType
+    op: str
+    value: SparkValue
+
+
+def _comparison(node: exp.Expr, find: FindColumn) -> _Comparison | None:
+    """Read `column op literal`, mirrored where the literal comes first."""
+    op = _OPS.get(type(node))
+    if op is None:
+        return None
+    left, right = node.this, node.expression
+    if isinstance(left, SparkLiteral):
+        left, op, right = right, MIRRORED.get(op, op), left
+    if not isinstance(left, ColumnName) or not isinstance(right, SparkLiteral):
+        return None
+    column = find(left.parts_of_name)
+    if column is None or column.type is None:
+        return None
+    return _Comparison(left.parts_of_name, column.type, op, right.spark_value)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip("`") for part in re.findall(r"\w+|`[^`]+`", name))
+
+
+def _fits(number: int, kind: pa.DataType) -> bool:
+    return bool(-(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1)

@@ -1,0 +1,133 @@
+"""What stands beside a string: a column or its beginning, calls on it, and literals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.lowering.string_calls import Length, Place, Start
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parquet_core.format.schema import LeafColumn
+    from prune_assets.sql.lowering.string_calls import StringCall
+    from prune_assets.sql.types.spark_values import SparkValue
+
+_STARTS = frozenset({"substr", "substring", "left"})
+_LENGTHS = frozenset({"length", "char_length", "character_length", "len", "octet_length", "bit_length"})
+# Where the column stands, and where the text that is looked for.
+_PLACES = {"instr": (0, 1), "locate": (1, 0), "position": (1, 0)}
+KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
+_CASES = ("case changes the order of values", KEEP_ONE_CASE)
+_TRIMMED = ("what is trimmed stands before or behind the text in the bounds", "trim the values when they are written")
+_JOINED = ("a joined text has no bounds of its own", "compare the columns one by one")
+_OTHER = ("this function does not keep the order of strings", "compare the plain column")
+_REFUSED = {
+    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "initcap"), _CASES),
+    **dict.fromkeys(("trim", "ltrim", "rtrim", "btrim"), _TRIMMED),
+    **dict.fromkeys(("concat", "concat_ws"), _JOINED),
+    **dict.fromkeys(("reverse", "right", "replace", "translate", "lpad", "rpad", "split_part", "overlay"), _OTHER),
+    **dict.fromkeys(("regexp_replace", "regexp_extract", "regexp_substr", "repeat", "soundex", "ascii"), _OTHER),
+}
+
+
+class Names(NamedTuple):
+    """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
+
+    column: Callable[[exp.Expr], LeafColumn]
+    value: Callable[[SparkLiteral], SparkValue]
+    text: Callable[[exp.Expr], str]
+
+
+def read_call(node: exp.Expr, names: Names) -> StringCall | None:
+    """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
+    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(ColumnName) is None:
+        return None
+    _refuse_call(node)
+    if not isinstance(node, exp.Anonymous):
+        return None
+    name, operands = node.name, node.expressions
+    if name in _STARTS:
+        return read_start(node, names)
+    if name in _LENGTHS and len(operands) == 1:
+        return Length(_text_column(operands[0], names))
+    if name in _PLACES and len(operands) == 2:
+        column, text = (operands[i] for i in _PLACES[name])
+        return _place(column, text, names)
+    return None
+
+
+def read_start(node: exp.Expr, names: Names) -> Start:
+    """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
+    if not isinstance(node, exp.Anonymous) or node.name not in _STARTS:
+        _refuse_call(node)
+        return Start(_text_column(node, names), None)
+    column, *rest = node.expressions
+    numbers = [_number(operand, names) for operand in rest]
+    if node.name == "left":
+        numbers = [1, *numbers] if len(numbers) == 1 else []
+    # Spark counts from 1 and takes 0 for it.
+    if len(numbers) not in {1, 2} or numbers[0] not in {0, 1}:
+        raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
+    return Start(_text_column(column, names), numbers[1] if len(numbers) == 2 else None)
+
+
+def read_string_start(node: exp.Expr, names: Names) -> Start:
+    """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
+    start = read_start(node, names)
+    if pa.types.is_binary(start.column.type):
+        raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")
+    return start
+
+
+def read_value(node: exp.Expr, names: Names) -> SparkValue:
+    """Return the value of a literal; raises Refusal where there is none."""
+    folded = fold_constants(node)
+    if not isinstance(folded, SparkLiteral):
+        raise Refusal("what a string is compared with is no literal", "write a literal")
+    return names.value(folded)
+
+
+def read_text(node: exp.Expr, names: Names) -> str | None:
+    """Return the text of a string literal, None for NULL; raises Refusal."""
+    value = read_value(node, names)
+    if value.kind is Kind.NULL:
+        return None
+    if value.kind is not Kind.STRING or not isinstance(value.value, str):
+        raise Refusal(f"a pattern that is a {value.kind} is cast", "write a string")
+    return value.value
+
+
+def _refuse_call(node: exp.Expr) -> None:
+    if isinstance(node, exp.DPipe):
+        raise Refusal(*_JOINED)
+    if isinstance(node, exp.Anonymous) and node.name in _REFUSED:
+        raise Refusal(*_REFUSED[node.name])
+
+
+def _place(operand: exp.Expr, text: exp.Expr, names: Names) -> Place:
+    start, value = read_string_start(operand, names), read_text(text, names)
+    if start.count is not None or value is None:
+        raise Refusal("the place of this text is not looked into", "write contains()")
+    return Place(start.column, value)
+
+
+def _text_column(node: exp.Expr, names: Names) -> LeafColumn:
+    column = names.column(node)
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the plain column")
+    return column
+
+
+def _number(node: exp.Expr, names: Names) -> int:
+    value = read_value(node, names)
+    if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
+        raise Refusal("the place or count of characters is no plain whole number", "write whole numbers")
+    return value.number

@@ -1,0 +1,134 @@
+"""Two halves of a range as one interval.
+
+`x >= 5` holds for NaN, which bounds do not see, and so nothing with unknown NaN is ever skipped for it. Together
+with `x <= 10`, which does not, it is an interval that NaN lies outside of. Of all types, the values 1 and 20 of a
+dictionary fulfil one half each, and neither the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
+from prune_assets.sql.types.domain import domain_of, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.predicate import Path, Predicate
+
+_EXACT = Context(prec=80)
+_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT, Op.EQ: Op.NE}
+
+
+def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return operands of an AND with lower and upper limits of the same column joined to intervals.
+
+    An interval stands where the first of its halves stood.
+    """
+    limits = [_limit(operand) for operand in operands]
+    by_column: dict[Path, list[int]] = {}
+    for i, limit in enumerate(limits):
+        if limit is not None:
+            by_column.setdefault(limit.column, []).append(i)
+    joined: list[Predicate | None] = list(operands)
+    for places in by_column.values():
+        interval = _interval([limit for i in places if (limit := limits[i]) is not None])
+        if interval is not None:
+            joined[places[0]] = interval
+            for i in places[1:]:
+                joined[i] = None
+    return tuple(operand for operand in joined if operand is not None)
+
+
+def _limit(operand: Predicate) -> Compare | None:
+    """Return a comparison as one that includes its end, None where there is none, and for all else."""
+    match operand:
+        case Not(Compare(column, op, value)) if op in _OPPOSITE:
+            operand = Compare(column, _OPPOSITE[op], value)
+    match operand:
+        case Compare(column, Op.GE | Op.LE as op, value) if not pa.types.is_boolean(value.type):
+            return Compare(column, op, value)
+        case Compare(column, op, value) if pa.types.is_floating(value.type):
+            return _closed_of_floats(column, op, value)
+        case Compare(column, Op.GT, value):
+            return _moved(column, Op.GE, _neighbour(value, 1))
+        case Compare(column, Op.LT, value):
+            return _moved(column, Op.LE, _neighbour(value, -1))
+        case _:
+            return None
+
+
+def _moved(column: Path, op: Op, value: pa.Scalar | None) -> Compare | None:
+    return None if value is None else Compare(column, op, value)
+
+
+def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
+    """Return the value of the type that follows, or goes before; None where there is none."""
+    kind = value.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        # Nothing is the last of all strings that are less than one.
+        return scalar_of(value.as_py() + ("\0" if pa.types.is_string(kind) else b"\0"), kind) if step > 0 else None
+    domain = domain_of(kind)
+    if domain is not None:
+        moved = int(value.as_py().scaleb(domain.scale, _EXACT)) if domain.scale else int(value.as_py())
+        return scalar(domain, moved + step) if domain.low <= moved + step <= domain.high else None
+    if pa.types.is_date32(kind):
+        moved = value.value + step
+        return scalar_of(moved, pa.int32()).cast(kind) if -(1 << 31) <= moved < 1 << 31 else None
+    return None
+
+
+def _closed_of_floats(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
+    number = value.type.to_pandas_dtype()(value.as_py())
+    match op:
+        case Op.LT | Op.NE if math.isnan(number):  # all numbers, and nothing else
+            return Compare(column, Op.LE, scalar_of(math.inf, value.type))
+        case Op.GT if number < math.inf:  # nothing but NaN is larger
+            return Compare(column, Op.GE, _next(value.type, number, math.inf))
+        case Op.LT if number > -math.inf:
+            return Compare(column, Op.LE, _next(value.type, number, -math.inf))
+        case _:
+            return None
+
+
+def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
+    with np.errstate(over="ignore", under="ignore"):
+        return scalar_of(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
+
+
+def _interval(limits: Sequence[Compare]) -> Interval | And | None:
+    lows = [limit.value for limit in limits if limit.op is Op.GE]
+    highs = [limit.value for limit in limits if limit.op is Op.LE]
+    if not lows or not highs:
+        return None
+    low, high = max(lows, key=_place), min(highs, key=_place)
+    return None if _is_nan(high) else interval(limits[0].column, low, high)
+
+
+def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
+    """Return `low <= column <= high`; NaN is no end of an interval, and nothing lies between ends in reverse."""
+    if _is_nan(high):
+        return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
+    if _place(low) <= _place(high):
+        return Interval(column, low, high)
+    return And((IsNull(column), Constant(Outcomes.NULL)))  # NULL for null, FALSE for all else
+
+
+def _place(value: pa.Scalar) -> tuple[bool, Any]:
+    """Return what orders values as predicates do: NaN above all else."""
+    if _is_nan(value):
+        return True, 0.0
+    # A date beyond the year 9999 is none to Python.
+    return False, value.value if pa.types.is_temporal(value.type) else value.as_py()
+
+
+def _is_nan(value: pa.Scalar) -> bool:
+    return pa.types.is_floating(value.type) and math.isnan(value.as_py())

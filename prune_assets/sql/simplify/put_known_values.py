@@ -1,0 +1,114 @@
+"""Values that have to be those of columns, put in their place where the column itself is not looked into.
+
+`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE; and
+`d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` is a range of `t`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.evidence.satisfiable import may_be_true
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
+from parquet_core.pruning import constant_answers, fold
+from prune_assets.sql.simplify.flatten import opposite
+from prune_assets.sql.simplify.join_conditions import bare
+from prune_assets.sql.syntax.nodes import ColumnName, KnownValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Leaf, Path, Predicate
+    from prune_assets.sql.syntax.sqlglot_nodes import exp
+
+    Known = Mapping[Path, pa.Scalar]
+
+# Larger parts, and those of more operands, are not lowered a second time, so that what is long costs no more than that.
+MOST_NODES = 200
+MOST_OPERANDS = 64
+_NULL = Constant(Outcomes.NULL)
+
+
+def put_known_values(
+    nodes: Callable[[], Sequence[exp.Expr]],
+    lowered: Sequence[Predicate],
+    again: Callable[[exp.Expr, Known], Predicate | None],
+    *,
+    of_or: bool = False,
+) -> list[tuple[Predicate, ...]]:
+    """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
+
+    `nodes`: their trees. `again`: lowers one with the values, None where that is no better. What is added is TRUE or
+    NULL: for a row that has other values, the operand itself says what it may come to. `of_or`: the operands of an OR,
+    all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
+    """
+    found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
+    known = _known_values(map(opposite, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
+    for i, node in enumerate(nodes() if known else ()):
+        small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
+        instead = again(node, known) if small else None
+        more = None if instead is None else _or_null(instead, of_or=of_or)
+        if more is not None and more not in lowered:
+            found[i] = _answered(lowered[i]), more
+    return found
+
+
+def _answered(operand: Predicate) -> Predicate:
+    """Return an operand that says of itself that what stands beside it is asked instead."""
+    if not isinstance(operand, Unsupported):
+        return operand
+    return replace(operand, reason=f"{operand.reason}; asked with the value that a column is said to have", remedy="")
+
+
+def may_be_refined(leaf: Leaf) -> bool:
+    """Tell whether a leaf says more once a column is a value: it is not looked into, or names two columns."""
+    return isinstance(leaf, (Unsupported, CompareColumns))
+
+
+def with_known_values(
+    node: exp.Expr, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
+) -> exp.Expr | None:
+    """Return a part with the values of columns in their place, None where it names no such column."""
+    if isinstance(node, ColumnName) or not _is_small(node):
+        return None
+    copy, changed = node.copy(), False
+    for name in list(copy.find_all(ColumnName)):
+        column = column_of(name.parts_of_name)
+        if column is not None and column.path in known:
+            value = KnownValue(this=name.copy(), value=known[column.path])
+            value.meta.update(name.meta)
+            name.replace(value)
+            changed = True
+    return copy if changed else None
+
+
+def _known_values(operands: Iterable[Predicate]) -> Known:
+    """Return what columns have to be; but for zero of floats, of which there are two."""
+    equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
+    return {
+        part.column: part.value
+        for part in equalities
+        if not pa.types.is_floating(part.value.type) or part.value.as_py() != 0
+    }
+
+
+def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
+    """Return a condition that is NULL where it is not TRUE, `of_or` not FALSE, None for one that never is NULL then."""
+    wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
+    parts = list(leaves(instead))
+    if all(isinstance(part, Constant) for part in parts):
+        (found,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
+        return None if found & wanted else _NULL
+    if not may_be_true(opposite(instead) if of_or else instead):
+        return _NULL
+    return And((instead, _NULL)) if of_or else Or((instead, _NULL))
+
+
+def _is_small(node: exp.Expr) -> bool:
+    return next(islice(node.walk(), MOST_NODES, None), None) is None

@@ -1,0 +1,65 @@
+"""The rules that simplify the operands of a connective, and the order in which they are applied.
+
+Each of `RULES` takes the operands of an AND and returns operands that are TRUE, FALSE and NULL together for the same
+rows. An OR is the negation of an AND of negations (De Morgan), so that the same rules serve it.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING
+
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Constant, Or, Unsupported
+from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, opposite
+from prune_assets.sql.simplify.join_conditions import join_conditions
+from prune_assets.sql.simplify.join_equalities import join_equalities
+from prune_assets.sql.simplify.join_ranges import join_ranges
+from prune_assets.sql.simplify.narrow_choices import narrow_choices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from parquet_core.predicate import Predicate
+
+    Rule: TypeAlias = Callable[[Sequence[Predicate]], tuple[Predicate, ...]]
+
+RULES: tuple[Rule, ...] = (join_ranges, join_conditions, narrow_choices, join_equalities)
+_NULL = Constant(Outcomes.NULL)
+
+
+def all_of(operands: Sequence[Predicate]) -> Predicate:
+    """Return the AND of operands, simplified."""
+    simplified = _simplified(conjuncts(operands))
+    return _connected(And, operands if simplified is None else simplified)
+
+
+def any_of(operands: Sequence[Predicate]) -> Predicate:
+    """Return the OR of operands, simplified."""
+    simplified = _simplified(tuple(map(opposite, disjuncts(operands))))
+    return _connected(Or, operands if simplified is None else tuple(map(opposite, simplified)))
+
+
+def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
+    """Apply every rule to the operands of an AND; None where none of them changes anything."""
+    found = operands
+    for rule in RULES:
+        found = rule(found)
+    same = len(found) == len(operands) and all(map(is_, found, operands))
+    return None if same else found
+
+
+def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:
+    """Return operands connected; a part that is never TRUE, or never FALSE, says so by the NULL beside it: once."""
+    found: list[Predicate] = []
+    for operand in operands:
+        match operand:
+            case And((Unsupported(), *_) as parts) | Or((Unsupported(), *_) as parts) if type(operand) is connective:
+                found += parts
+            case _:
+                found.append(operand)
+    nulls = [i for i, part in enumerate(found) if part == _NULL]
+    for i in reversed(nulls[1:]):
+        del found[i]
+    return connective(tuple(found)) if len(found) > 1 else found[0]

@@ -1,0 +1,424 @@
+"""Spark's grammar of expressions as an operator-precedence parser; nesting costs no stack.
+
+sqlglot's parser binds NOT, BETWEEN, IN, IS and chains of comparisons differently from Spark and
+accepts what Spark refuses, so the precedence here is that of SqlBaseParser.g4: a predicate (IS,
+IN, BETWEEN, LIKE) follows a value once and nothing but AND and OR follows a predicate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from prune_assets.errors import PredicateSyntaxError
+from prune_assets.sql.syntax.cursor import Cursor
+from prune_assets.sql.syntax.nodes import CastTo, LikeList, Opaque
+from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand
+from prune_assets.sql.syntax.operators import BINARY, PATTERNS, Binding
+from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
+from prune_assets.sql.syntax.string_literals import read_string
+from prune_assets.sql.syntax.suffixes import read_suffixes
+from prune_assets.sql.syntax.type_names import read_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.sql.syntax.sqlglot_nodes import Token
+
+# Calls whose arguments are not plain expressions: units are written like columns.
+_OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
+# Calls of which that is so when there are three arguments.
+_WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
+# Of which the first of three arguments is a unit.
+_ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
+_PREFIXES: dict[str, type[exp.Expression]] = {"-": exp.Neg, "~": exp.BitwiseNot, "NOT": exp.Not, "!": exp.Not}
+_PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
+_CONNECTIVES = frozenset({"AND", "OR"})
+_CASTS = frozenset({"CAST", "TRY_CAST"})
+# Which part of CASE may follow which; "" is what stands right after CASE.
+_CASE_PARTS = {
+    "": frozenset({"WHEN"}),
+    "WHEN": frozenset({"THEN"}),
+    "THEN": frozenset({"WHEN", "ELSE", "END"}),
+    "ELSE": frozenset({"END"}),
+}
+_ENDS = frozenset({"WHEN", "THEN", "ELSE", "END", "AS"})
+_OPEN_CASE = "CASE without END; write a column of that name as `case`"
+
+
+@dataclass(slots=True)
+class _Pending:
+    """An operator that waits for its operand, or an open bracket (binding 0)."""
+
+    sign: str
+    binding: int
+    first: int
+    node: type[exp.Expr] | None = None
+    negated: bool = False
+    name: str = ""
+    has_value: bool = False
+    arguments: list[exp.Expression] = field(default_factory=list)
+
+
+def parse(sql: str, tokens: Sequence[Token]) -> exp.Expression:
+    """Return the tree of a whole predicate, its nodes marked with their tokens; raises PredicateSyntaxError."""
+    return _Parser(Cursor(sql, tokens)).run()
+
+
+class _Parser:
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.pending: list[_Pending] = []
+        self.done: list[exp.Expression] = []
+        self.wants_operand = True
+        self.after_predicate = False
+
+    def run(self) -> exp.Expression:
+        if not self.cursor.tokens:
+            self.cursor.fail("the predicate is empty")
+        while self.wants_operand or not self.cursor.at_end:
+            try:
+                self._operand() if self.wants_operand else self._operator()
+            except PredicateSyntaxError:
+                if not self._make_call_opaque():
+                    raise
+        self._reduce(Binding.OR)
+        self._refuse_open_between(Binding.OR)
+        if self.pending and self.pending[-1].sign == "CASE":
+            self.cursor.fail(_OPEN_CASE)
+        if self.pending:
+            self.cursor.fail(f"a closing bracket is missing for the one at character {self._opened_at()}")
+        return self.done.pop()
+
+    def _opened_at(self) -> int:
+        return self.cursor.tokens[self.pending[-1].first].start + 1
+
+    # -- operands
+
+    def _operand(self) -> None:
+        cursor, first = self.cursor, self.cursor.position
+        sign = cursor.sign()
+        if sign in {"NOT", "!"}:
+            self._prefix_not()
+        elif sign == "-" and cursor.kind(1) == TokenType.NUMBER:
+            cursor.take()
+            self._finish(read_numeral(cursor, negative=True), first)
+        elif sign in {"-", "+", "~"}:
+            cursor.take()
+            self.pending.append(_Pending(sign, Binding.UNARY, first))
+        elif sign == "(":
+            self._open_bracket()
+        elif sign == "CASE":
+            self._open_case()
+        elif (names := self._call_ahead()) is not None:
+            self._open_call(names)
+        else:
+            self._finish(read_operand(cursor), first)
+
+    def _prefix_not(self) -> None:
+        if self.pending and self.pending[-1].binding > Binding.NOT:
+            self.cursor.fail("NOT cannot be an operand; put it in parentheses")
+        self.pending.append(_Pending("NOT", Binding.NOT, self.cursor.position))
+        self.cursor.take()
+
+    def _open_bracket(self) -> None:
+        first = self.cursor.position
+        if self.cursor.sign(1) in QUERY_STARTS:
+            self.cursor.skip_brackets()
+            self._finish(Opaque(this="a subquery is not run while planning"), first)
+        else:
+            self.cursor.take()
+            self.pending.append(_Pending("(", 0, first))
+
+    def _call_ahead(self) -> int | None:
+        """Return how many tokens the name of a call has, None when no call comes."""
+        if not self.cursor.is_name() or self.cursor.sign() in _CONNECTIVES | {"CASE"}:
+            return None
+        count = 1
+        while self.cursor.sign(count) == "." and self.cursor.is_name(count + 1):
+            count += 2
+        return count if self.cursor.sign(count) == "(" else None
+
+    def _open_call(self, names: int) -> None:
+        cursor, first = self.cursor, self.cursor.position
+        name = "".join(token.text for token in cursor.tokens[first : first + names]).lower()
+        cursor.position += names
+        if name.upper() in _CASTS:
+            cursor.take()
+            self.pending.append(_Pending("CAST", 0, first, name=name))
+        elif name == "extract" and cursor.sign(2) == "FROM" and cursor.is_name(1):
+            field = cursor.tokens[cursor.position + 1].text
+            cursor.position += 3
+            self.pending.append(_Pending("CALL", 0, first, name=f"extract {field.lower()}"))
+        elif name in _ADDS and cursor.is_name(1) and cursor.sign(2) == "," and cursor.commas_ahead() == 2:
+            unit = cursor.tokens[cursor.position + 1].text
+            cursor.position += 3
+            self.pending.append(_Pending("CALL", 0, first, name=f"timestampadd {unit.lower()}"))
+        elif self._has_own_syntax(name.upper()) or cursor.sign(1) in QUERY_STARTS:
+            cursor.skip_brackets()
+            self._finish(_opaque_call(name), first, is_call=True)
+        elif cursor.sign(1) == ")":
+            cursor.position += 2
+            self._finish(exp.Anonymous(this=name, expressions=[]), first, is_call=True)
+        else:
+            cursor.take()
+            self.pending.append(_Pending("CALL", 0, first, name=name))
+
+    def _has_own_syntax(self, name: str) -> bool:
+        """Tell whether a call, whose brackets come, has arguments that are no expressions."""
+        return name in _OWN_SYNTAX or (name in _WITH_UNIT and self.cursor.commas_ahead() > 1)
+
+    def _open_case(self) -> None:
+        self.pending.append(_Pending("CASE", 0, self.cursor.position))
+        self.cursor.take()
+        if self.cursor.sign() == "WHEN":
+            self.pending[-1].name = "WHEN"
+            self.cursor.take()
+
+    def _finish(self, node: exp.Expression, first: int, *, is_call: bool = False) -> None:
+        node.meta.setdefault("first", first)
+        whole = read_suffixes(self.cursor, self.cursor.mark(node, first), is_call=is_call)
+        self.done.append(self.cursor.mark(whole, first))
+        self.wants_operand = False
+        self.after_predicate = False
+
+    def _make_call_opaque(self) -> bool:
+        """Delimit the innermost open call instead of reading its arguments: not all of them are expressions."""
+        calls = [index for index, pending in enumerate(self.pending) if pending.sign == "CALL"]
+        # What CASE and CAST hold are expressions: there an error is one.
+        if not calls or any(pending.sign in {"CASE", "CAST"} for pending in self.pending[calls[-1] :]):
+            return False
+        call = self.pending[calls[-1]]
+        waiting = sum(_operands_held(pending) for pending in self.pending[: calls[-1]])
+        del self.pending[calls[-1] :]
+        del self.done[waiting:]
+        self.cursor.position = call.first + 2 * call.name.partition(" ")[0].count(".") + 1
+        self.cursor.skip_brackets()
+        self._finish(_opaque_call(call.name), call.first, is_call=True)
+        return True
+
+    # -- operators
+
+    def _operator(self) -> None:
+        sign = self.cursor.sign()
+        if sign in {")", ","}:
+            self._close(sign)
+        elif sign in _ENDS:
+            self._end_part(sign)
+        elif self.after_predicate and sign not in _CONNECTIVES | {"ESCAPE"}:
+            self.cursor.fail("after a predicate only AND or OR can follow; use parentheses")
+        elif sign == "ESCAPE":
+            self._escape()
+        elif sign in _PREDICATES or (sign == "NOT" and self.cursor.sign(1) in _PREDICATES - {"IS"}):
+            self._predicate()
+        elif sign in BINARY:
+            self._binary(sign)
+        else:
+            self.cursor.fail("an operator is expected here")
+
+    def _binary(self, sign: str) -> None:
+        binding, node = BINARY[sign]
+        if sign == "AND" and self._between_waits():
+            self.pending[-1].binding = Binding.PREDICATE
+        else:
+            self._reduce(binding)
+            self._refuse_open_between(binding)
+            self.pending.append(_Pending(sign, binding, self.cursor.position, node=node))
+        if sign == "AND" and self.pending[-1].sign == "LOW":
+            self.pending[-1].sign = "BETWEEN"
+        self.cursor.take()
+        self.wants_operand, self.after_predicate = True, False
+
+    def _refuse_open_between(self, binding: int) -> None:
+        if binding < Binding.PREDICATE and self.pending and self.pending[-1].sign == "LOW":
+            self.cursor.fail("BETWEEN without AND")
+
+    def _between_waits(self) -> bool:
+        # The lower end is a value: it takes every operator that binds tighter than a predicate.
+        self._reduce(Binding.COMPARISON)
+        return bool(self.pending) and self.pending[-1].sign == "LOW"
+
+    def _predicate(self) -> None:
+        cursor, first = self.cursor, self.cursor.position
+        self._reduce(Binding.COMPARISON)
+        if self.pending and self.pending[-1].binding == Binding.PREDICATE:
+            cursor.fail("after a predicate only AND or OR can follow; use parentheses")
+        negated = cursor.sign() == "NOT"
+        cursor.position += negated
+        sign = cursor.sign()
+        cursor.take()
+        if sign == "IS":
+            self._is(first)
+        elif sign == "IN":
+            self._in(first, negated=negated)
+        elif sign == "BETWEEN":
+            self._wait(_Pending("LOW", Binding.PREDICATE, first, negated=negated))
+        elif sign in {"LIKE", "ILIKE"} and cursor.sign() in {"ALL", "ANY", "SOME"} and cursor.sign(1) == "(":
+            quantifier = cursor.sign()
+            cursor.position += 2
+            self._wait(_Pending(f"{sign} {quantifier}", 0, first, negated=negated))
+        else:
+            self._wait(_Pending(sign, Binding.PREDICATE, first, node=PATTERNS[sign], negated=negated))
+
+    def _wait(self, pending: _Pending) -> None:
+        self.pending.append(pending)
+        self.wants_operand, self.after_predicate = True, False
+
+    def _is(self, first: int) -> None:
+        cursor = self.cursor
+        negated = cursor.sign() == "NOT"
+        cursor.position += negated
+        sign = cursor.sign()
+        if sign == "DISTINCT" and cursor.sign(1) == "FROM":
+            cursor.position += 2
+            self._wait(_Pending("DISTINCT", Binding.PREDICATE, first, node=exp.NullSafeNEQ, negated=negated))
+        elif sign in {"NULL", "TRUE", "FALSE", "UNKNOWN"}:
+            cursor.take()
+            self._settle(exp.Is(this=self.done[-1], expression=exp.Var(this=sign)), negated=negated)
+        else:
+            cursor.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected after IS")
+
+    def _in(self, first: int, *, negated: bool) -> None:
+        if self.cursor.sign() != "(":
+            self.cursor.fail("IN takes a list in parentheses")
+        if self.cursor.sign(1) in QUERY_STARTS:
+            self.cursor.skip_brackets()
+            self._settle(exp.In(this=self.done[-1], query=Opaque(this="")), negated=negated)
+        else:
+            self.cursor.take()
+            self._wait(_Pending("IN", 0, first, negated=negated))
+
+    def _settle(self, node: exp.Expression, *, negated: bool) -> None:
+        """Replace the operand by the predicate on it."""
+        first = self.done.pop().meta["first"]
+        self.cursor.mark(node, first)
+        self.done.append(self.cursor.mark(exp.Not(this=node), first) if negated else node)
+        self.wants_operand, self.after_predicate = False, True
+
+    def _escape(self) -> None:
+        of_list = self.after_predicate and isinstance(self.done[-1], LikeList)
+        if not of_list:
+            self._reduce(Binding.COMPARISON)
+        of_one = bool(self.pending) and self.pending[-1].sign in {"LIKE", "ILIKE"}
+        if not (of_list or of_one) or self.cursor.kind(1) != TokenType.STRING:
+            self.cursor.fail("ESCAPE belongs after LIKE and takes a string")
+        escape = read_string(self.cursor.tokens[self.cursor.position + 1].text)
+        if len(escape) != 1 or escape > "\uffff":
+            self.cursor.fail("ESCAPE takes a string of a single character")
+        self.cursor.position += 2
+        if of_list:
+            self._settle(Opaque(this="the escape of a list of patterns is not looked into"), negated=False)
+            return
+        self._apply(self.pending.pop())
+        whole = self.done[-1]
+        (whole.this if isinstance(whole, exp.Not) else whole).meta["escape"] = escape
+        self.after_predicate = True
+
+    # -- reduction
+
+    def _end_part(self, sign: str) -> None:
+        """Step over a word that ends a part of CASE or CAST."""
+        self._reduce(Binding.OR)
+        self._refuse_open_between(Binding.OR)
+        bracket = self.pending[-1] if self.pending else None
+        if bracket is not None and bracket.sign == "CAST" and sign == "AS" and not bracket.arguments:
+            self._end_cast(self.pending.pop())
+        elif bracket is not None and bracket.sign == "CASE" and sign in _CASE_PARTS[bracket.name]:
+            bracket.arguments.append(self.done.pop())
+            self._continue_case(bracket, sign)
+        else:
+            self.cursor.fail("an operator is expected here")
+
+    def _end_cast(self, bracket: _Pending) -> None:
+        self.cursor.take()
+        operand = self.done.pop()
+        to = read_type(self.cursor)
+        self.cursor.expect(")")
+        self._finish(CastTo(this=operand, to=to, is_try=bracket.name == "try_cast"), bracket.first)
+
+    def _continue_case(self, bracket: _Pending, sign: str) -> None:
+        self.cursor.take()
+        if sign != "END":
+            bracket.has_value |= not bracket.name
+            bracket.name = sign
+            self.wants_operand, self.after_predicate = True, False
+            return
+        self.pending.pop()
+        parts = bracket.arguments
+        value = parts.pop(0) if bracket.has_value else None
+        default = parts.pop() if bracket.name == "ELSE" else None
+        cases = [exp.If(this=when, true=then) for when, then in zip(parts[::2], parts[1::2], strict=True)]
+        self._finish(exp.Case(this=value, ifs=cases, default=default), bracket.first)
+
+    def _close(self, sign: str) -> None:
+        self._reduce(Binding.OR)
+        cursor = self.cursor
+        if not self.pending:
+            cursor.fail("there is no opening bracket for this" if sign == ")" else "a comma has no place here")
+        self._refuse_open_between(Binding.OR)
+        bracket = self.pending[-1]
+        if bracket.sign == "CASE":
+            cursor.fail(_OPEN_CASE)
+        if bracket.sign == "CAST":
+            bracket.sign = "CALL"  # without AS it is a function of that name
+        bracket.arguments.append(self.done.pop())
+        cursor.take()
+        if sign == ",":
+            self.wants_operand, self.after_predicate = True, False
+            return
+        self.pending.pop()
+        if bracket.sign == "IN":
+            self._settle(exp.In(this=self.done[-1], expressions=bracket.arguments), negated=bracket.negated)
+        elif bracket.binding == 0 and "LIKE" in bracket.sign:
+            self._like_list(bracket)
+        elif bracket.sign == "CALL":
+            node = exp.Anonymous(this=bracket.name, expressions=bracket.arguments)
+            self._finish(node, bracket.first, is_call=True)
+        else:
+            single = len(bracket.arguments) == 1
+            self._finish(bracket.arguments[0] if single else exp.Tuple(expressions=bracket.arguments), bracket.first)
+
+    def _like_list(self, bracket: _Pending) -> None:
+        kind, quantifier = bracket.sign.split()
+        value, negated, every = self.done[-1], bracket.negated, quantifier == "ALL"
+        if kind == "ILIKE":
+            self._settle(exp.ILike(this=value, expression=Opaque(this="")), negated=negated)
+        else:
+            node = LikeList(this=value, expressions=bracket.arguments, every=every, negated=negated)
+            self._settle(node, negated=False)
+
+    def _reduce(self, binding: int) -> None:
+        """Apply the waiting operators that bind at least as tightly."""
+        while self.pending and self.pending[-1].binding >= binding and self.pending[-1].sign != "LOW":
+            self._apply(self.pending.pop())
+
+    def _apply(self, operator: _Pending) -> None:
+        right = self.done.pop()
+        if operator.binding in {Binding.UNARY, Binding.NOT}:
+            self.done.append(self.cursor.mark(_unary(operator.sign, right), operator.first))
+            return
+        if operator.sign == "BETWEEN":
+            low, value = self.done.pop(), self.done.pop()
+            node: exp.Expression = exp.Between(this=value, low=low, high=right)
+        else:
+            value = self.done.pop()
+            assert operator.node is not None
+            node = cast("exp.Expression", operator.node(this=value, expression=right))
+        first = value.meta["first"]
+        self.cursor.mark(node, first)
+        self.done.append(self.cursor.mark(exp.Not(this=node), first) if operator.negated else node)
+
+
+def _unary(sign: str, operand: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="positive", expressions=[operand]) if sign == "+" else _PREFIXES[sign](this=operand)
+
+
+def _operands_held(pending: _Pending) -> int:
+    """How many finished operands an open operator or bracket has on the stack."""
+    if pending.sign == "BETWEEN":
+        return 2
+    return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
+
+
+def _opaque_call(name: str) -> Opaque:
+    return Opaque(this=f"{name}() is not turned into a range yet", remedy="compare the plain column", call=name)

@@ -1,0 +1,108 @@
+"""Cut SQL into tokens exactly as Spark's lexer does.
+
+sqlglot's tokenizer reads strings, numbers and comments in its own way (`'it''s'` becomes `its`), so
+the rules here are those of Spark 4 (SqlBaseLexer.g4): the longest match wins, numbers before words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from prune_assets.errors import PredicateSyntaxError
+from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType
+
+EXCERPT = 30
+_SPACE = " \t\n\f\r\v\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000"
+_SKIPPED = re.compile(rf"[{_SPACE}]+|--(?:\\\n|[^\r\n])*")
+_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[rR]'[^']*'|[rR]"[^"]*\"""", re.DOTALL)
+_QUOTED = re.compile(r"`(?:[^`]|``)*`")
+_SUFFIX = r"(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[fFdD])?"
+_DECIMAL = re.compile(rf"(?:[0-9]+\.[0-9]*|\.[0-9]+){_SUFFIX}(?![A-Za-z0-9_])")
+_INTEGER = re.compile(rf"[0-9]+(?:[lLsSyY]|{_SUFFIX})")
+_WORD = re.compile(r"\w+")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
+# Most of what a predicate is made of, each where no longer match can begin: the rest is told apart one by one.
+_USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
+_USUAL_KINDS = {1: TokenType.NUMBER, 2: TokenType.VAR, 3: TokenType.UNKNOWN}
+
+
+def tokenize(sql: str) -> list[Token]:
+    """Return the tokens without white space and comments; `start` and `end` are those of a slice.
+
+    Words are VAR, back-quoted names IDENTIFIER, strings STRING and numbers NUMBER; all else is
+    UNKNOWN. `text` is the source as written. Raises PredicateSyntaxError.
+
+    >>> [token.text for token in tokenize("x>= 1.5BD -- why")]
+    ['x', '>=', '1.5BD']
+    """
+    tokens: list[Token] = []
+    position = 0
+    while position < len(sql):
+        usual = _USUAL.match(sql, position)
+        if usual is not None:
+            position = usual.end()
+            if usual.lastindex is not None:
+                text, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
+                tokens.append(Token(_USUAL_KINDS[usual.lastindex], text, start=start, end=position))
+            continue
+        after = _skip(sql, position)
+        if after == position:
+            token = _token(sql, position)
+            tokens.append(token)
+            after = token.end
+        position = after
+    return tokens
+
+
+def refuse(sql: str, position: int, problem: str) -> NoReturn:
+    """Raise PredicateSyntaxError with the position (from 1) and an excerpt on one line."""
+    if position >= len(sql):
+        raise PredicateSyntaxError(f"predicate, at its end: {problem}")
+    excerpt = " ".join(sql[position : position + EXCERPT].split())
+    raise PredicateSyntaxError(f"predicate, character {position + 1} ({excerpt!r}): {problem}")
+
+
+def _skip(sql: str, position: int) -> int:
+    found = _SKIPPED.match(sql, position)
+    if found:
+        return found.end()
+    if not sql.startswith("/*", position):
+        return position
+    if sql.startswith("/*+", position):
+        refuse(sql, position, "a hint has no place in a predicate; remove it")
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(sql, position):
+        depth += 1 if edge.group() == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    refuse(sql, position, "the comment is not closed; write */")
+
+
+def _token(sql: str, position: int) -> Token:
+    for kind, pattern in ((TokenType.STRING, _STRING), (TokenType.IDENTIFIER, _QUOTED)):
+        found = pattern.match(sql, position)
+        if found:
+            return _make(kind, found)
+    number, word = _longest_number(sql, position), _WORD.match(sql, position)
+    if number and (word is None or number.end() >= word.end()):
+        return _make(TokenType.NUMBER, number)
+    if word:
+        if not word.group().isascii():
+            refuse(sql, position, "a name with letters beyond ASCII must be written in `backticks`")
+        return _make(TokenType.VAR, word)
+    operator = _OPERATOR.match(sql, position)
+    if operator:
+        return _make(TokenType.UNKNOWN, operator)
+    unclosed = sql[position] in "'\"`"
+    refuse(sql, position, "the quote is not closed" if unclosed else "Spark SQL knows no such character here")
+
+
+def _longest_number(sql: str, position: int) -> re.Match[str] | None:
+    found = [match for pattern in (_DECIMAL, _INTEGER) if (match := pattern.match(sql, position))]
+    return max(found, key=lambda match: match.end(), default=None)
+
+
+def _make(kind: TokenType, found: re.Match[str]) -> Token:
+    return Token(kind, found.group(), start=found.start(), end=found.end())

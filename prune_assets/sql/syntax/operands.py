@@ -1,0 +1,147 @@
+"""Operands that hold no further expression to look into: literals, columns, and what stays opaque.
+
+Rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which brackets make certain.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.syntax.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import TokenType
+from prune_assets.sql.syntax.string_literals import read_string, read_strings
+from prune_assets.sql.types.date_literals import UNITS, InvalidDate, join_intervals, read_date, read_interval
+from prune_assets.sql.types.number_literals import NumberOutOfRange, read_number
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.timestamps import is_day_with_zone, read_timestamp
+
+if TYPE_CHECKING:
+    from prune_assets.sql.syntax.cursor import Cursor
+    from prune_assets.sql.syntax.sqlglot_nodes import exp
+
+QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
+# Spark would take these for column names where no operator can stand; they must be quoted here.
+_NO_NAMES = frozenset({"AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE"})
+_NO_NAMES |= {"WHEN", "THEN", "ELSE", "END", "AS"}
+_CONSTANTS = {
+    "NULL": SparkValue(Kind.NULL),
+    "TRUE": SparkValue(Kind.BOOLEAN, value=True),
+    "FALSE": SparkValue(Kind.BOOLEAN, value=False),
+}
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]*")
+_TIMESTAMPS = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
+_TYPED = _TIMESTAMPS | {"TIME"}
+
+
+def read_operand(cursor: Cursor) -> exp.Expression:
+    """Read a literal, a column or a parameter marker."""
+    sign = cursor.sign()
+    if cursor.kind() == TokenType.STRING:
+        return SparkLiteral(this=_strings(cursor))
+    if cursor.kind() == TokenType.NUMBER:
+        return read_numeral(cursor, negative=False)
+    if sign in _CONSTANTS:
+        cursor.take()
+        return SparkLiteral(this=_CONSTANTS[sign])
+    if sign == "?" or (sign == ":" and cursor.is_name(1)):
+        cursor.position += 1 if sign == "?" else 2
+        return Opaque(this="a parameter marker has no value here", remedy="write the value")
+    typed = _typed_literal(cursor, sign)
+    return typed if typed is not None else _column(cursor, sign)
+
+
+def read_numeral(cursor: Cursor, *, negative: bool) -> exp.Expression:
+    """Read a number, the minus sign before it being read already."""
+    try:
+        value = read_number(cursor.tokens[cursor.position].text, negative=negative)
+    except NumberOutOfRange as error:
+        cursor.fail(str(error))
+    cursor.take()
+    return SparkLiteral(this=value)
+
+
+def _strings(cursor: Cursor) -> SparkValue:
+    first = cursor.position
+    while cursor.kind() == TokenType.STRING:
+        cursor.take()
+    return read_strings(cursor.tokens[first : cursor.position])
+
+
+def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
+    if sign == "INTERVAL":
+        return _interval(cursor)
+    if cursor.kind(1) != TokenType.STRING or not (sign in {"DATE", "X"} or sign in _TYPED):
+        return None
+    if cursor.kind(2) == TokenType.STRING:
+        cursor.fail(f"{sign} takes one string")
+    if sign == "DATE":
+        return _date(cursor)
+    if sign == "X":
+        return _bytes(cursor)
+    text = read_string(cursor.tokens[cursor.position + 1].text)
+    if sign in _TIMESTAMPS and is_day_with_zone(text):
+        cursor.fail(f"{sign} '{text}' has a zone but no time")
+    cursor.position += 2
+    return SparkLiteral(this=read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
+
+
+def _date(cursor: Cursor) -> exp.Expression:
+    try:
+        value = read_date(read_string(cursor.tokens[cursor.position + 1].text).strip(" "))
+    except InvalidDate as error:
+        cursor.fail(str(error))
+    cursor.position += 2
+    return SparkLiteral(this=value)
+
+
+def _bytes(cursor: Cursor) -> exp.Expression:
+    digits = read_string(cursor.tokens[cursor.position + 1].text)
+    if _HEXADECIMAL.fullmatch(digits) is None:
+        cursor.fail("X takes hexadecimal digits")
+    cursor.position += 2
+    return SparkLiteral(this=SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
+
+
+def _interval(cursor: Cursor) -> exp.Expression | None:
+    """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
+    if cursor.kind(1) == TokenType.STRING and cursor.sign(2) not in UNITS:
+        cursor.position += 2
+        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
+    if not _counts_unit(cursor, 1):
+        return None
+    cursor.take()
+    values = [_count_and_unit(cursor)]
+    while _counts_unit(cursor, 0):
+        values.append(_count_and_unit(cursor))
+    if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
+        cursor.position += 2
+        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
+    return SparkLiteral(this=join_intervals(values))
+
+
+def _counts_unit(cursor: Cursor, ahead: int) -> bool:
+    ahead += cursor.sign(ahead) in {"+", "-"}
+    return cursor.kind(ahead) in {TokenType.STRING, TokenType.NUMBER} and cursor.sign(ahead + 1) in UNITS
+
+
+def _count_and_unit(cursor: Cursor) -> SparkValue:
+    sign = cursor.sign()
+    cursor.position += sign in {"+", "-"}
+    token = cursor.take()
+    count = read_string(token.text) if token.token_type == TokenType.STRING else token.text
+    signed_twice = sign in {"+", "-"} and not count.strip(" ").isdigit()
+    unit = cursor.take().text
+    return SparkValue(Kind.INTERVAL) if signed_twice else read_interval(count, unit, negative=sign == "-")
+
+
+def _column(cursor: Cursor, sign: str) -> exp.Expression:
+    if not cursor.is_name():
+        cursor.fail("the predicate is incomplete" if cursor.at_end else "an operand is expected here")
+    if sign in _NO_NAMES:
+        cursor.fail(f"an operand is expected here; write a column of that name as `{sign.lower()}`")
+    parts = [cursor.take_name()]
+    while cursor.sign() == "." and cursor.is_name(1):
+        cursor.take()
+        parts.append(cursor.take_name())
+    return ColumnName(this=tuple(parts))

@@ -1,0 +1,68 @@
+"""The value of string literals, by Spark's rules (SparkParserUtils.unescapeSQLString)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.sql.syntax.sqlglot_nodes import Token
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
+_CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+
+
+def read_strings(tokens: Sequence[Token]) -> SparkValue:
+    """Return the value of at least one adjacent string token, which Spark joins.
+
+    Two that touch are one string with its quote doubled: `'it''s'` is `it's`. What no UTF-8 can hold
+    is a literal of unknown value.
+    """
+    text, before = "", None
+    for token in tokens:
+        text += _doubled_quote(before, token) + read_string(token.text)
+        before = token
+    joined = _encodable(text)
+    if joined is None:
+        return SparkValue(Kind.OTHER)
+    quoted = len(tokens) == 1 and tokens[0].text.startswith('"')
+    return SparkValue(Kind.STRING, joined, name=joined if quoted else None)
+
+
+def read_string(source: str) -> str:
+    r"""Return the value of one string as written, quotes included; a surrogate may stand alone in it.
+
+    >>> read_string(r"'a\tb\%\q'") == "a\tb\\%q"
+    True
+    """
+    if source[0] in "rR":
+        return source[2:-1]
+    return _ESCAPE.sub(_unescape, source[1:-1])
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found.group(1)
+    if len(code) == 1:
+        return f"\\{code}" if code in "%_" else _CONTROL.get(code, code)
+    if code[0] not in "uU":
+        return chr(int(code, 8))
+    number = int(code[1:], 16)
+    return chr(number) if number <= 0x10FFFF else "\ud800"
+
+
+def _doubled_quote(before: Token | None, token: Token) -> str:
+    if before is None or before.end != token.start:
+        return ""
+    quote = token.text[0]
+    return quote if quote in "'\"" and before.text[0] == quote else ""
+
+
+def _encodable(text: str) -> str | None:
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,93 @@
+"""Literals of dates and intervals, as far as their value is certain."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.types.calendar import date_of, day_of
+from prune_assets.sql.types.calendar import months_later as months_on
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DAY = 86_400_000_000  # microseconds
+_DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_COUNT = re.compile(r"[+-]?[0-9]{1,7}")
+EPOCH = date(1970, 1, 1).toordinal()
+MIN_DAY = date.min.toordinal() - EPOCH
+MAX_DAY = date.max.toordinal() - EPOCH
+
+UNITS = frozenset(
+    f"{unit}{plural}"
+    for unit in ("NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+    for plural in ("", "S")
+)
+_LENGTHS = {
+    "YEAR": (Kind.MONTHS, 12),
+    "MONTH": (Kind.MONTHS, 1),
+    "WEEK": (Kind.DAYS, 7),
+    "DAY": (Kind.DAYS, 1),
+    "HOUR": (Kind.TIME, 3_600_000_000),
+    "MINUTE": (Kind.TIME, 60_000_000),
+    "SECOND": (Kind.TIME, 1_000_000),
+    "MILLISECOND": (Kind.TIME, 1_000),
+    "MICROSECOND": (Kind.TIME, 1),
+}
+
+
+class InvalidDate(ValueError):
+    """The calendar has no such day."""
+
+
+def read_date(text: str) -> SparkValue:
+    """Return DATE 'text'; its value is not known when it is not written year-month-day. Raises InvalidDate."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return SparkValue(Kind.DATE)
+    year, month, day = map(int, found.groups())
+    if not 1 <= month <= 12 or not day >= 1 or date_of(day_of(year, month, day)).day != day:
+        raise InvalidDate(f"there is no day {text}")
+    return SparkValue(Kind.DATE, day_of(year, month, day))
+
+
+def date_of_string(text: str) -> int | None:
+    """Return the days since 1970-01-01 when a string is yyyy-[m]m-[d]d, which Spark casts to that date."""
+    if not _ISO_DATE.fullmatch(text):
+        return None
+    try:
+        value = read_date(text).value
+    except InvalidDate:
+        return None
+    return value if isinstance(value, int) else None
+
+
+def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
+    """Return INTERVAL count unit; its value is not known unless it is a whole number of units."""
+    length = _LENGTHS.get(unit.upper().removesuffix("S"))
+    count = count.strip(" ")
+    if length is None or not _COUNT.fullmatch(count) or (negative and not count.isdigit()):
+        return SparkValue(Kind.INTERVAL)
+    kind, size = length
+    return SparkValue(kind, (-int(count) if negative else int(count)) * size)
+
+
+def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
+    """Return INTERVAL with several counts and units; its value is not known where it mixes months with days."""
+    if len(parts) == 1:
+        return parts[0]
+    kinds = {part.kind for part in parts}
+    if kinds == {Kind.MONTHS}:
+        return SparkValue(Kind.MONTHS, sum(part.number for part in parts))
+    if Kind.TIME not in kinds or not kinds <= {Kind.DAYS, Kind.TIME}:
+        return SparkValue(Kind.INTERVAL)
+    return SparkValue(Kind.TIME, sum(part.number * (_DAY if part.kind is Kind.DAYS else 1) for part in parts))
+
+
+def months_later(day: int, months: int) -> int | None:
+    """Return the same day of another month, or its last day when it is shorter; None beyond the calendar."""
+    later = months_on(day, months)
+    return later if MIN_DAY <= later <= MAX_DAY else None

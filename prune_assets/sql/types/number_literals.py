@@ -1,0 +1,84 @@
+"""The value and type of numeric literals, by Spark's rules (AstBuilder.visitIntegerLiteral and its kin)."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind, SparkValue, decimal, integer
+
+# The limits are what Java prints of its largest values, read as decimal digits.
+_LARGEST = {pa.float32(): Decimal("3.4028234663852886E+38"), pa.float64(): Decimal("1.7976931348623157E+308")}
+_SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
+
+
+class NumberOutOfRange(ValueError):
+    """Spark refuses this literal."""
+
+
+def read_number(source: str, *, negative: bool) -> SparkValue:
+    """Return the value of a number as written, with the minus sign that stood before it.
+
+    >>> read_number("1.50", negative=True)
+    SparkValue(kind=<Kind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
+    """
+    text = source.upper()
+    if text.endswith("BD"):
+        return _decimal(text[:-2], negative)
+    if text[-1] in "FD" or "E" in text:
+        return _floating(text, negative)
+    if text[-1] in _SUFFIX_BITS:
+        return _sized(text[:-1], _SUFFIX_BITS[text[-1]], negative, source)
+    if "." in text:
+        return _decimal(text, negative)
+    return _unsized(text, negative)
+
+
+def _floating(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    kind, digits = (pa.float32() if text[-1] == "F" else pa.float64()), text.rstrip("FD")
+    try:
+        exact = Decimal(digits)
+    except InvalidOperation as error:
+        raise NumberOutOfRange(f"{text} has an exponent beyond all numbers") from error
+    if exact > _LARGEST[kind]:
+        raise NumberOutOfRange(f"{text} is beyond the largest {kind}")
+    # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
+    value = scalar_of(digits, pa.string()).cast(kind).as_py()
+    return SparkValue(Kind.DOUBLE, -value if negative else value, bits=kind.bit_width)
+
+
+def _sized(digits: str, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)
+    # Python refuses to convert thousands of digits.
+    digits = digits.lstrip("0") or "0"
+    value = int(digits[: MAX_DIGITS + 1]) * (-1 if negative else 1)
+    if not _fits(value, bits):
+        raise NumberOutOfRange(f"{source} is out of the range of {bits} bits")
+    return integer(value, bits)
+
+
+def _unsized(digits: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > MAX_DIGITS:
+        raise NumberOutOfRange(f"a number of more than {MAX_DIGITS} digits is beyond Spark's decimal")
+    value = -int(digits) if negative else int(digits)
+    for bits in (32, 64):
+        if _fits(value, bits):
+            return integer(value, bits)
+    return decimal(value, len(str(abs(value))), 0)
+
+
+def _decimal(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    parts = Decimal(text).as_tuple()
+    assert isinstance(parts.exponent, int)
+    scale, zeros = max(0, -parts.exponent), max(0, parts.exponent)
+    digits = max(len(parts.digits) + zeros, scale)
+    if digits > MAX_DIGITS:
+        raise NumberOutOfRange(f"{digits} digits are more than the {MAX_DIGITS} of Spark's decimal")
+    unscaled = int("".join(map(str, parts.digits))) * 10**zeros
+    return decimal(-unscaled if negative else unscaled, digits, scale)
+
+
+def _fits(value: int, bits: int) -> bool:
+    return -(1 << bits - 1) <= value < 1 << bits - 1

@@ -1,0 +1,178 @@
+"""Spark's types of scalar values, each with its values numbered in Spark's order.
+
+The number of a value is its *ordinal*: an integer itself, a decimal unscaled, a date in days since 1970-01-01, a
+timestamp in microseconds, FALSE 0 and TRUE 1, a float its bits as an ordered integer (zeros alike, NaN on top).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
+
+if TYPE_CHECKING:
+    from prune_assets.sql.types.zones import Zone
+
+_INTEGER_NAMES = {8: "tinyint", 16: "smallint", 32: "int", 64: "bigint"}
+_UNSIGNED_WIDTH = {8: 16, 16: 32, 32: 64}
+_INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
+_FORMATS = {32: ("<f", "<i"), 64: ("<d", "<q")}
+_ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64, Kind.TIMESTAMP_NTZ: 64}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkType:
+    """A type; `bits` of integers and floats, `digits` and `scale` of decimals.
+
+    `zone`: of a timestamp the session's, None where it is not known.
+    """
+
+    kind: Kind
+    bits: int = 0
+    digits: int = 0
+    scale: int = 0
+    zone: Zone | None = None
+
+    def __str__(self) -> str:
+        match self.kind:
+            case Kind.INTEGER:
+                return _INTEGER_NAMES[self.bits]
+            case Kind.DECIMAL:
+                return f"decimal({self.digits},{self.scale})"
+            case Kind.DOUBLE:
+                return "float" if self.bits == 32 else "double"
+            case Kind.NULL:
+                return "void"
+            case kind:
+                return str(kind)
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether its values have ordinals."""
+        return self.kind in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.BOOLEAN} or self.kind in _ORDINAL_BITS
+
+    @property
+    def is_number(self) -> bool:
+        """Whether arithmetic is possible with it."""
+        return self.kind in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
+
+    @property
+    def least(self) -> int:
+        """The ordinal of the least value."""
+        match self.kind:
+            case Kind.DECIMAL:
+                return 1 - int(10**self.digits)
+            case Kind.DOUBLE:
+                return -_INFINITIES[self.bits]
+            case Kind.BOOLEAN:
+                return 0
+            case kind:
+                return -1 << ((self.bits or _ORDINAL_BITS[kind]) - 1)
+
+    @property
+    def greatest(self) -> int:
+        """The ordinal of the greatest value."""
+        match self.kind:
+            case Kind.DOUBLE:
+                return self.nan
+            case Kind.BOOLEAN:
+                return 1
+            case Kind.DECIMAL:
+                return -self.least
+            case _:
+                return -self.least - 1
+
+    @property
+    def infinity(self) -> int:
+        """The ordinal of a float's infinity."""
+        return _INFINITIES[self.bits]
+
+    @property
+    def nan(self) -> int:
+        """The ordinal of a float's NaN, above all."""
+        return _INFINITIES[self.bits] + 1
+
+
+BOOLEAN = SparkType(Kind.BOOLEAN)
+TINYINT, SMALLINT, INT, BIGINT = (SparkType(Kind.INTEGER, bits=bits) for bits in (8, 16, 32, 64))
+FLOAT, DOUBLE = SparkType(Kind.DOUBLE, bits=32), SparkType(Kind.DOUBLE, bits=64)
+DATE, TIMESTAMP, STRING, BINARY = (SparkType(kind) for kind in (Kind.DATE, Kind.TIMESTAMP, Kind.STRING, Kind.BINARY))
+TIMESTAMP_NTZ = SparkType(Kind.TIMESTAMP_NTZ)
+VOID = SparkType(Kind.NULL)
+
+
+def decimal_type(digits: int, scale: int) -> SparkType:
+    """Return decimal(digits, scale)."""
+    return SparkType(Kind.DECIMAL, digits=digits, scale=scale)
+
+
+def digits_of(integer: SparkType) -> int:
+    """Return the digits of the decimal that Spark makes of an integer that is no literal."""
+    return DIGITS_OF_BITS[integer.bits]
+
+
+def is_decimal(digits: int, scale: int) -> bool:
+    """Tell whether Spark has such a decimal without changing digits or scale."""
+    return 0 <= scale <= digits <= MAX_DIGITS
+
+
+def type_of_column(arrow: pa.DataType) -> SparkType | None:
+    """Return the type that Spark reads a column as, None where it is not known here."""
+    found: SparkType | None = None
+    if pa.types.is_signed_integer(arrow):
+        found = SparkType(Kind.INTEGER, bits=arrow.bit_width)
+    elif pa.types.is_uint64(arrow):
+        found = decimal_type(20, 0)
+    elif pa.types.is_unsigned_integer(arrow):
+        found = SparkType(Kind.INTEGER, bits=_UNSIGNED_WIDTH[arrow.bit_width])
+    elif pa.types.is_decimal128(arrow):
+        found = decimal_type(arrow.precision, arrow.scale)
+    elif pa.types.is_float32(arrow) or pa.types.is_float64(arrow):
+        found = SparkType(Kind.DOUBLE, bits=arrow.bit_width)
+    else:
+        found = next((kind for test, kind in _OTHERS if test(arrow)), None)
+    return found
+
+
+_OTHERS = (
+    (lambda arrow: pa.types.is_timestamp(arrow) and arrow.tz is None, TIMESTAMP_NTZ),
+    (pa.types.is_timestamp, TIMESTAMP),
+    (pa.types.is_boolean, BOOLEAN),
+    (pa.types.is_date32, DATE),
+    (pa.types.is_string, STRING),
+    (pa.types.is_binary, BINARY),
+)
+
+
+def type_of_value(value: SparkValue) -> SparkType:
+    """Return the type of a literal."""
+    if value.kind is Kind.DECIMAL:
+        return decimal_type(value.digits, value.scale)
+    return SparkType(value.kind, bits=value.bits if value.kind in {Kind.INTEGER, Kind.DOUBLE} else 0)
+
+
+def ordinal_of_float(value: float, bits: int = 64) -> int:
+    """Return the ordinal of a float that fits in so many bits.
+
+    >>> ordinal_of_float(-0.0), ordinal_of_float(5e-324), ordinal_of_float(-5e-324)
+    (0, 1, -1)
+    """
+    if math.isnan(value):
+        return _INFINITIES[bits] + 1
+    floating, integer = _FORMATS[bits]
+    magnitude: int = struct.unpack(integer, struct.pack(floating, abs(value)))[0]
+    return -magnitude if value < 0 else magnitude
+
+
+def float_of_ordinal(ordinal: int, bits: int = 64) -> float:
+    """Return the float with an ordinal; zero is +0.0."""
+    if ordinal > _INFINITIES[bits]:
+        return math.nan
+    floating, integer = _FORMATS[bits]
+    magnitude: float = struct.unpack(floating, struct.pack(integer, abs(ordinal)))[0]
+    return -magnitude if ordinal < 0 else magnitude

@@ -1,0 +1,79 @@
+"""What a literal is to Spark: a value and its SQL type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prune_assets.sql.types.timestamps import Moment
+
+MAX_DIGITS = 38
+# The decimal digits that Spark gives an integer of so many bits (DecimalType.forType).
+DIGITS_OF_BITS = {8: 3, 16: 5, 32: 10, 64: 20}
+
+
+class Kind(StrEnum):
+    """Families of SQL types, as far as comparisons tell them apart."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    DOUBLE = "double"
+    STRING = "string"
+    DATE = "date"
+    BOOLEAN = "boolean"
+    BINARY = "binary"
+    NULL = "null"
+    MONTHS = "interval of months"
+    DAYS = "interval of days"
+    TIME = "interval of time"
+    INTERVAL = "interval"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp without time zone"
+    OTHER = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkValue:
+    """A literal or what literals fold to.
+
+    `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, a date (as
+    days since 1970-01-01), a Moment for timestamps, a bool, bytes, or the float of a DOUBLE; None where it is not
+    known, and for NULL. `digits` and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width
+    of an INTEGER. `name`: for a string in double quotes, its text, because a setting of Spark makes that a column name.
+    """
+
+    kind: Kind
+    value: int | str | bool | float | bytes | Moment | None = None
+    bits: int = 0
+    digits: int = 0
+    scale: int = 0
+    name: str | None = None
+
+    @property
+    def is_exact_number(self) -> bool:
+        """Whether it is an integer or a decimal."""
+        return self.kind in {Kind.INTEGER, Kind.DECIMAL}
+
+    @property
+    def number(self) -> int:
+        """The integer, unscaled decimal, or days since 1970-01-01."""
+        assert isinstance(self.value, int)
+        return self.value
+
+
+def integer(value: int, bits: int) -> SparkValue:
+    """Return a literal integer; its digits count for decimals, not its width, except that of a tinyint."""
+    digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
+    return SparkValue(Kind.INTEGER, value, bits=bits, digits=digits)
+
+
+def decimal(unscaled: int, digits: int, scale: int) -> SparkValue:
+    """Return `unscaled / 10**scale` as a literal of that many digits and that scale."""
+    return SparkValue(Kind.DECIMAL, unscaled, digits=digits, scale=scale)
+
+
+def computed(value: SparkValue) -> SparkValue:
+    """Return the value as the result of an operation: an integer then counts with its whole width."""
+    return replace(value, digits=DIGITS_OF_BITS[value.bits]) if value.kind is Kind.INTEGER else value

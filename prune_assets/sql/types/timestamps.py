@@ -1,0 +1,150 @@
+"""Literals of timestamps: what is written, kept until the session's zone tells which instant that is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from prune_assets.sql.types.calendar import date_of, day_of
+from prune_assets.sql.types.date_literals import months_later
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.zones import DAY, SECOND, UncertainTime, Zone, zone_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DAY_WITH_ZONE = re.compile(r"\d{4}-\d{1,2}-\d{1,2} ?(?:Z|UTC|GMT|[A-Z][a-z]+/[A-Z][A-Za-z_]+)")
+_TEXT = re.compile(
+    r"([+-]?[0-9]{4,6})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?:[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]{1,6}))? ?(\S*))?"
+)
+_KINDS: Mapping[str, Kind] = {
+    "TIMESTAMP": Kind.TIMESTAMP,
+    "TIMESTAMP_LTZ": Kind.TIMESTAMP,
+    "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
+}
+ZONE_NEEDED = (
+    "the session's time zone decides which instant this is",
+    "pass session= to plan, or --time-zone",
+)
+UNCERTAIN_TIME = (
+    "clocks change near this time, or zone databases differ about it",
+    "set the session's time zone to UTC, or write the time with Z or an offset",
+)
+WRITE_TIMESTAMP = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
+TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+INTERVALS = frozenset({Kind.MONTHS, Kind.DAYS, Kind.TIME})
+_NO_ZONE = Zone("", zone_named("UTC").rules)  # type: ignore[union-attr]  # the one zone that is always known
+
+
+class Step(NamedTuple):
+    """Calendar months, or microseconds of which whole days are calendar days."""
+
+    months: int
+    micros: int
+
+
+class ZoneNeeded(Exception):
+    """The session's time zone decides which instant is meant, and is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of day at a date, as microseconds since 1970-01-01 on the clocks of a zone, moved on by steps.
+
+    `zone`: None for the session's. `is_day`: a date that became its first instant. Steps are taken on the session's
+    clocks.
+    """
+
+    local: int
+    zone: str | None = None
+    is_day: bool = False
+    steps: tuple[Step, ...] = ()
+
+    def instant(self, session: Zone | None) -> int:
+        """Return the instant meant in a session of that zone; raises ZoneNeeded and UncertainTime."""
+        clocks = session if self.zone is None else zone_named(self.zone)
+        if clocks is None:
+            raise ZoneNeeded
+        found = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
+        for step in self.steps:
+            found = _moved(found, step, session)
+        if not -(1 << 63) <= found < 1 << 63:
+            raise UncertainTime
+        return found
+
+    def on_the_wall(self) -> int:
+        """Return the local time of a TIMESTAMP_NTZ; raises UncertainTime."""
+        return replace(self, zone=None).instant(_NO_ZONE)
+
+
+def _moved(instant: int, step: Step, session: Zone | None) -> int:
+    """Move an instant on as Spark does: months and whole days on the clocks, the rest in time that passes."""
+    days = abs(step.micros) // DAY * (1 if step.micros > 0 else -1)
+    if step.months or days:
+        if session is None:
+            raise ZoneNeeded
+        offset = session.offset(instant)
+        day, time = divmod(instant + offset, DAY)
+        later = months_later(day, step.months) if step.months else day + days
+        if later is None:
+            raise UncertainTime
+        instant = session.instant(later * DAY + time, keep=offset)
+    return instant + step.micros - days * DAY
+
+
+def read_moment(text: str) -> Moment | None:
+    """Return what a text means as a timestamp, None where that is not certain.
+
+    >>> read_moment("1970-01-02 00:00:00.5 UTC")
+    Moment(local=86400500000, zone='UTC', is_day=False, steps=())
+    """
+    found = _TEXT.fullmatch(text.strip(" "))
+    if found is None or (found[8] and zone_named(found[8]) is None):
+        return None
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    if not 1 <= month <= 12 or max(hour - 23, minute - 59, second - 59) > 0:
+        return None
+    number = day_of(year, month, day)
+    if day < 1 or date_of(number).day != day:
+        return None
+    seconds = number * 86_400 + hour * 3_600 + minute * 60 + second
+    return Moment(seconds * SECOND + int((found[7] or "").ljust(6, "0")), found[8] or None)
+
+
+def is_day_with_zone(text: str) -> bool:
+    """Tell whether a text is a day and a zone without a time between them, which Spark refuses.
+
+    >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
+    (True, False)
+    """
+    return _DAY_WITH_ZONE.fullmatch(text.strip(" ")) is not None
+
+
+def read_timestamp(sign: str, text: str) -> SparkValue:
+    """Return TIMESTAMP 'text', or TIMESTAMP_LTZ or TIMESTAMP_NTZ; its value is not known where it is not certain."""
+    kind, moment = _KINDS[sign], read_moment(text)
+    if kind is Kind.TIMESTAMP_NTZ and moment is not None and moment.zone is not None:
+        moment = None
+    return SparkValue(kind, moment)
+
+
+def move_time(start: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
+    """Return a timestamp with an interval added or, by a negative sign, taken away; None for what is no timestamp.
+
+    Of a date and hours Spark makes a timestamp.
+    """
+    if interval.kind not in INTERVALS:
+        return None
+    if start.kind is Kind.DATE and interval.kind is Kind.TIME:
+        start = SparkValue(Kind.TIMESTAMP, Moment(start.number * DAY, is_day=True))
+    if start.kind not in TIMES or not isinstance(start.value, Moment):
+        return None
+    amount = sign * interval.number
+    step = {
+        Kind.MONTHS: Step(amount, 0),
+        Kind.DAYS: Step(0, amount * DAY),
+        Kind.TIME: Step(0, amount),
+    }[interval.kind]
+    return replace(start, value=replace(start.value, steps=(*start.value.steps, step)))

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from parquet_core import errors
+from parquet_core.errors import UnknownColumn, WrongUse
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
+from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.lower import LoweredPredicate, lower
+from prune_assets.sql.lowering.string_operands import KEEP_ONE_CASE
+from prune_assets.sql.render import render
+from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
+from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
+
+Q6 = (
+    "l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year "
+    "and l_discount between 0.06 - 0.01 and 0.06 + 0.01 and l_quantity < 24"
+)
+
+
+def lowered(sql: str, *, columns=FIXTURE_COLUMNS, **settings: bool) -> LoweredPredicate:
+    return lower(sql, columns, semantics=SparkSemantics(**settings))
+
+
+LOWERED = [*fixture_lines("lowered.txt"), *fixture_lines("patterns.txt")]
+
+
+@pytest.mark.parametrize("line", [*LOWERED, *fixture_lines("partly.txt")], ids=lambda line: line.predicate)
+def test_fixture(line):
+    assert render(braced(lowered(line.predicate).predicate)) == line.expected, line.why
+
+
+EVERY_TIME = (-(1 << 80), 1 << 80)
+
+
+@pytest.mark.parametrize("line", fixture_lines("times.txt"), ids=lambda line: line.predicate)
+def test_fixture_of_times(line):
+    semantics = {"time_zone": "America/New_York", "zone_span": EVERY_TIME}
+    once = lowered(line.predicate, **semantics)
+    assert render(braced(once.predicate)) == line.expected, line.why
+    if not any(isinstance(part, Unsupported) for part in leaves(once.predicate)):
+        assert lowered(once.normalized, **semantics).normalized == once.normalized
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day", "hour", "minute"])
+def test_a_zone_that_is_certain_from_some_day_on_is_not_asked_before_it(unit):
+    found = lowered(f"date_trunc('{unit}', ts) > '1990-01-01'", time_zone="Europe/Paris").predicate
+    (part,) = [leaf for leaf in leaves(found) if isinstance(leaf, Unsupported)]
+    assert part.reason == "for some values it is not known what Spark computes"
+
+
+def test_without_a_zone_only_what_depends_on_it_is_refused():
+    assert lowered("ts > '2024-01-01 00:00:00Z' and ntz > '2024-01-01'").normalized == (
+        "ts > TIMESTAMP '2024-01-01 00:00:00Z' AND ntz > TIMESTAMP_NTZ '2024-01-01 00:00:00'"
+    )
+    for sql in ("ts > '2024-01-01'", "year(ts) = 2024", "ntz < timestamp '2024-01-01 00:00:00Z'"):
+        found = lowered(sql).predicate
+        assert isinstance(found, Unsupported)
+        assert "time zone" in found.reason
+        assert found.remedy == "pass session= to plan, or --time-zone"
+
+
+@pytest.mark.parametrize("line", fixture_lines("errors.txt"), ids=lambda line: line.predicate)
+def test_error(line):
+    kind, message = line.expected.split(": ", 1)
+    with pytest.raises(WrongUse) as caught:
+        lowered(line.predicate)
+    assert type(caught.value) is getattr(errors, kind), line.why
+    assert message in str(caught.value)
+    assert str(caught.value).isprintable(), "one line, no colours"
+
+
+@pytest.mark.parametrize("line", LOWERED, ids=lambda line: line.predicate)
+def test_normalized_text_means_the_same(line):
+    once = lowered(line.predicate)
+    again = lowered(once.normalized)
+    assert again.normalized == once.normalized
+
+
+def test_q6_lowers_completely():
+    columns = [
+        leaf("l_shipdate", type=pa.date32()),
+        leaf("l_discount", type=pa.decimal128(15, 2)),
+        leaf("l_quantity", type=pa.decimal128(15, 2)),
+    ]
+    found = lowered(Q6, columns=columns)
+    assert found.normalized == (
+        "l_shipdate BETWEEN DATE '1994-01-01' AND DATE '1994-12-31' "
+        "AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24.00"
+    )
+    assert [sql for sql, _ in found.conjuncts] == [
+        "l_shipdate >= date '1994-01-01'",
+        "l_shipdate < date '1994-01-01' + interval '1' year",
+        "l_discount between 0.06 - 0.01 and 0.06 + 0.01",
+        "l_quantity < 24",
+    ]
+    assert [predicate for _, predicate in found.conjuncts[2:]] == list(found.predicate.children[1:])
+
+
+def test_values_have_the_type_of_the_column():
+    found = lowered("i8 = 5 and d in (1, 2) and u64 between 1 and 2 and day > '1994-01-01'").predicate
+    equal, members, interval, later = found.children
+    assert equal == Compare(("i8",), Op.EQ, pa.scalar(5, pa.int8()))
+    assert isinstance(members, In)
+    assert members.values.type == pa.decimal128(5, 2)
+    assert interval == Interval(("u64",), pa.scalar(1, pa.uint64()), pa.scalar(2, pa.uint64()))
+    assert later.value.type == pa.date32()
+
+
+def test_a_single_condition_is_its_own_conjunct():
+    found = lowered("  x = 1 or\n y = 2 -- why")
+    assert found.conjuncts == (("x = 1 or y = 2", found.predicate),)
+
+
+def test_every_refusal_has_a_reason():
+    refused = [
+        part
+        for line in [*LOWERED, *fixture_lines("partly.txt")]
+        for part in leaves(lowered(line.predicate).predicate)
+        if isinstance(part, Unsupported)
+    ]
+    assert len(refused) > 60
+    assert all(part.reason for part in refused)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason", "remedy"),
+    [
+        ("x = 'five'", "what Spark casts this string to", "write the value without quotes"),
+        ("s = 5", "casts the strings", "put the number in quotes"),
+        ("day = '94-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
+        ("f > '1d'", "what Spark casts this string to", "write the value without quotes"),
+        ("b = 'true'", "casts what is compared with a boolean", "write TRUE or FALSE"),
+        ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
+        (
+            "lower(s) = 'x'",
+            "case changes the order",
+            KEEP_ONE_CASE,
+        ),
+        ("trim(s) = 'x'", "what is trimmed", "trim the values when they are written"),
+        ("s || 'x' = 'x'", "a joined text", "compare the columns one by one"),
+        ("substr(s, 2, 3) = 'x'", "does not begin with the first character", "begin at 1 or compare the column"),
+        ("s like 'a\\\\b'", "Spark fails on the escape character before 'b'", "write \\\\ for itself"),
+        ("s ilike 'a%'", "ignores case", KEEP_ONE_CASE),
+        ("bin like 'a%'", "casts the bytes", "write startswith(column, X'1C07')"),
+        ("s rlike '^[ab]'", "begins with no plain text", "write LIKE or startswith()"),
+        ("s rlike '^a|b'", "alternatives", "write them with OR"),
+        ("s rlike '(?i)a'", "flags", "write the expression without flags"),
+        ("x % 2 = 1", "a remainder comes back", "add a range of the column itself"),
+        ("cast(x as string) = '5'", "order of texts", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
+        ("abss(x) = 1", "abss() is not turned into a range", "did you mean abs()?"),
+        ("x + y = 1", "arithmetic between columns", "compare one column with a constant"),
+        ("rand() < 0.5", "another value for every row", ""),
+        (
+            "day < current_date()",
+            "decides which day and time it is",
+            "pass session= to plan, or --time-zone",
+        ),
+        ("arr[0] = 1", "an element of an array", ""),
+        ("_metadata.file_name = 'part-0.parquet'", "known when it reads", ""),
+        ("_METADATA.row_index < 5", "known when it reads", ""),
+        ("_metadata['file_size'] > 5", "an element of an array or map", ""),
+        ("x >>> 1 = 2", "this is not a plain column", "compare a plain column with a literal"),
+        ("x + 1 > 0.0000000000000000000000000000000000001", "rounds this decimal", "write fewer digits"),
+    ],
+)
+def test_reason_and_remedy(sql, reason, remedy):
+    found = lowered(sql).predicate
+    assert isinstance(found, Unsupported)
+    assert found.sql == sql
+    assert reason in found.reason
+    assert found.remedy == remedy
+
+
+def test_variables_that_spark_substitutes_are_not_looked_at():
+    found = lowered("s = '${spark.app.name}' and x = 1").predicate
+    assert isinstance(found, Unsupported)
+    assert "variables" in found.reason
+
+
+def test_without_ansi_a_clash_is_only_refused():
+    assert isinstance(lowered("x = true", ansi=False).predicate, Unsupported)
+    with pytest.raises(PredicateTypeError):
+        lowered("x = true", ansi=True)
+
+
+class TestCase:
+    COLUMNS = (leaf("a", type=pa.int32()), leaf("A", type=pa.int32()), leaf("B", type=pa.int32()))
+
+    def test_two_columns_that_differ_by_case_are_ambiguous(self):
+        with pytest.raises(PredicateTypeError, match="column a is ambiguous: the table has a and A"):
+            lowered("a = 1", columns=self.COLUMNS)
+
+    def test_the_others_are_not(self):
+        assert lowered("b = 1", columns=self.COLUMNS).normalized == "B = 1"
+
+    def test_case_sensitive(self):
+        assert lowered("A = 1", columns=self.COLUMNS, case_sensitive=True).normalized == "A = 1"
+        with pytest.raises(UnknownColumn, match="did you mean B"):
+            lowered("b = 1", columns=self.COLUMNS, case_sensitive=True)
+
+
+def test_a_path_that_exists_twice_is_ambiguous():
+    with pytest.raises(PredicateTypeError, match="has it 2 times"):
+        lowered("a = 1", columns=[leaf("a", type=pa.int32()), leaf("a", type=pa.int32())])
+
+
+def test_a_dot_in_a_name_is_not_a_path():
+    columns = [leaf("a.b", type=pa.int32())]
+    assert lowered("`a.b` = 1", columns=columns).predicate == Compare(("a.b",), Op.EQ, pa.scalar(1, pa.int32()))
+    with pytest.raises(UnknownColumn):
+        lowered("a.b = 1", columns=columns)
+
+
+def test_a_list_with_null_is_an_or_with_null():
+    found = lowered("x in (1, 2, null)").predicate
+    assert isinstance(found, Or)
+    assert found.children[1] == Constant(Outcomes.NULL)
+
+
+def alternating(depth):
+    return "".join(f"(s like '%{i}' {'and' if i % 2 else 'or'} " for i in range(depth)) + "y = 1" + ")" * depth
+
+
+class TestSize:
+    @pytest.mark.parametrize("connective", ["and", "or"])
+    def test_a_long_chain_is_one_node(self, connective):
+        found = lowered(f" {connective} ".join(f"x > {value}" for value in range(3_000))).predicate
+        assert isinstance(found, And if connective == "and" else Or)
+        assert len(found.children) == 3_000
+
+    def test_a_long_list_is_quick(self):
+        found = lowered(f"x in ({', '.join(map(str, range(10_000)))})")
+        assert len(found.predicate.values) == 10_000
+        assert found.normalized.endswith("18, 19, ... 9,980 more)")
+
+    def test_brackets_cost_no_stack(self):
+        assert lowered("(" * 5_000 + "x = 1" + ")" * 5_000).normalized == "x = 1"
+
+    def test_negations_cost_no_stack(self):
+        assert lowered("not " * 5_000 + "x = 1").normalized == "x = 1"
+        assert isinstance(lowered("not (" * 4_999 + "x = 1" + ")" * 4_999).predicate, Not)
+
+    def test_signs_and_calls_cost_no_stack(self):
+        assert isinstance(lowered("x = " + "- " * 5_000 + "y").predicate, Unsupported)
+        assert isinstance(lowered("abs(" * 3_000 + "x" + ")" * 3_000 + " = 1").predicate, Unsupported)
+
+    def test_nested_connectives_cost_no_stack(self):
+        found = lowered(alternating(3_000))
+        assert len(list(leaves(found.predicate))) == 3_001
+        assert found.normalized.count("(") == 2_999
+
+    @pytest.mark.parametrize(
+        "sql", ["(" * 10_001 + "x = 1" + ")" * 10_001, "x in (" + "(" * 10_000 + "1" + ")" * 10_001]
+    )
+    def test_brackets_have_a_limit(self, sql):
+        with pytest.raises(PredicateSyntaxError, match="brackets are nested deeper than 10,000 levels"):
+            lowered(sql)
+
+    def test_many_equalities_of_a_column_are_a_list(self):
+        found = lowered(" or ".join(["y = 7", *(f"x = {value % 20}" for value in range(40)), "y = 8"])).predicate
+        assert render(found) == f"y = 7 OR x IN ({', '.join(map(str, range(20)))}) OR y = 8"
+        found = lowered(" and ".join(f"x <> {value}" for value in range(16)))
+        assert found.normalized == f"x NOT IN ({', '.join(map(str, range(16)))})"
+        assert len(found.conjuncts) == 16, "as they were written"
+
+    def test_few_equalities_and_those_of_floats_stay_as_they_are(self):
+        assert isinstance(lowered(" or ".join(f"x = {value}" for value in range(15))).predicate, Or)
+        assert len(lowered(" or ".join(f"f = {value}D" for value in range(40))).predicate.children) == 40
+
+    @pytest.mark.parametrize(
+        "nested",
+        [
+            lambda inner: f"case {inner} when 1 then 2 when 3 then y else x end",
+            lambda inner: f"coalesce({inner}, x, y)",
+            lambda inner: f"nullif({inner}, 3)",
+            lambda inner: f"if({inner} > 1, {inner}, y)",
+            lambda inner: f"cast((({inner} > 1) <=> (y > 1)) as int)",
+        ],
+    )
+    def test_cases_inside_cases_have_a_limit(self, nested):
+        sql = "x"
+        while len(sql) < 2_000:
+            sql = nested(sql)
+        found = lowered(f"{sql} = 1").predicate
+        refused = [part.reason for part in leaves(found) if isinstance(part, Unsupported)]
+        assert any("cases" in reason or "deeper" in reason for reason in refused)
+
+
+def test_bytes_that_a_session_reads_as_strings_are_not_asked_about():
+    for sql in ("bin = X'61'", "bin IN (X'61')", "bin <=> X'61'"):
+        found = lowered(sql, binary_as_string=True).predicate
+        assert isinstance(found, Unsupported)
+        assert "binaryAsString" in found.reason
+    assert render(lowered("bin is null", binary_as_string=True).predicate) == "bin IS NULL", "null is null all the same"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("year(day) = 2024", "day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'"),
+        ("to_date(ntz) = '2024-01-01'", "ntz BETWEEN {0} AND {1}"),
+        ("to_date(ntz) IN ('2024-01-01')", "{to_date(ntz) IN ('2024-01-01')}"),
+        ("x + 5 > 10", "x >= 6 AND (x <= 2147483642 OR {x + 5 > 10})"),
+        ("cast(x AS tinyint) = 5", "x = 5 OR (x NOT BETWEEN -128 AND 127 AND {cast(x AS tinyint) = 5})"),
+        ("g + 1 > 2", "{g + 1 > 2}"),
+        ("x = 1.5", "x < -2147483648"),
+        ("x = 1.5D", "x < -2147483648"),
+        ("x = '5'", "{x = '5'}"),
+    ],
+)
+def test_expressions_without_ansi(sql, expected):
+    expected = (
+        expected.format("TIMESTAMP_NTZ '2024-01-01 00:00:00'", "TIMESTAMP_NTZ '2024-01-01 23:59:59.999999'")
+        if "{0}" in expected
+        else expected
+    )
+    assert render(braced(lowered(sql, ansi=False).predicate)) == expected
+
+
+def test_a_float_column_meets_integers_as_float_without_ansi():
+    assert lowered("g = 16777218", ansi=False).normalized == "g = 1.6777218e+07F"
+    assert isinstance(lowered("g = 16777217", ansi=False).predicate, Unsupported)
+    assert lowered("f = 16777217", ansi=False).normalized == "f = 16777217.0D"
+
+
+def test_a_column_beside_a_list_in_a_struct():
+    columns = [leaf("s", "x", type=pa.int32()), leaf("s", "l", "list", "element", type=pa.int32(), repeated=1)]
+    assert lowered("s.x = 1", columns=columns).normalized == "s.x = 1"
+    assert isinstance(lowered("s.l.y = 1", columns=columns).predicate, Unsupported)
+    assert isinstance(lowered("s.l is null", columns=columns).predicate, Unsupported)
+
+
+def test_a_part_that_is_asked_with_a_known_value_says_so():
+    found = lowered("x = 5 and y > x + 1 and x % 3 = 2").predicate
+    reasons = {part.sql: (part.reason, part.remedy) for part in leaves(found) if isinstance(part, Unsupported)}
+    asked, alone = reasons["y > x + 1"], reasons["x % 3 = 2"]
+    assert asked == ("two columns are not compared yet; asked with the value that a column is said to have", "")
+    assert alone == ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
