@@ -20,8 +20,8 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.settle_values import settle_values
 from prune_assets.sql.syntax.named_column import named_by_part
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 
@@ -171,9 +171,9 @@ def _ask(
     is_own: Callable[[str], bool] | None,
 ) -> Ask:
     if session is None or isinstance(session, SparkSemantics):
-        return partial(settle_values, sql, columns, session or SparkSemantics(), is_own)
+        return partial(evaluate_on_values, sql, columns, session or SparkSemantics(), is_own)
     if not _is_asked(session):
-        return partial(settle_values, sql, columns, SparkSemantics.of(session), is_own)
+        return partial(evaluate_on_values, sql, columns, SparkSemantics.of(session), is_own)
     from prune_assets.spark.asking.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)

@@ -1,4 +1,4 @@
-"""Comparisons of a column of milliseconds with what may be finer."""
+"""Comparisons of a column of milliseconds with values that may have microseconds."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from parquet_core.errors import PruneError
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.sql.binding import clock
-from prune_assets.sql.binding.over_rows import refuse_over_rows
+from prune_assets.sql.binding.non_scalar import refuse_non_scalar
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.binding.spark_constants import with_constants
 from prune_assets.sql.functions.clock_calls import Clock
@@ -91,7 +91,7 @@ def lower(
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
-    refuse_over_rows(tree, tokens, is_own)
+    refuse_non_scalar(tree, tokens, is_own)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(tokens) and not semantics.legacy_literals:
         now = clock.now() if now is None else now

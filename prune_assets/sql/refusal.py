@@ -1,4 +1,4 @@
-"""What cannot be lowered, said in words."""
+"""Why a part of a predicate cannot be lowered."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from parquet_core.outcomes import Outcomes
 from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.moving_days import has_moving_literal, names_moving_day
+from prune_assets.sql.syntax.relative_dates import has_relative_date, is_relative_date
 from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.spark_values import Kind
 
@@ -45,7 +45,7 @@ def ask_values(
 
     `values`: for each column as Arrow has those, null among them.
     """
-    if has_moving_literal(sql):
+    if has_relative_date(sql):
         raise Refusal(_MOVES_ON)
     rows = pa.table(list(values), [str(i) for i in range(len(values))])
     found = [Outcomes.UNKNOWN] * len(rows)
@@ -89,7 +89,7 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    if has_moving_literal(sql):
+    if has_relative_date(sql):
         return None
     try:
         with quiet():
@@ -188,4 +188,4 @@ def _names_moving_day(node: Any) -> bool:
     text = node.child()
     if not text.foldable() or text.dataType().typeName() != "string":
         return False
-    return names_moving_day(str(text.eval(None)))
+    return is_relative_date(str(text.eval(None)))

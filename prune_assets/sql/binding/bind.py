@@ -1,4 +1,4 @@
-"""From the tree of an operand to a term: constants and chains of functions with Spark's types and casts."""
+"""Bind an operand: its tree becomes a term, constants and chains of functions with Spark's types and casts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
-from prune_assets.sql.binding.boolean_operators import opposite
+from prune_assets.sql.binding.boolean_operators import negation
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.size import check_size
 from prune_assets.sql.functions.arithmetic import Sign, arithmetic
@@ -31,7 +31,7 @@ from prune_assets.sql.functions.terms import (
 from prune_assets.sql.functions.texts import as_text
 from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, KnownValue, Opaque, SparkLiteral
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, PropagatedConstant, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.session_clocks import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_types import (
@@ -74,8 +74,8 @@ _OF_TIMESTAMP_TYPE = ("to_timestamp", "timestamp", "date_trunc")
 _CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
 
-class Asked(NamedTuple):
-    """What binding asks of the conditions around it."""
+class BindingContext(NamedTuple):
+    """What the binder is given: the session, name resolution, and how conditions inside operands are lowered."""
 
     semantics: SparkSemantics
     clocks: Clocks
@@ -93,11 +93,11 @@ def is_condition(node: exp.Expr) -> bool:
     )
 
 
-def bind(node: exp.Expr, asked: Asked) -> Term:
+def bind(node: exp.Expr, context: BindingContext) -> Term:
     """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
     if _is_deep(node):
         raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
-    return _Binder(asked).bind(node)
+    return _Binder(context).bind(node)
 
 
 def _is_deep(node: exp.Expr) -> bool:
@@ -110,9 +110,9 @@ def _is_deep(node: exp.Expr) -> bool:
 
 
 class _Binder:
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.timestamp = SparkType(Kind.TIMESTAMP, zone=asked.clocks.zone)
+    def __init__(self, context: BindingContext) -> None:
+        self.context = context
+        self.timestamp = SparkType(Kind.TIMESTAMP, zone=context.clocks.zone)
 
     def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
         node = fold_constants(node)
@@ -120,10 +120,10 @@ class _Binder:
             case SparkLiteral():
                 return always(self._literal(node))
             case ColumnName():
-                column = self.asked.column(node)
+                column = self.context.column(node)
                 return always(Chain(column, self._type(column)))
-            case KnownValue():
-                return always(fixed_scalar(node.args["value"], self._type(self.asked.column(node.this))))
+            case PropagatedConstant():
+                return always(fixed_scalar(node.args["value"], self._type(self.context.column(node.this))))
             case exp.Neg():
                 return each(self.bind(node.this), lambda value: minus([value]))
             case CastTo():
@@ -140,11 +140,11 @@ class _Binder:
                 raise why_not(node)
 
     def _literal(self, node: SparkLiteral) -> Fixed:
-        value = self.asked.value(node)
+        value = self.context.value(node)
         if value.kind is not Kind.TIMESTAMP:
             found = fixed(value, type_of_value(value))
-            return found if self.asked.semantics.minimum_precision else replace(found, digits=0)
-        if self.asked.clocks.timestamp_ntz:
+            return found if self.context.semantics.minimum_precision else replace(found, digits=0)
+        if self.context.clocks.timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP)
         return fixed(value, self.timestamp)
 
@@ -152,7 +152,7 @@ class _Binder:
         found = None if column.type is None else type_of_column(column.type)
         if found is None:
             raise Refusal(f"columns of type {column.type} are not pruned on yet")
-        if found == TIMESTAMP_NTZ and not self.asked.clocks.infer_timestamp_ntz:
+        if found == TIMESTAMP_NTZ and not self.context.clocks.infer_timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP_NTZ)
         return self.timestamp if found == TIMESTAMP else found
 
@@ -167,10 +167,10 @@ class _Binder:
         return arithmetic(sign, left, right)
 
     def _check(self, values: Sequence[Value]) -> None:
-        check_casts(values, self.asked.semantics)
+        check_casts(values, self.context.semantics)
 
     def _called(self, name: str, arguments: Sequence[Value]) -> Value:
-        if self.asked.clocks.timestamp_ntz and name.startswith(_OF_TIMESTAMP_TYPE):
+        if self.context.clocks.timestamp_ntz and name.startswith(_OF_TIMESTAMP_TYPE):
             raise Refusal(*NO_TIMESTAMP)
         found = time_call(name, arguments, self.timestamp)
         if found is None:
@@ -183,7 +183,7 @@ class _Binder:
         if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
             raise Refusal("a cast to this type is not turned into a range", "compare the plain column")
         if to == TIMESTAMP:
-            if self.asked.clocks.timestamp_ntz:
+            if self.context.clocks.timestamp_ntz:
                 raise Refusal(*NO_TIMESTAMP)
             to = self.timestamp
         term = self.bind(node.this)
@@ -212,7 +212,7 @@ class _Binder:
 
     def _truth(self, node: exp.Expr) -> Term:
         """Return a condition as a term of TRUE, FALSE and NULL."""
-        condition = self.asked.condition(node)
+        condition = self.context.condition(node)
         outcomes = {Outcomes.TRUE: 1, Outcomes.FALSE: 0, Outcomes.NULL: None}
         return Term(
             tuple(Branch(IsTruth(condition, truth), Fixed(BOOLEAN, value)) for truth, value in outcomes.items())
@@ -223,32 +223,32 @@ class _Binder:
     def _case(self, node: exp.Case) -> Term:
         parts = node.args["ifs"]
         if node.this is None:
-            tests = [self.asked.condition(part.this) for part in parts]
+            tests = [self.context.condition(part.this) for part in parts]
         else:
             value = self.bind(node.this)
-            tests = [self.asked.equal(value, self.bind(part.this)) for part in parts]
+            tests = [self.context.equal(value, self.bind(part.this)) for part in parts]
         results = [self.bind(part.args["true"]) for part in parts]
         default = node.args.get("default")
         results.append(always(Fixed(VOID, None)) if default is None else self.bind(default))
         return self._choice(tests, results)
 
     def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
-        return self._choice([self.asked.condition(test)], [self.bind(yes), self.bind(no)])
+        return self._choice([self.context.condition(test)], [self.bind(yes), self.bind(no)])
 
     def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
         terms = [self.bind(argument) for argument in arguments]
-        tests = [opposite(self.asked.is_null(term)) for term in terms[:-1]]
+        tests = [negation(self.context.is_null(term)) for term in terms[:-1]]
         return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
 
     def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
         return self._first_not_null([value, other])
 
     def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
-        return self._choice([opposite(self.asked.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
+        return self._choice([negation(self.context.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
 
     def _nullif(self, value: exp.Expr, other: exp.Expr) -> Term:
         term = self.bind(value)
-        return self._choice([self.asked.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
+        return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
     def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
         """Return the result of the first test that is TRUE, or else the last."""
@@ -256,7 +256,7 @@ class _Binder:
         earlier: Predicate | None = None
         for test, result in zip((*tests, None), results, strict=True):
             guard = None if test is None else _is_true(test)
-            missed = None if guard is None else opposite(guard)
+            missed = None if guard is None else negation(guard)
             here = both(earlier, guard)
             found += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
             earlier = both(earlier, missed)

@@ -24,11 +24,11 @@ def compare_conditions(left: Predicate, op: Op, right: Predicate) -> Predicate:
         case Op.EQ:
             return _same(left, right)
         case Op.NE:
-            return opposite(_same(left, right))
+            return negation(_same(left, right))
         case Op.LT:
             return _less(left, right)
         case _:
-            return opposite(_less(left, right))
+            return negation(_less(left, right))
 
 
 def same_or_both_null(left: Predicate, right: Predicate) -> Predicate:
@@ -40,7 +40,7 @@ def same_or_both_null(left: Predicate, right: Predicate) -> Predicate:
     return Or(tuple(And((IsTruth(left, truth), IsTruth(right, truth))) for truth in truths))
 
 
-def opposite(condition: Predicate) -> Predicate:
+def negation(condition: Predicate) -> Predicate:
     """Return NOT condition."""
     return condition.child if isinstance(condition, Not) else Not(condition)
 
@@ -48,10 +48,10 @@ def opposite(condition: Predicate) -> Predicate:
 def _same(left: Predicate, right: Predicate) -> Predicate:
     for one, other in ((left, right), (right, left)):
         if isinstance(other, Constant) and other.outcomes in {Outcomes.TRUE, Outcomes.FALSE}:
-            return one if other.outcomes is Outcomes.TRUE else opposite(one)
-    return Or((And((left, right)), And((opposite(left), opposite(right)))))
+            return one if other.outcomes is Outcomes.TRUE else negation(one)
+    return Or((And((left, right)), And((negation(left), negation(right)))))
 
 
 def _less(left: Predicate, right: Predicate) -> Predicate:
     either_null = Or((IsTruth(left, Outcomes.NULL), IsTruth(right, Outcomes.NULL)))
-    return Or((And((opposite(left), right)), And((either_null, NULL))))
+    return Or((And((negation(left), right)), And((either_null, NULL))))

@@ -1,4 +1,4 @@
-"""What the clock says, put into a predicate as constants: the plan and Spark then see one instant and one day.
+"""Replace calls that ask the clock by constants: the plan and Spark then see one instant and one day.
 
 Spark computes these once a query (ComputeCurrentTime), and a plan is made before that.
 """

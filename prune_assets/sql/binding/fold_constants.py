@@ -1,4 +1,4 @@
-"""Arithmetic on literals, with Spark's result types."""
+"""Fold constants: sums, differences and signs of literals, with Spark's result types."""
 
 from __future__ import annotations
 

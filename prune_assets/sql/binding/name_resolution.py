@@ -1,4 +1,4 @@
-"""What the names, literals and functions of a predicate mean in one table and session."""
+"""Name resolution: the columns, literals and functions that names stand for in a table and session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OF_THE_GRAMMAR = frozenset({"timestampadd"})
 
 
-class Meanings:
+class NameResolver:
     """Resolves the parts of predicates on one table; `is_own` tells whether a name still is that of Spark's function.
 
     `binary_as_string`: what Spark reads of bytes that the file does not call text.

@@ -1,4 +1,4 @@
-"""Which column of the table a name means, by Spark's rules of case and nesting."""
+"""The columns of a table, found by name with Spark's rules of case and nesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many nodes a predicate has: cases inside cases multiply, and shared parts count each time they are met."""
+"""The limit on the nodes of a predicate: cases inside cases multiply, and shared parts count each time."""
 
 from __future__ import annotations
 

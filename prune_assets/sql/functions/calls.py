@@ -43,22 +43,22 @@ _ROUNDING_ARGUMENTS = 2
 def minus(arguments: Sequence[Value]) -> Value:
     """Return -x."""
     (value,) = _arguments(arguments, 1)
-    return apply(negate(_number(value).type), value)
+    return apply(negate(_as_number(value).type), value)
 
 
 def plus(arguments: Sequence[Value]) -> Value:
     """Return +x."""
     (value,) = _arguments(arguments, 1)
-    return cast_to(_number(value), value.type)
+    return cast_to(_as_number(value), value.type)
 
 
 def _abs(arguments: Sequence[Value]) -> Value:
     (value,) = _arguments(arguments, 1)
-    return apply(absolute(_number(value).type), value)
+    return apply(absolute(_as_number(value).type), value)
 
 
 def _to_whole(function: Callable[[SparkType], Function | None], arguments: Sequence[Value]) -> Value:
-    value = _number(_arguments(arguments, 1)[0])
+    value = _as_number(_arguments(arguments, 1)[0])
     if value.type.kind is Kind.INTEGER:
         value = to_type(value, BIGINT)
     elif value.type == FLOAT:
@@ -75,7 +75,7 @@ def _round(arguments: Sequence[Value]) -> Value:
         raise Refusal("round() to NULL places is NULL", "write NULL")
     if abs(count) > 38:
         raise Refusal("this many places are not looked into")
-    return _applied(round_half_up(_number(value).type, count), value)
+    return _applied(round_half_up(_as_number(value).type, count), value)
 
 
 def _cast(to: SparkType, arguments: Sequence[Value]) -> Value:
@@ -142,7 +142,7 @@ def _arguments(arguments: Sequence[Value], least: int, most: int = 0) -> Sequenc
     return arguments
 
 
-def _number(value: Value) -> Value:
+def _as_number(value: Value) -> Value:
     if not value.type.is_number:
         raise Refusal(f"Spark casts the {value.type} to a number here", "write a number")
     return value

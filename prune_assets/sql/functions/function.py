@@ -56,8 +56,8 @@ class Function:
         return preimage(self, Ranges(((-_FAR, least - 1), (greatest + 1, _FAR))))
 
 
-class Fate(NamedTuple):
-    """What becomes of values that a chain of functions is applied to: those in `chosen`, and those without a result."""
+class Preimage(NamedTuple):
+    """Arguments by what functions make of them: a result in the set asked for, NULL, an error, or what is not known."""
 
     chosen: Ranges
     nulls: Ranges = NOTHING
@@ -75,17 +75,17 @@ def recurring(name: str, result: SparkType, image: Ranges, why: tuple[str, str])
     return Function(name, result, int, (), image=image, why=why)
 
 
-def before(function: Function, fate: Fate) -> Fate:
-    """Return the fate of the arguments of a function from that of its results; raises Refusal where it depends."""
+def invert(function: Function, results: Preimage) -> Preimage:
+    """Return the arguments of a function from what is asked of its results; raises Refusal where that is not enough."""
     if function.image is not None:
-        return Fate(*(_all_or_nothing(function.image, part, function.why) for part in fate))
+        return Preimage(*(_all_or_nothing(function.image, part, function.why) for part in results))
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
-    return Fate(
-        preimage(function, fate.chosen),
-        union(function.nulls, preimage(function, fate.nulls), overflows if function.overflows_to_null else NOTHING),
-        union(function.raises, preimage(function, fate.raises), lost),
-        union(function.uncertain, preimage(function, fate.uncertain)),
+    return Preimage(
+        preimage(function, results.chosen),
+        union(function.nulls, preimage(function, results.nulls), overflows if function.overflows_to_null else NOTHING),
+        union(function.raises, preimage(function, results.raises), lost),
+        union(function.uncertain, preimage(function, results.uncertain)),
     )
 
 

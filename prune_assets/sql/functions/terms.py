@@ -1,4 +1,4 @@
-"""What an operand comes to: constants and chains of functions on one column, by the conditions under which they hold.
+"""Bound operands: constants and chains of functions on one column, each with the condition under which it holds.
 
 `CASE WHEN p THEN x + 1 ELSE 0 END` is a term of two branches, every other operand a term of one without a guard.
 """

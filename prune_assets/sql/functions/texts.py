@@ -1,4 +1,4 @@
-"""Functions to and of texts: their results have no order of their own, so that only those of constants are known."""
+"""Functions of texts and casts to text: they keep no order, so only constants are evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lower the conditions of a predicate: by themselves, negated, asked for their truth, and beside known values."""
+"""Lower the tree of a predicate: connectives, truth tests, and conditions with propagated constants."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-from prune_assets.sql.binding.name_resolution import Meanings
+from prune_assets.sql.binding.name_resolution import NameResolver
 from prune_assets.sql.binding.size import check_size
 from prune_assets.sql.lowering.connectives import operands_of
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
-from prune_assets.sql.lowering.string_operands import Names
+from prune_assets.sql.lowering.string_operands import OperandReader
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.equal_at_ends import equal_at_ends
-from prune_assets.sql.simplify.put_known_values import may_be_refined, put_known_values, with_known_values
+from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
+from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
-from prune_assets.sql.simplify.settle_truth import truth_of
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.session_clocks import Clocks
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.binding.scope import Scope
-    from prune_assets.sql.simplify.put_known_values import Known
+    from prune_assets.sql.simplify.propagate_constants import Known
 
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MAX_DEPTH = 20
@@ -59,11 +59,11 @@ class Conditions:
     ) -> None:
         self._scope = scope
         self._text = text
-        self._meanings = Meanings(scope, is_own, binary_as_string=semantics.binary_as_string)
-        self._leaves = LeafConditions(self._meanings, text, Clocks.of(semantics), self._nested, semantics)
+        self._names = NameResolver(scope, is_own, binary_as_string=semantics.binary_as_string)
+        self._leaves = LeafConditions(self._names, text, Clocks.of(semantics), self._nested, semantics)
         self._depth = 0
         self._known: Known | None = None
-        self._known_were_put = 0
+        self._substituted = 0
 
     def lower_conjuncts(self, operands: Sequence[exp.Expr]) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, each beside what known values make of it.
@@ -72,7 +72,7 @@ class Conditions:
         PredicateSyntaxError, for what is nested too deeply.
         """
         lowered = [self._lower_conjunct(operand) for operand in operands]
-        return put_known_values(lambda: operands, lowered, self.lower_with)
+        return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
     def _lower_conjunct(self, root: exp.Expr) -> Predicate:
         lowered = self.lower_tree(root)
@@ -111,72 +111,72 @@ class Conditions:
         if isinstance(node, exp.Is):
             return self._ask_truth(node, operands[0])
         is_or = isinstance(node, exp.Or)
-        parts = put_known_values(lambda: operands_of(node), operands, self.lower_with, of_or=is_or)
+        parts = propagate_constants(lambda: operands_of(node), operands, self.lower_with_constants, of_or=is_or)
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
     def lower(self, node: exp.Expr) -> Predicate:
         """Return the condition as leaves; raises PredicateTypeError and UnknownColumn."""
-        self._meanings.check_names(node)
+        self._names.check_names(node)
         self._leaves.count += 1
         outer, self._leaves.sql = self._leaves.sql, self._text(node)
         try:
-            self._meanings.check_functions(node)
-            pattern = lower_pattern(node, Names(self._meanings.column, self._meanings.value, self._text))
+            self._names.check_functions(node)
+            pattern = lower_pattern(node, OperandReader(self._names.column, self._names.value, self._text))
             lowered = equal_at_ends(self._leaves.lower(node)) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
             nulls = self._nulls_of(node)
             unknown = Unsupported(self._text(node), *UNCERTAIN_TIME, null_with=nulls, is_whole=True)
-            return self._of_known_values(node) or unknown
+            return self._with_constants(node) or unknown
         except Refusal as refusal:
-            if (found := self._of_known_values(node)) is not None:
+            if (found := self._with_constants(node)) is not None:
                 return found
-            sql, exact = rewrite_of(node, self._text(node), self._meanings.column_of) or ("", False)
+            sql, exact = rewrite_of(node, self._text(node), self._names.column_of) or ("", False)
             known = self._nulls_of(node)
             return Unsupported(self._text(node), refusal.reason, refusal.remedy, sql, exact, known, is_whole=True)
         else:
             is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
-            return (self._of_known_values(node) if is_refined else None) or lowered
+            return (self._with_constants(node) if is_refined else None) or lowered
         finally:
             self._leaves.sql = outer
 
-    def lower_with(self, node: exp.Expr, known: Known) -> Predicate | None:
-        """Lower a part again with the values of columns put in where they are refused; None where that does not help.
+    def lower_with_constants(self, node: exp.Expr, known: Known) -> Predicate | None:
+        """Lower a part again with constants in place of columns where it is refused; None where that does not help.
 
         It is meant to stand beside the part itself, which says what may raise.
         """
         if self._known is not None:
             return None
         before, raising = self._leaves.count, len(self._leaves.raising)
-        self._known, self._known_were_put = known, 0
+        self._known, self._substituted = known, 0
         try:
             lowered = self.lower_tree(node)
-            return lowered if self._known_were_put else None
+            return lowered if self._substituted else None
         finally:
             self._known, self._leaves.count = None, before
             del self._leaves.raising[raising:]
 
-    def _of_known_values(self, node: exp.Expr) -> Predicate | None:
-        """Lower a refused condition with the values that columns are known to have; None where it still is refused."""
-        instead = with_known_values(node, self._known, self._meanings.column_of) if self._known else None
+    def _with_constants(self, node: exp.Expr) -> Predicate | None:
+        """Lower a refused condition with constants in place of columns; None where it still is refused."""
+        instead = substitute_constants(node, self._known, self._names.column_of) if self._known else None
         if instead is None:
             return None
         known, self._known = self._known, {}
         try:
-            self._meanings.check_functions(instead)
+            self._names.check_functions(instead)
             lowered = self._leaves.lower(instead)
             check_size([lowered])
         except (Refusal, UncertainTime, PredicateTypeError):
             return None
         finally:
             self._known = known
-        self._known_were_put += 1
+        self._substituted += 1
         return equal_at_ends(lowered)
 
     def _nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""
         try:
-            self._meanings.check_functions(node)
+            self._names.check_functions(node)
         except Refusal:
             return ()
         return null_with(node, self._scope)
@@ -204,7 +204,7 @@ class Conditions:
         if node.expression.name not in _TRUTHS:
             return False
         if isinstance(asked, ColumnName):
-            return self._meanings.is_boolean(asked)
+            return self._names.is_boolean(asked)
         if isinstance(asked, SparkLiteral):
             return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
         return not isinstance(asked, (exp.Tuple, *ARITHMETIC))
@@ -216,7 +216,7 @@ class Conditions:
             return replace(inner, sql=self._text(node), rewrite=rewrite)
         if isinstance(inner, Unsupported):
             inner = replace(inner, sql=self._text(node.this, brackets=False))
-        return truth_of(inner, _TRUTHS[node.expression.name])
+        return fold_truth_test(inner, _TRUTHS[node.expression.name])
 
     def _nested(self, node: exp.Expr) -> Predicate:
         """Lower a condition inside an operand."""

@@ -11,7 +11,7 @@ from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.binding.bind import Asked, bind, is_condition, why_not
+from prune_assets.sql.binding.bind import BindingContext, bind, is_condition, why_not
 from prune_assets.sql.binding.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.terms import Fixed, literal_of
@@ -20,9 +20,9 @@ from prune_assets.sql.lowering.comparisons import NULL, beyond_bigint, compare, 
 from prune_assets.sql.lowering.term_comparisons import TermComparisons
 from prune_assets.sql.lowering.time_comparisons import compare_times, is_about_times, is_in_times
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
 from prune_assets.sql.simplify.join_conditions import join_conditions
 from prune_assets.sql.simplify.join_ranges import interval
-from prune_assets.sql.simplify.settle_truth import truth_of
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
 from prune_assets.sql.syntax.sqlglot_nodes import exp
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.sql.binding.name_resolution import Meanings
+    from prune_assets.sql.binding.name_resolution import NameResolver
     from prune_assets.sql.functions.terms import Term
     from prune_assets.sql.types.session_clocks import Clocks
     from prune_assets.sql.types.spark_values import SparkValue
@@ -55,20 +55,20 @@ class LeafConditions:
 
     def __init__(
         self,
-        meanings: Meanings,
+        names: NameResolver,
         text: Callable[..., str],
         clocks: Clocks,
         condition: Callable[[exp.Expr], Predicate],
         semantics: SparkSemantics,
     ) -> None:
-        self._meanings = meanings
+        self._names = names
         self._text = text
         self._clocks = clocks
         self._semantics = semantics
         self._ansi = semantics.ansi
         self._condition = condition
-        named = (meanings.column, meanings.value)
-        self._asked = Asked(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
+        named = (names.column, names.value)
+        self._context = BindingContext(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
         self.sql = ""
         self.count = 0
         self.raising: list[Predicate] = []
@@ -98,8 +98,8 @@ class LeafConditions:
                 return self._call(node.name, node.expressions[0])
             case exp.Anonymous(name="raise_error"):
                 return Constant(Outcomes.UNKNOWN)
-            case ColumnName() if self._meanings.is_boolean(node):
-                return Compare(self._meanings.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
+            case ColumnName() if self._names.is_boolean(node):
+                return Compare(self._names.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
             case SparkLiteral():
                 return self._constant(node)
             case exp.Case() | CastTo() | exp.Anonymous():
@@ -116,7 +116,7 @@ class LeafConditions:
     # -- terms
 
     def _bind(self, node: exp.Expr) -> Term:
-        return bind(node, self._asked)
+        return bind(node, self._context)
 
     def _terms(self) -> TermComparisons:
         return TermComparisons(self.sql, self.raising, self._semantics)
@@ -147,15 +147,15 @@ class LeafConditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, op, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return compare_columns(self._meanings.column(left), op, self._meanings.column(right), ansi=self._ansi)
+            return compare_columns(self._names.column(left), op, self._names.column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, op, right = right, MIRRORED.get(op, op), left
         if not self._is_plain(left, [right], are_written_ends=written):
             return self._terms().compare(self._bind(left), op, self._bind(right))
-        value = self._meanings.value(right)
+        value = self._names.value(right)
         if value.kind is Kind.NULL:
             return NULL
-        return self._compare_column(self._meanings.column(left), op, value)
+        return self._compare_column(self._names.column(left), op, value)
 
     def _literal_time(self, node: exp.Expr, other: exp.Expr) -> exp.Expr:
         """Return a constant timestamp beside a column as a literal, with which dates are compared as days."""
@@ -169,7 +169,7 @@ class LeafConditions:
         if isinstance(node, SparkLiteral) or is_condition(node):
             return False
         if isinstance(node, ColumnName):
-            return is_whole(self._meanings.column(node))
+            return is_whole(self._names.column(node))
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
     def _compare_column(self, column: LeafColumn, op: Op, value: SparkValue) -> Predicate:
@@ -190,10 +190,10 @@ class LeafConditions:
             raise Refusal("rows are not compared", "compare their parts")
         if not isinstance(operand, ColumnName):
             return False
-        column = self._meanings.column_of(operand.parts_of_name)
+        column = self._names.column_of(operand.parts_of_name)
         if column is None or column.type is None:
             return True
-        values = [self._meanings.value(other) for other in others]
+        values = [self._names.value(other) for other in others]
         kinds = {value.kind for value in values}
         if domain_of(column.type) is not None:
             counts = not are_listed and self._semantics.minimum_precision
@@ -257,7 +257,7 @@ class LeafConditions:
             raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         literals = [value for value in folded if isinstance(value, SparkLiteral)]
         if isinstance(operand, ColumnName) and self._is_plain(operand, folded, are_listed=True):
-            column, values = self._meanings.column(operand), [self._meanings.value(literal) for literal in literals]
+            column, values = self._names.column(operand), [self._names.value(literal) for literal in literals]
             if is_about_times(column, values):
                 return is_in_times(column, values, self._clocks)
             return is_in(column, values, ansi=self._ansi)
@@ -271,15 +271,15 @@ class LeafConditions:
     def _is_null(self, node: exp.Expr) -> Predicate:
         operand = fold_constants(node)
         if isinstance(operand, SparkLiteral):
-            is_null = self._meanings.value(operand).kind is Kind.NULL
+            is_null = self._names.value(operand).kind is Kind.NULL
             return Constant(Outcomes.TRUE if is_null else Outcomes.FALSE)
         if is_condition(operand):
             inner = self._condition(operand)
             if isinstance(inner, Unsupported):
                 raise Refusal(inner.reason, inner.remedy)
-            return truth_of(inner, Outcomes.NULL)
+            return fold_truth_test(inner, Outcomes.NULL)
         if isinstance(operand, ColumnName):
-            return IsNull(self._meanings.nullable(operand).path)
+            return IsNull(self._names.nullable(operand).path)
         return self._terms().is_null(self._bind(operand))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
@@ -287,12 +287,12 @@ class LeafConditions:
         if is_condition(left) or is_condition(right):
             return self._compare_conditions(left, None, right)
         if isinstance(left, ColumnName) and isinstance(right, ColumnName):
-            return same_columns(self._meanings.column(left), self._meanings.column(right), ansi=self._ansi)
+            return same_columns(self._names.column(left), self._names.column(right), ansi=self._ansi)
         if isinstance(left, SparkLiteral):
             left, right = right, left
         if not isinstance(left, ColumnName) or not self._is_plain(left, [right]):
             return self._terms().null_safe(self._bind(left), self._bind(right))
-        column, value = self._meanings.column(left), self._meanings.value(right)
+        column, value = self._names.column(left), self._names.value(right)
         if value.kind is Kind.NULL:
             return IsNull(column.path)
         return IsTruth(self._compare_column(column, Op.EQ, value), Outcomes.TRUE)
@@ -300,13 +300,13 @@ class LeafConditions:
     def _is_nan(self, node: exp.Expr) -> Predicate:
         if not isinstance(node, ColumnName):
             return self._terms().is_nan(self._bind(node))
-        column = self._meanings.column(node)
+        column = self._names.column(node)
         if not pa.types.is_floating(column.type):
             raise Refusal("isnan() of what is no float is a cast")
         return IsNaN(column.path)
 
     def _constant(self, node: SparkLiteral) -> Predicate:
-        value = self._meanings.value(node)
+        value = self._names.value(node)
         if value.kind is Kind.NULL:
             return NULL
         if value.kind is Kind.BOOLEAN:
@@ -318,7 +318,7 @@ class LeafConditions:
         problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
         cast = Refusal("Spark casts a string to a condition here", "write a comparison")
         if isinstance(node, ColumnName):
-            return cast if pa.types.is_string(self._meanings.column(node).type) else problem
+            return cast if pa.types.is_string(self._names.column(node).type) else problem
         if isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.STRING:
             return cast
         if isinstance(node, (SparkLiteral, exp.Tuple, *ARITHMETIC)):

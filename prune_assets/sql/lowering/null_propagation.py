@@ -1,4 +1,4 @@
-"""For which columns a condition is NULL wherever they are null, whatever else it says."""
+"""The columns whose null makes a condition NULL."""
 
 from __future__ import annotations
 

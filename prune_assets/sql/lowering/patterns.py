@@ -1,4 +1,4 @@
-"""Which conditions are about the text of a column: LIKE and its kin, and comparisons of calls on strings."""
+"""Conditions on the text of a column: LIKE, regular expressions, and comparisons of string functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from prune_assets.sql.lowering.regex_prefix import match_regex
 from prune_assets.sql.lowering.string_calls import compare_call, plain_text
 from prune_assets.sql.lowering.string_operands import (
     KEEP_ONE_CASE,
-    Names,
+    OperandReader,
     read_call,
     read_start,
     read_string_start,
@@ -57,42 +57,42 @@ _AFFIXES: dict[str, type[StartsWith | EndsWith | Contains]] = {
 _REGEXES = frozenset({"rlike", "regexp", "regexp_like"})
 
 
-def lower_pattern(node: exp.Expr, names: Names) -> Predicate | None:
+def lower_pattern(node: exp.Expr, read: OperandReader) -> Predicate | None:
     """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
     match node:
         case exp.Like():
-            return _like(node.this, node.expression, node.meta.get("escape", DEFAULT_ESCAPE), names)
+            return _like(node.this, node.expression, node.meta.get("escape", DEFAULT_ESCAPE), read)
         case LikeList():
-            return _like_list(node, names)
+            return _like_list(node, read)
         case exp.ILike():
             raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
         case exp.RegexpLike():
-            return _regex(node, node.this, node.expression, names)
+            return _regex(node, node.this, node.expression, read)
         case exp.Anonymous(name=name) if name in _AFFIXES or name in _REGEXES or name in {"like", "ilike"}:
-            return _condition_call(node, names)
+            return _condition_call(node, read)
         case _:
-            return _compared(node, names)
+            return _compared(node, read)
 
 
-def _condition_call(node: exp.Anonymous, names: Names) -> Predicate | None:
+def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | None:
     name, operands = node.name, node.expressions
     if name == "ilike":
         raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
     if name == "like" and len(operands) == 3:
-        escape = read_text(operands[2], names)
+        escape = read_text(operands[2], read)
         if escape is None or len(escape) != 1 or escape > "\uffff":
             raise Refusal("the escape is no single character")
-        return _like(operands[0], operands[1], escape, names)
+        return _like(operands[0], operands[1], escape, read)
     if len(operands) != 2:
         return None
     value, pattern = operands
     if name in _AFFIXES:
-        return _affix(name, value, pattern, names)
-    return _like(value, pattern, DEFAULT_ESCAPE, names) if name == "like" else _regex(node, value, pattern, names)
+        return _affix(name, value, pattern, read)
+    return _like(value, pattern, DEFAULT_ESCAPE, read) if name == "like" else _regex(node, value, pattern, read)
 
 
-def _affix(name: str, operand: exp.Expr, affix: exp.Expr, names: Names) -> Predicate:
-    start, value = read_start(operand, names), read_value(affix, names)
+def _affix(name: str, operand: exp.Expr, affix: exp.Expr, read: OperandReader) -> Predicate:
+    start, value = read_start(operand, read), read_value(affix, read)
     if value.kind is Kind.NULL:
         return NULL
     literal = plain_text(start.column, value)
@@ -101,13 +101,13 @@ def _affix(name: str, operand: exp.Expr, affix: exp.Expr, names: Names) -> Predi
     return _of_start(_AFFIXES[name](start.column.path, scalar_of(literal, start.column.type)), start)
 
 
-def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, names: Names) -> Predicate:
-    start, text = read_string_start(operand, names), read_text(pattern, names)
+def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, read: OperandReader) -> Predicate:
+    start, text = read_string_start(operand, read), read_text(pattern, read)
     return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
 
 
-def _like_list(node: LikeList, names: Names) -> Predicate:
-    found = [_like(node.this, pattern, DEFAULT_ESCAPE, names) for pattern in _limited(node.expressions)]
+def _like_list(node: LikeList, read: OperandReader) -> Predicate:
+    found = [_like(node.this, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.expressions)]
     if node.args["negated"]:
         found = [Not(one) for one in found]
     if len(found) == 1:
@@ -115,22 +115,22 @@ def _like_list(node: LikeList, names: Names) -> Predicate:
     return And(tuple(found)) if node.args["every"] else Or(tuple(found))
 
 
-def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, names: Names) -> Predicate:
-    start, text = read_string_start(operand, names), read_text(pattern, names)
+def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandReader) -> Predicate:
+    start, text = read_string_start(operand, read), read_text(pattern, read)
     if text is None:
         return NULL
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
     why = "of a regular expression only the text at its beginning is asked for"
-    unknown = Unsupported(_source(node, names), why, is_whole=True)
+    unknown = Unsupported(_source(node, read), why, is_whole=True)
     return match_regex(start.column.path, text, unknown)
 
 
-def _source(node: exp.Expr, names: Names) -> str:
+def _source(node: exp.Expr, read: OperandReader) -> str:
     """Return SQL that says the same as a node: the source of `s NOT RLIKE 'a'` holds none of its operand alone."""
     around = node.parent
     within = isinstance(around, exp.Not) and around.meta.get("first") == node.meta.get("first")
-    return f"NOT ({names.text(node)})" if within else names.text(node)
+    return f"NOT ({read.text(node)})" if within else read.text(node)
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
@@ -146,12 +146,12 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
             raise Refusal("this pattern may match behind the characters that are asked for", "match the plain column")
 
 
-def _compared(node: exp.Expr, names: Names) -> Predicate | None:
+def _compared(node: exp.Expr, read: OperandReader) -> Predicate | None:
     """Return a comparison of a call on strings, None when no such call is compared."""
     match node:
         case exp.Between() | exp.In() | exp.Is():
-            call = read_call(node.this, names)
-            return None if call is None else _one_sided(node, call, names)
+            call = read_call(node.this, read)
+            return None if call is None else _one_sided(node, call, read)
         case exp.NullSafeEQ() | exp.NullSafeNEQ():
             op = Op.EQ
         case _ if type(node) in COMPARISONS:
@@ -161,24 +161,24 @@ def _compared(node: exp.Expr, names: Names) -> Predicate | None:
     left, right = node.this, fold_constants(node.expression)
     if not isinstance(right, SparkLiteral):
         left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
-    call = read_call(left, names) if isinstance(right, SparkLiteral) else None
+    call = read_call(left, read) if isinstance(right, SparkLiteral) else None
     if call is None:
         return None
-    unknown = _unknown(node, names)
+    unknown = _unknown(node, read)
     if not isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
-        return compare_call(call, op, read_value(right, names), unknown)
-    same = _same(call, read_value(right, names), unknown)
+        return compare_call(call, op, read_value(right, read), unknown)
+    same = _same(call, read_value(right, read), unknown)
     return same if isinstance(node, exp.NullSafeEQ) else Not(same)
 
 
-def _one_sided(node: exp.Expr, call: StringCall, names: Names) -> Predicate | None:
-    unknown = _unknown(node, names)
+def _one_sided(node: exp.Expr, call: StringCall, read: OperandReader) -> Predicate | None:
+    unknown = _unknown(node, read)
     match node:
         case exp.Between():
-            low, high = read_value(node.args["low"], names), read_value(node.args["high"], names)
+            low, high = read_value(node.args["low"], read), read_value(node.args["high"], read)
             return And((compare_call(call, Op.GE, low, unknown), compare_call(call, Op.LE, high, unknown)))
         case exp.In() if node.expressions:
-            values = [read_value(value, names) for value in _limited(node.expressions)]
+            values = [read_value(value, read) for value in _limited(node.expressions)]
             found = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
             return found[0] if len(found) == 1 else Or(found)
         case exp.Is() if node.expression.name == "NULL":
@@ -193,8 +193,8 @@ def _same(call: StringCall, value: SparkValue, unknown: Unsupported) -> Predicat
     return IsTruth(compare_call(call, Op.EQ, value, unknown), Outcomes.TRUE)
 
 
-def _unknown(node: exp.Expr, names: Names) -> Unsupported:
-    return Unsupported(names.text(node), "of where a text stands only its occurrence is asked for", "write contains()")
+def _unknown(node: exp.Expr, read: OperandReader) -> Unsupported:
+    return Unsupported(read.text(node), "of where a text stands only its occurrence is asked for", "write contains()")
 
 
 def _limited(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:

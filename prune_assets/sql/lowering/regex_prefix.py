@@ -1,4 +1,4 @@
-"""Regular expressions, as far as they begin with plain text: then what does not hold that text does not match.
+"""Regular expressions that begin with plain text: a value without that text does not match.
 
 Java's syntax (java.util.regex.Pattern), found anywhere in the value as RLIKE does.
 """

@@ -1,6 +1,6 @@
 """SQL that metadata can answer in place of a condition that it cannot: shown beside the remedy, never applied.
 
-A source of rewrites is a function of the condition, its text and what finds a column by name. Add one to `SOURCES`.
+A source of rewrites is a function of the condition, its text and what finds a column by name. Add one to `SUGGESTIONS`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Rewrite(NamedTuple):
 
 def rewrite_of(node: exp.Expr, text: str, find: FindColumn) -> Rewrite | None:
     """Return what could be written instead of a condition, None when nothing is known."""
-    found = (source(node, text, find) for source in SOURCES)
+    found = (source(node, text, find) for source in SUGGESTIONS)
     return next((rewrite for rewrite in found if rewrite is not None), None)
 
 
@@ -89,7 +89,7 @@ def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrit
     )
 
 
-SOURCES: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
+SUGGESTIONS: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
     cast_to_string,
     double_beside_integer,
     number_beside_string,

@@ -1,4 +1,4 @@
-"""Calls on a column of strings or bytes whose comparison with a literal says something about the column itself."""
+"""Prefix, length and position of a string column, compared with a literal as conditions on the column itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside a string: a column or its beginning, calls on it, and literals."""
+"""Operands of string conditions: a column or its prefix, calls on it, and literals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REFUSED = {
 }
 
 
-class Names(NamedTuple):
+class OperandReader(NamedTuple):
     """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
 
     column: Callable[[exp.Expr], LeafColumn]
@@ -46,7 +46,7 @@ class Names(NamedTuple):
     text: Callable[[exp.Expr], str]
 
 
-def read_call(node: exp.Expr, names: Names) -> StringCall | None:
+def read_call(node: exp.Expr, read: OperandReader) -> StringCall | None:
     """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
     if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(ColumnName) is None:
         return None
@@ -55,49 +55,49 @@ def read_call(node: exp.Expr, names: Names) -> StringCall | None:
         return None
     name, operands = node.name, node.expressions
     if name in _STARTS:
-        return read_start(node, names)
+        return read_start(node, read)
     if name in _LENGTHS and len(operands) == 1:
-        return Length(_text_column(operands[0], names))
+        return Length(_text_column(operands[0], read))
     if name in _PLACES and len(operands) == 2:
         column, text = (operands[i] for i in _PLACES[name])
-        return _place(column, text, names)
+        return _place(column, text, read)
     return None
 
 
-def read_start(node: exp.Expr, names: Names) -> Start:
+def read_start(node: exp.Expr, read: OperandReader) -> Start:
     """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
     if not isinstance(node, exp.Anonymous) or node.name not in _STARTS:
         _refuse_call(node)
-        return Start(_text_column(node, names), None)
+        return Start(_text_column(node, read), None)
     column, *rest = node.expressions
-    numbers = [_number(operand, names) for operand in rest]
+    numbers = [_character_count(operand, read) for operand in rest]
     if node.name == "left":
         numbers = [1, *numbers] if len(numbers) == 1 else []
     # Spark counts from 1 and takes 0 for it.
     if len(numbers) not in {1, 2} or numbers[0] not in {0, 1}:
         raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
-    return Start(_text_column(column, names), numbers[1] if len(numbers) == 2 else None)
+    return Start(_text_column(column, read), numbers[1] if len(numbers) == 2 else None)
 
 
-def read_string_start(node: exp.Expr, names: Names) -> Start:
+def read_string_start(node: exp.Expr, read: OperandReader) -> Start:
     """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
-    start = read_start(node, names)
+    start = read_start(node, read)
     if pa.types.is_binary(start.column.type):
         raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")
     return start
 
 
-def read_value(node: exp.Expr, names: Names) -> SparkValue:
+def read_value(node: exp.Expr, read: OperandReader) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
     if not isinstance(folded, SparkLiteral):
         raise Refusal("what a string is compared with is no literal", "write a literal")
-    return names.value(folded)
+    return read.value(folded)
 
 
-def read_text(node: exp.Expr, names: Names) -> str | None:
+def read_text(node: exp.Expr, read: OperandReader) -> str | None:
     """Return the text of a string literal, None for NULL; raises Refusal."""
-    value = read_value(node, names)
+    value = read_value(node, read)
     if value.kind is Kind.NULL:
         return None
     if value.kind is not Kind.STRING or not isinstance(value.value, str):
@@ -112,22 +112,22 @@ def _refuse_call(node: exp.Expr) -> None:
         raise Refusal(*_REFUSED[node.name])
 
 
-def _place(operand: exp.Expr, text: exp.Expr, names: Names) -> Place:
-    start, value = read_string_start(operand, names), read_text(text, names)
+def _place(operand: exp.Expr, text: exp.Expr, read: OperandReader) -> Place:
+    start, value = read_string_start(operand, read), read_text(text, read)
     if start.count is not None or value is None:
         raise Refusal("the place of this text is not looked into", "write contains()")
     return Place(start.column, value)
 
 
-def _text_column(node: exp.Expr, names: Names) -> LeafColumn:
-    column = names.column(node)
+def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:
+    column = read.column(node)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the plain column")
     return column
 
 
-def _number(node: exp.Expr, names: Names) -> int:
-    value = read_value(node, names)
+def _character_count(node: exp.Expr, read: OperandReader) -> int:
+    value = read_value(node, read)
     if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
         raise Refusal("the place or count of characters is no plain whole number", "write whole numbers")
     return value.number

@@ -16,15 +16,15 @@ from prune_assets.sql.functions.coercion import (
     wider,
 )
 from prune_assets.sql.functions.terms import Chain, Fixed, both, pairs, without_literals
-from prune_assets.sql.lowering.chains import (
+from prune_assets.sql.lowering.comparisons import compare, is_in
+from prune_assets.sql.lowering.function_chains import (
     as_predicate,
+    classify_values,
     does_not_raise,
     intersect,
     is_null_predicate,
-    sort_values,
     wanted_by,
 )
-from prune_assets.sql.lowering.comparisons import compare, is_in
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.operators import MIRRORED
 from prune_assets.sql.types.ranges import NOTHING, joined, union
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.terms import Term, Value
-    from prune_assets.sql.lowering.chains import Sorted
+    from prune_assets.sql.lowering.function_chains import ClassifiedValues
     from prune_assets.sql.types.ranges import Ranges
 
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
@@ -64,7 +64,7 @@ class TermComparisons:
         value, least, most = term.single, low.single, high.single
         if isinstance(value, Chain) and isinstance(least, Fixed) and isinstance(most, Fixed):
             self._check([value, least, most], are_compared=True)
-            lower, upper = self._sort(value, Op.GE, least), self._sort(value, Op.LE, most)
+            lower, upper = self._classify_comparison(value, Op.GE, least), self._classify_comparison(value, Op.LE, most)
             both = None if lower is None or upper is None else intersect(lower, upper)
             if both is not None:
                 return self._predicate(both)
@@ -105,10 +105,10 @@ class TermComparisons:
         assert isinstance(left, Chain)
         if not left.functions and left.type == right.type and right.plain is not None:
             return compare(left.column, op, right.plain, ansi=True)
-        found = self._sort(left, op, right)
+        found = self._classify_comparison(left, op, right)
         return _NULL if found is None else self._predicate(found)
 
-    def _sort(self, chain: Chain, op: Op, constant: Fixed) -> Sorted | None:
+    def _classify_comparison(self, chain: Chain, op: Op, constant: Fixed) -> ClassifiedValues | None:
         """Sort the column's values by a comparison, None for one with NULL."""
         if constant.is_null:
             return None
@@ -119,10 +119,10 @@ class TermComparisons:
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
             raise Refusal(f"{common} is not turned into a range here")
-        return self._sorted(value, wanted_by(op, limit.ordinal, common.least, common.greatest))
+        return self._classified(value, wanted_by(op, limit.ordinal, common.least, common.greatest))
 
-    def _sorted(self, chain: Chain, wanted: Ranges) -> Sorted:
-        found = sort_values(chain, wanted)
+    def _classified(self, chain: Chain, wanted: Ranges) -> ClassifiedValues:
+        found = classify_values(chain, wanted)
         if self._semantics.ansi:
             return found
         return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
@@ -146,7 +146,7 @@ class TermComparisons:
         if isinstance(value, Fixed):
             found: Predicate = _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         else:
-            found = self._predicate(self._sorted(value, joined((ordinal, ordinal) for ordinal in ordinals)))
+            found = self._predicate(self._classified(value, joined((ordinal, ordinal) for ordinal in ordinals)))
         return found if len(ordinals) == len(constants) else Or((found, _NULL))
 
     def _is_null(self, value: Value) -> Predicate:
@@ -154,7 +154,7 @@ class TermComparisons:
             return _TRUE if value.is_null else _FALSE
         if not value.functions:
             return IsNull(value.column.path)
-        found = self._sorted(value, joined(()))
+        found = self._classified(value, joined(()))
         self._note(found)
         return is_null_predicate(found, self._sql)
 
@@ -166,7 +166,7 @@ class TermComparisons:
             return _TRUE if value.ordinal == nan else _FALSE
         if not value.functions:
             return IsNaN(value.column.path)
-        return IsTruth(self._predicate(self._sorted(value, joined([(nan, nan)]))), Outcomes.TRUE)
+        return IsTruth(self._predicate(self._classified(value, joined([(nan, nan)]))), Outcomes.TRUE)
 
     def _null_safe(self, left: Value, right: Value) -> Predicate:
         if isinstance(left, Fixed):
@@ -182,13 +182,13 @@ class TermComparisons:
             raise Refusal(f"a {value.type} is no condition", "compare it with something")
         if isinstance(value, Fixed):
             return _NULL if value.ordinal is None else (_TRUE if value.ordinal else _FALSE)
-        return self._predicate(self._sorted(value, joined([(1, 1)])))
+        return self._predicate(self._classified(value, joined([(1, 1)])))
 
-    def _predicate(self, values: Sorted) -> Predicate:
+    def _predicate(self, values: ClassifiedValues) -> Predicate:
         self._note(values)
         return as_predicate(values, self._sql)
 
-    def _note(self, values: Sorted) -> None:
+    def _note(self, values: ClassifiedValues) -> None:
         guard = does_not_raise(values)
         if guard is not None:
             self._raising.append(guard)

@@ -1,4 +1,4 @@
-"""Comparisons with an end of an integer type as equalities: `x <= -128` of a tinyint is `x = -128`.
+"""`x <= least` is `x = least`, and `x >= greatest` is `x = greatest`: of a tinyint `x <= -128` is `x = -128`.
 
 An equality is looked up in dictionaries and bloom filters, an order is not.
 """

@@ -1,6 +1,6 @@
-"""The operands of a connective with those of all that comes to the same one: `NOT (a OR b)` is `NOT a AND NOT b`.
+"""`a AND (b AND c)` is `a AND b AND c`, and `NOT (a OR b)` is `NOT a AND NOT b` (associativity, De Morgan).
 
-What is spelled in several ways is then joined in one.
+The other rules then see one spelling of what can be spelled in several ways.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
         if isinstance(part, own):
             waiting += reversed(part.children)
         elif isinstance(part, Not) and isinstance(part.child, other):
-            waiting += [opposite(child) for child in reversed(part.child.children)]
+            waiting += [inverse(child) for child in reversed(part.child.children)]
         else:
             found.append(part)
         if len(found) + len(waiting) > max(MOST, len(operands)):
@@ -46,11 +46,11 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
     return tuple(found)
 
 
-def opposite(condition: Predicate) -> Predicate:
+def inverse(condition: Predicate) -> Predicate:
     """Return what is TRUE where a condition is FALSE, and NULL where it is NULL; NaN is above all numbers.
 
     >>> import pyarrow as pa
-    >>> opposite(Compare(("x",), Op.LT, pa.scalar(5))).op
+    >>> inverse(Compare(("x",), Op.LT, pa.scalar(5))).op
     <Op.GE: '>='>
     """
     match condition:

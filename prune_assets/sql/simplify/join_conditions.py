@@ -1,4 +1,4 @@
-"""Conditions on one column joined to what fulfils them all: of a list the values that do, or nothing at all.
+"""`x IN (..) AND p(x)` is IN of the listed values that fulfil p; FALSE, or NULL for null, where no value does.
 
 Each of `x IN (1, 9) AND x > 5`, and of `x = 5 AND x = 7`, may hold in a row group that has a 1 and a 7. Both never do.
 """

@@ -1,4 +1,4 @@
-"""Months, quarters and days beside their year as the dates that they are together.
+"""`year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`; so for quarters and days.
 
 `month(c) = 3` comes back every year, so it has no range. Beside `year(c) = 2024` it is the same as
 `trunc(c, 'MONTH') = DATE '2024-03-01'`, which has one: where the year is another, the AND is FALSE whatever this is.
@@ -47,7 +47,7 @@ def _named(operands: Sequence[exp.Expr], calls: frozenset[str]) -> dict[tuple[st
     found = {}
     for operand in operands:
         part = _field(operand.this) if isinstance(operand, exp.EQ) else None
-        number = _number(operand.expression) if part is not None else None
+        number = _integer_of(operand.expression) if part is not None else None
         if part is not None and part[0] in calls and number is not None:
             found[part[1]] = number
     return found
@@ -61,7 +61,7 @@ def _joined(operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Map
     if field == "day" and not 1 <= month <= 12:
         return operand
     values = list(operand.expressions) if isinstance(operand, exp.In) else [operand.expression]
-    dates = [_date(field, most, year, month, _number(value)) for value in values]
+    dates = [_date(field, most, year, month, _integer_of(value)) for value in values]
     known = [date for date in dates if date is not None]
     if not known or len(known) < len(dates) or operand.args.get("query") is not None:
         return operand
@@ -102,7 +102,7 @@ def _field(node: object) -> tuple[str, tuple[str, ...]] | None:
     return (node.name, column.parts_of_name) if isinstance(column, ColumnName) else None
 
 
-def _number(node: object) -> int | None:
+def _integer_of(node: object) -> int | None:
     if not isinstance(node, SparkLiteral) or node.spark_value.kind is not Kind.INTEGER:
         return None
     value = node.spark_value.value

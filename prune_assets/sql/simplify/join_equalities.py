@@ -1,4 +1,4 @@
-"""Many inequalities of one column as one NOT IN; by De Morgan, many equalities as one IN.
+"""`x <> a AND x <> b AND ..` is `x NOT IN (a, b, ..)`; by De Morgan, many `=` under OR are one IN.
 
 Generated predicates hold thousands of them. As a list they are looked up at once, where each by itself is compared
 with every container.

@@ -1,4 +1,4 @@
-"""Two halves of a range as one interval.
+"""`x >= a AND x <= b` is `x BETWEEN a AND b`.
 
 `x >= 5` holds for NaN, which bounds do not see, and so nothing with unknown NaN is ever skipped for it. Together
 with `x <= 10`, which does not, it is an interval that NaN lies outside of. Of all types, the values 1 and 20 of a
@@ -17,6 +17,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
+from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import domain_of, scalar
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
 
 _EXACT = Context(prec=80)
-_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT, Op.EQ: Op.NE}
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
@@ -51,8 +51,8 @@ def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 def _limit(operand: Predicate) -> Compare | None:
     """Return a comparison as one that includes its end, None where there is none, and for all else."""
     match operand:
-        case Not(Compare(column, op, value)) if op in _OPPOSITE:
-            operand = Compare(column, _OPPOSITE[op], value)
+        case Not(Compare() as compared):
+            operand = inverse(compared)
     match operand:
         case Compare(column, Op.GE | Op.LE as op, value) if not pa.types.is_boolean(value.type):
             return Compare(column, op, value)

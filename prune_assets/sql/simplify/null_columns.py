@@ -1,4 +1,4 @@
-"""Columns that hold nothing but nulls, and so have no type: each name of one is the NULL that it stands for."""
+"""The name of a column that holds nothing but nulls, and so has no type, is NULL."""
 
 from __future__ import annotations
 

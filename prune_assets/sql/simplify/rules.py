@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Or, Unsupported
-from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, opposite
+from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import join_conditions
 from prune_assets.sql.simplify.join_equalities import join_equalities
 from prune_assets.sql.simplify.join_ranges import join_ranges
-from prune_assets.sql.simplify.narrow_choices import narrow_choices
+from prune_assets.sql.simplify.prune_disjuncts import prune_disjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Rule: TypeAlias = Callable[[Sequence[Predicate]], tuple[Predicate, ...]]
 
-RULES: tuple[Rule, ...] = (join_ranges, join_conditions, narrow_choices, join_equalities)
+RULES: tuple[Rule, ...] = (join_ranges, join_conditions, prune_disjuncts, join_equalities)
 _NULL = Constant(Outcomes.NULL)
 
 
@@ -37,8 +37,8 @@ def all_of(operands: Sequence[Predicate]) -> Predicate:
 
 def any_of(operands: Sequence[Predicate]) -> Predicate:
     """Return the OR of operands, simplified."""
-    simplified = _simplified(tuple(map(opposite, disjuncts(operands))))
-    return _connected(Or, operands if simplified is None else tuple(map(opposite, simplified)))
+    simplified = _simplified(tuple(map(inverse, disjuncts(operands))))
+    return _connected(Or, operands if simplified is None else tuple(map(inverse, simplified)))
 
 
 def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:

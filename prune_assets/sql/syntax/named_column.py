@@ -1,4 +1,4 @@
-"""The columns that a part of a predicate names, told from its words: the part itself may be one not looked into."""
+"""The columns that a part of a predicate names, found among its words, as the part may be opaque."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class CastTo(exp.Expression, exp.Condition):
     arg_types = {"this": True, "to": False, "is_try": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
-class KnownValue(exp.Expression, exp.Condition):
+class PropagatedConstant(exp.Expression, exp.Condition):
     """The value, a `pa.Scalar`, that has to be that of the column `this` wherever more than this part holds."""
 
     arg_types = {"this": True, "value": True}  # noqa: RUF012  (sqlglot's own way to declare a node)

@@ -73,10 +73,10 @@ def _decimal(cursor: Cursor) -> SparkType:
     if cursor.sign() != "(":
         return decimal_type(10, 0)
     cursor.take()
-    numbers = [_number(cursor)]
+    numbers = [_whole_number(cursor)]
     if cursor.sign() == ",":
         cursor.take()
-        numbers.append(_number(cursor))
+        numbers.append(_whole_number(cursor))
     cursor.expect(")")
     digits, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if not digits or not is_decimal(digits, scale):
@@ -84,7 +84,7 @@ def _decimal(cursor: Cursor) -> SparkType:
     return decimal_type(digits, scale)
 
 
-def _number(cursor: Cursor) -> int:
+def _whole_number(cursor: Cursor) -> int:
     if cursor.kind() != TokenType.NUMBER or not cursor.tokens[cursor.position].text.isdigit():
         cursor.fail("a whole number is expected here")
     # Of thousands of digits Python makes no number; of more than a few no type has use.

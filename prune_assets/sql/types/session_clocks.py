@@ -1,4 +1,4 @@
-"""What the settings of a session say about times: its zone, and which types timestamps have."""
+"""The settings of a session that decide about times: its zone, and the types of timestamps."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from prune_assets.errors import PredicateTypeError
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.spark_filters import Filter, Rel
-from prune_assets.sql.binding.over_rows import OVER_ROWS
+from prune_assets.sql.binding.non_scalar import NON_SCALAR
 from prune_assets.sql.lower import lower
 from tests.peers.parquet_java import pushed_filters
 
@@ -137,7 +137,7 @@ def test_every_function_of_spark_is_planned_as_in_its_examples(spark, table, inf
 
 def test_what_has_no_value_for_a_row_is_what_spark_says(infos):
     kinds = {"agg_funcs": "an aggregate", "window_funcs": "a window function", "generator_funcs": "a generator of rows"}
-    assert {info.getName(): kinds[info.getGroup()] for info in infos if info.getGroup() in kinds} == OVER_ROWS
+    assert {info.getName(): kinds[info.getGroup()] for info in infos if info.getGroup() in kinds} == NON_SCALAR
 
 
 READ = [

@@ -11,7 +11,7 @@ from pyspark.errors import ArithmeticException
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.binding.bind import Asked, bind
+from prune_assets.sql.binding.bind import BindingContext, bind
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
@@ -51,10 +51,10 @@ EACH = [
 ]
 
 
-def asked(*, ansi: bool = True) -> Asked:
+def asked(*, ansi: bool = True) -> BindingContext:
     unknown = Constant(Outcomes.UNKNOWN)
     semantics = SparkSemantics(ansi=ansi)
-    return Asked(
+    return BindingContext(
         semantics,
         Clocks.of(semantics),
         lambda node: SCOPE.resolve(node.parts_of_name).column,

@@ -9,7 +9,7 @@ import pytest
 
 from parquet_core.predicate import Unsupported, leaves
 from prune_assets.sql.lower import lower
-from prune_assets.sql.simplify.put_known_values import may_be_refined
+from prune_assets.sql.simplify.propagate_constants import may_be_refined
 from tests.prune_assets.sql.interpreter import outcomes_of
 from tests.prune_assets.sql.random_expressions import random_comparison_of_two, random_remainder_condition
 from tests.prune_assets.sql.random_known_values import random_known_value

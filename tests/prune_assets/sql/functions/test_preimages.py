@@ -9,11 +9,11 @@ import pytest
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, Op
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.binding.bind import Asked, bind
+from prune_assets.sql.binding.bind import BindingContext, bind
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
-from prune_assets.sql.lowering.chains import sort_values, wanted_by
+from prune_assets.sql.lowering.function_chains import classify_values, wanted_by
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
@@ -26,7 +26,7 @@ from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 SCOPE = Scope(FIXTURE_COLUMNS, case_sensitive=False)
 UNKNOWN = Constant(Outcomes.UNKNOWN)
-ASKED = Asked(
+ASKED = BindingContext(
     SparkSemantics(),
     Clocks.of(SparkSemantics()),
     lambda node: SCOPE.resolve(node.parts_of_name).column,
@@ -68,7 +68,7 @@ def test_each_value_is_sorted_as_the_functions_say(column):
         least, greatest = chain.type.least, chain.type.greatest
         limit = draw.choice([draw.randint(least, greatest), min(draw.randint(-200, 200), greatest), greatest])
         wanted = wanted_by(draw.choice(list(Op)), max(limit, least), least, greatest)
-        found = sort_values(chain, wanted)
+        found = classify_values(chain, wanted)
         for at in values_to_try(draw, found):
             fate = fate_of(chain, at)
             assert (at in found.true) == (isinstance(fate, int) and fate in wanted)

@@ -77,7 +77,7 @@ def test_a_proposal_that_is_wrong_does_not_fail_the_plan(monkeypatch):
         lambda *_: module.Rewrite("upper(s) = 'A'", exact=True),
     ]
     for source in wrong:
-        monkeypatch.setattr(module, "SOURCES", (source,))
+        monkeypatch.setattr(module, "SUGGESTIONS", (source,))
         (part,), lowered = unsupported("upper(s) = 'ABC'")
         assert part.rewrite
         assert lowered.rewrites == ()

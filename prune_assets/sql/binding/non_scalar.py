@@ -1,4 +1,4 @@
-"""Spark's functions that have no value for a single row: WHERE takes none of them, outside of a subquery."""
+"""Aggregates, window functions and generators: WHERE takes none of them outside of a subquery."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _AGGREGATES = """
 """
 _WINDOW_FUNCTIONS = "counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number"
 _GENERATORS = "explode explode_outer inline inline_outer posexplode posexplode_outer stack"
-OVER_ROWS: Mapping[str, str] = {
+NON_SCALAR: Mapping[str, str] = {
     **dict.fromkeys(_AGGREGATES.split(), "an aggregate"),
     **dict.fromkeys(_WINDOW_FUNCTIONS.split(), "a window function"),
     **dict.fromkeys(_GENERATORS.split(), "a generator of rows"),
 }
 
 
-def refuse_over_rows(tree: exp.Expr, tokens: Sequence[Token], is_own: Callable[[str], bool] | None) -> None:
+def refuse_non_scalar(tree: exp.Expr, tokens: Sequence[Token], is_own: Callable[[str], bool] | None) -> None:
     """Raise PredicateTypeError where a predicate calls such a function; `is_own` tells whether it is Spark's own."""
-    if not any(token.text.lower() in OVER_ROWS for token in tokens):
+    if not any(token.text.lower() in NON_SCALAR for token in tokens):
         return
     for node in tree.find_all(exp.Anonymous, Opaque):
         name = str(node.name if isinstance(node, exp.Anonymous) else node.args.get("call"))
-        if name in OVER_ROWS and (is_own is None or is_own(name)):
+        if name in NON_SCALAR and (is_own is None or is_own(name)):
             raise PredicateTypeError(
-                f"predicate: {name}() is {OVER_ROWS[name]}, which WHERE does not take; compute it before"
+                f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not take; compute it before"
             )

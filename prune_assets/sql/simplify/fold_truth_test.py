@@ -1,4 +1,4 @@
-"""A condition on one column that is never NULL, never FALSE or never TRUE is not asked whether it is.
+"""`p IS TRUE` is FALSE where p is never TRUE, and so for FALSE and UNKNOWN.
 
 `(coalesce(x, 5) > 3) IS UNKNOWN` is FALSE for every row, though in a row group there may be nulls, for which `x > 3` is
 NULL.
@@ -14,7 +14,7 @@ from parquet_core.predicate import And, Constant, IsTruth, Not, Or, Predicate, c
 MOST_PARTS = 64
 
 
-def truth_of(condition: Predicate, truth: Outcomes) -> Predicate:
+def fold_truth_test(condition: Predicate, truth: Outcomes) -> Predicate:
     """Return whether a condition comes to a truth, FALSE where it never does."""
     asked = IsTruth(condition, truth)
     inner = condition.child if isinstance(condition, Not) else condition

@@ -1,4 +1,4 @@
-"""Values that have to be those of columns, put in their place where the column itself is not looked into.
+"""`x = c AND p(x)` is `x = c AND p(c)`; applied where p of a column cannot be lowered, and p of a constant can.
 
 `month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE; and
 `d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` is a range of `t`.
@@ -16,9 +16,9 @@ from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, Or, Unsupported, leaves
 from parquet_core.pruning import constant_answers, fold
-from prune_assets.sql.simplify.flatten import opposite
+from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
-from prune_assets.sql.syntax.nodes import ColumnName, KnownValue
+from prune_assets.sql.syntax.nodes import ColumnName, PropagatedConstant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ MOST_OPERANDS = 64
 _NULL = Constant(Outcomes.NULL)
 
 
-def put_known_values(
+def propagate_constants(
     nodes: Callable[[], Sequence[exp.Expr]],
     lowered: Sequence[Predicate],
     again: Callable[[exp.Expr, Known], Predicate | None],
@@ -49,7 +49,7 @@ def put_known_values(
     all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
     """
     found: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
-    known = _known_values(map(opposite, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
+    known = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
     for i, node in enumerate(nodes() if known else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, known) if small else None
@@ -71,7 +71,7 @@ def may_be_refined(leaf: Leaf) -> bool:
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
-def with_known_values(
+def substitute_constants(
     node: exp.Expr, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
 ) -> exp.Expr | None:
     """Return a part with the values of columns in their place, None where it names no such column."""
@@ -81,14 +81,14 @@ def with_known_values(
     for name in list(copy.find_all(ColumnName)):
         column = column_of(name.parts_of_name)
         if column is not None and column.path in known:
-            value = KnownValue(this=name.copy(), value=known[column.path])
+            value = PropagatedConstant(this=name.copy(), value=known[column.path])
             value.meta.update(name.meta)
             name.replace(value)
             changed = True
     return copy if changed else None
 
 
-def _known_values(operands: Iterable[Predicate]) -> Known:
+def _constants_of(operands: Iterable[Predicate]) -> Known:
     """Return what columns have to be; but for zero of floats, of which there are two."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
@@ -105,7 +105,7 @@ def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     if all(isinstance(part, Constant) for part in parts):
         (found,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
         return None if found & wanted else _NULL
-    if not may_be_true(opposite(instead) if of_or else instead):
+    if not may_be_true(inverse(instead) if of_or else instead):
         return _NULL
     return And((instead, _NULL)) if of_or else Or((instead, _NULL))
 

@@ -12,7 +12,7 @@ import pytest
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNaN, IsNull, IsTruth, Not, Op, Or
-from prune_assets.sql.simplify.narrow_choices import narrow_choices
+from prune_assets.sql.simplify.prune_disjuncts import prune_disjuncts
 from tests.prune_assets.sql.interpreter import outcomes_of
 
 END = Decimal(f"{'9' * 28}.{'9' * 10}")
@@ -81,7 +81,7 @@ def test_the_and_is_what_it_was(kind):
     for _ in range(300):
         operands = [trees.known(), trees.choices(), *([trees.known()] if draw.random() < 0.3 else [])]
         draw.shuffle(operands)
-        narrowed = narrow_choices(operands)
+        narrowed = prune_disjuncts(operands)
         changed += narrowed != tuple(operands)
         smaller += len(narrowed) < len(operands)
         before, after = And(tuple(operands)), And(narrowed) if len(narrowed) > 1 else narrowed[0]

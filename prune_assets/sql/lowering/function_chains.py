@@ -1,4 +1,4 @@
-"""Conditions on chains of functions: which values of the column make them TRUE, NULL, or raise."""
+"""Conditions on chains of functions, as the preimages that make them TRUE, NULL, or raise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, IsNull, IsTruth, Not, Op, Or, Unsupported
-from prune_assets.sql.functions.function import Fate, before
+from prune_assets.sql.functions.function import Preimage, invert
 from prune_assets.sql.lowering.column_values import ColumnValues, is_one_of, values_of
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, span, union
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 UNCERTAIN = "for some values it is not known what Spark computes"
 
 
-class Sorted(NamedTuple):
-    """The values of a column, sorted by what a condition comes to for them; all others make it FALSE."""
+class ClassifiedValues(NamedTuple):
+    """The values of a column by the outcome of a condition; all others make it FALSE."""
 
     column: ColumnValues
     true: Ranges
@@ -27,24 +27,24 @@ class Sorted(NamedTuple):
     uncertain: Ranges
 
 
-def sort_values(chain: Chain, wanted: Ranges) -> Sorted:
+def classify_values(chain: Chain, wanted: Ranges) -> ClassifiedValues:
     """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE."""
     column = values_of(chain.column)
-    fate = Fate(wanted)
+    found = Preimage(wanted)
     for function in reversed(chain.functions):
-        fate = before(function, fate)
+        found = invert(function, found)
     inside = span(column.least, column.greatest)
-    return Sorted(column, *(intersection(part, inside) for part in fate))
+    return ClassifiedValues(column, *(intersection(part, inside) for part in found))
 
 
-def intersect(left: Sorted, right: Sorted) -> Sorted | None:
+def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
     """Return the conjunction of two conditions on one chain, None when the values without result differ."""
     if left[2:] != right[2:] or left.column != right.column:
         return None
     return left._replace(true=intersection(left.true, right.true))
 
 
-def as_predicate(values: Sorted, sql: str) -> Predicate:
+def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return the condition, NULL for a null column; `sql` is what is shown where its outcome is not known."""
     if values.null == span(values.column.least, values.column.greatest):
         return Constant(Outcomes.NULL)
@@ -58,7 +58,7 @@ def as_predicate(values: Sorted, sql: str) -> Predicate:
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def _all_but(values: Sorted, most: Ranges, exceptions: list[tuple[Ranges, Predicate]]) -> Predicate:
+def _all_but(values: ClassifiedValues, most: Ranges, exceptions: list[tuple[Ranges, Predicate]]) -> Predicate:
     """Return the condition as the range that holds the exceptions too, less these."""
     parts = [is_one_of(values.column, most)]
     for part, outcome in exceptions:
@@ -67,7 +67,7 @@ def _all_but(values: Sorted, most: Ranges, exceptions: list[tuple[Ranges, Predic
     return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def is_null_predicate(values: Sorted, sql: str) -> Predicate:
+def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     """Return whether the chain is NULL, the column's own null included; `values.true` is not asked."""
     if not (values.null or values.raises or values.uncertain):
         return IsNull(values.column.path)
@@ -78,7 +78,7 @@ def is_null_predicate(values: Sorted, sql: str) -> Predicate:
     return Or(tuple(found))
 
 
-def does_not_raise(values: Sorted) -> Predicate | None:
+def does_not_raise(values: ClassifiedValues) -> Predicate | None:
     """Return what is TRUE for all but the raising values, for which it may be anything; None when there are none."""
     if not values.raises:
         return None
@@ -89,7 +89,7 @@ def _surely(column: ColumnValues, part: Ranges) -> Predicate:
     return IsTruth(is_one_of(column, part), Outcomes.TRUE)
 
 
-def _exceptions(values: Sorted, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
+def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
     found: list[tuple[Ranges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, Unsupported(sql, UNCERTAIN)),

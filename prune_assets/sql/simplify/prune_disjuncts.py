@@ -1,4 +1,6 @@
-"""Choices narrowed by what has to hold beside them: in `x = 5 AND (x = 7 OR y > 2)` only y can decide.
+"""`p AND (q OR r)` is `p AND r` where p and q are never TRUE together, and p where q holds wherever p does.
+
+In `x = 5 AND (x = 7 OR y > 2)` only y can decide.
 
 A row group that has a 5, and a 7, and no y above 2 holds no such row.
 """
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, ColumnLeaf, Constant, IsNull, Not, Or, columns_of, leaves
-from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, opposite
+from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import bare, only_column, outcome_of_null
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ MOST = 32
 _FALSE, _NULL = Constant(Outcomes.FALSE), Constant(Outcomes.NULL)
 
 
-def narrow_choices(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+def prune_disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     """Return operands of an AND: of their ORs no choice is left that the others rule out, nor any that they settle.
 
     What is ruled out stays NULL where its column is null, but for `x <=> 5`, and is FALSE elsewhere; so is the AND for
@@ -66,9 +68,7 @@ def _is_settled(parts: Sequence[Predicate], known: Known) -> bool:
 
     Where the known conditions are NULL it must not be FALSE, so that they alone are what the AND was: NULL.
     """
-    settled = any(
-        _is_ruled_out(opposite(part), known) and outcome_of_null(part) is not Outcomes.FALSE for part in parts
-    )
+    settled = any(_is_ruled_out(inverse(part), known) and outcome_of_null(part) is not Outcomes.FALSE for part in parts)
     return settled and all(isinstance(leaf, ColumnLeaf) for part in parts for leaf in leaves(part))
 
 

@@ -1,4 +1,4 @@
-"""What a part of a predicate is for values of its columns, by the rules that lower predicates."""
+"""Evaluate a part of a predicate on given values of its columns, by the rules that lower predicates."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 
-def settle_values(
+def evaluate_on_values(
     sql: str,
     columns: Sequence[LeafColumn],
     semantics: SparkSemantics,
     is_own: Callable[[str], bool] | None,
     values: Sequence[pa.Array],
 ) -> list[Outcomes]:
-    """Return what a part may be for each row of values, which always may be NULL: the rules do not say where it raises.
+    """Return the possible outcomes of a part for each row of values; NULL is always one, as a part may raise.
 
     `values`: an array for each column.
     Raises Refusal where they say nothing of any value.
@@ -60,7 +60,7 @@ def _settle(
         return Outcomes.UNKNOWN
     known = {column.path: value for column, value in zip(columns, row, strict=True)}
     try:
-        lowered = conditions.lower_with(tree, known)
+        lowered = conditions.lower_with_constants(tree, known)
     except PruneError:
         return Outcomes.UNKNOWN
     if lowered is None:
