@@ -36,6 +36,8 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.functions.entry import AFFIXES
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.comparisons import is_column_rounded
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.connectives import chain_of
@@ -61,7 +63,6 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
 # NULL where an operand is: what Spark calls null intolerant.
 _STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
-_STRICT_FUNCTIONS = frozenset({"abs", "upper", "lower"})
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 # Casts between these are taken off the column, whichever way they go.
@@ -150,7 +151,7 @@ class _Filters:
         match node:
             case CastTo() if not node.args.get("is_try"):
                 to, inner = node.args.get("to"), node.this
-            case exp.Anonymous(name="to_date" | "date", expressions=[inner]):
+            case exp.Anonymous(name=name, expressions=[inner]) if (found := find(name)) and found.casts_to == DATE:
                 to = DATE
             case _:
                 return False
@@ -203,7 +204,7 @@ def _is_strict(node: exp.Expr) -> bool:
     """Tell whether a null among its operands makes an expression null."""
     return (
         isinstance(node, _STRICT)
-        or (isinstance(node, exp.Anonymous) and node.name.lower() in _STRICT_FUNCTIONS)
+        or (isinstance(node, exp.Anonymous) and (found := find(node.name)) is not None and found.infers_not_null)
         or (isinstance(node, exp.In) and len(node.expressions) == 1)
     )
 
@@ -226,7 +227,7 @@ def _is_plain(node: exp.Expr) -> bool:
             if not _is_simplified(node):
                 return False
             operands = [node.this]
-        case exp.Anonymous(name="startswith" | "endswith" | "contains"):
+        case exp.Anonymous(name=name) if (found := find(name)) is not None and found.role in AFFIXES:
             operands = node.expressions
         case exp.In():
             if node.args.get("query") is not None:

@@ -11,9 +11,11 @@ from prune_assets.sql.binding.boolean_operators import negation
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.size import check_size
 from prune_assets.sql.functions.arithmetic import Sign, arithmetic
-from prune_assets.sql.functions.calls import call, minus, unknown_call
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.coercion import apply, cast_to, check_casts, common_type, to_type
+from prune_assets.sql.functions.entry import CHOICES, TESTS, Role
+from prune_assets.sql.functions.registry import call, find, refused
+from prune_assets.sql.functions.signs import minus
 from prune_assets.sql.functions.terms import (
     MAX_BRANCHES,
     Branch,
@@ -29,7 +31,7 @@ from prune_assets.sql.functions.terms import (
     without_literals,
 )
 from prune_assets.sql.functions.texts import as_text
-from prune_assets.sql.functions.time_calls import is_time_sum, time_call, time_sum
+from prune_assets.sql.functions.time_calls import is_time_sum, time_sum
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, PropagatedConstant, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
@@ -69,9 +71,6 @@ _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.RegexpLike),
 )
-# What they make depends on spark.sql.timestampType.
-_OF_TIMESTAMP_TYPE = ("to_timestamp", "timestamp", "date_trunc")
-_CONDITION_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
 
 class BindingContext(NamedTuple):
@@ -88,9 +87,13 @@ class BindingContext(NamedTuple):
 
 def is_condition(node: exp.Expr) -> bool:
     """Tell whether a part is a condition by its form."""
-    return isinstance(node, _CONDITIONS) or (
-        isinstance(node, exp.Anonymous) and node.name in _CONDITION_CALLS and len(node.expressions) == 1
-    )
+    return isinstance(node, _CONDITIONS) or test_of(node) is not None
+
+
+def test_of(node: exp.Expr) -> Role | None:
+    """Return which test for NULL or NaN a call is, None for any other node."""
+    function = find(node.name) if isinstance(node, exp.Anonymous) and len(node.expressions) == 1 else None
+    return function.role if function is not None and function.role in TESTS else None
 
 
 def bind(node: exp.Expr, context: BindingContext) -> Term:
@@ -125,7 +128,7 @@ class _Binder:
             case PropagatedConstant():
                 return always(fixed_scalar(node.args["value"], self._type(self.context.column(node.this))))
             case exp.Neg():
-                return each(self.bind(node.this), lambda value: minus([value]))
+                return each(self.bind(node.this), minus)
             case CastTo():
                 return self._cast(node)
             case exp.Case():
@@ -170,13 +173,12 @@ class _Binder:
         check_casts(values, self.context.semantics)
 
     def _called(self, name: str, arguments: Sequence[Value]) -> Value:
-        if self.context.clocks.timestamp_ntz and name.startswith(_OF_TIMESTAMP_TYPE):
+        function = find(name)
+        if function is not None and function.makes_timestamp and self.context.clocks.timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP)
-        found = time_call(name, arguments, self.timestamp)
-        if found is None:
+        if function is not None and function.casts_arguments:
             self._check(arguments)
-            return call(name, arguments)
-        return found
+        return call(name, arguments, self.timestamp)
 
     def _cast(self, node: CastTo) -> Term:
         to = node.args.get("to")
@@ -192,22 +194,19 @@ class _Binder:
         return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
-        name, arguments = node.name, node.expressions
-        choice = _CHOICES.get((name, len(arguments)))
-        if name == "coalesce" and arguments:
-            return self._first_not_null(arguments)
-        if choice is not None:
-            return choice(self, *arguments)
+        name, arguments, function = node.name, node.expressions, find(node.name)
+        if function is not None and function.role in CHOICES and function.takes(len(arguments)):
+            return _CHOICES[function.role](self, *arguments)
         if is_condition(node):
             return self._truth(node)
         terms = [self.bind(argument) for argument in arguments]
-        branches = [Branch(None, call(name, []))] if not terms else []
+        branches = [Branch(None, self._called(name, []))] if not terms else []
         if len(terms) == 1:
             return each(terms[0], lambda value: self._called(name, [value]))
         if len(terms) == 2:
             branches = [Branch(guard, self._called(name, [left, right])) for guard, left, right in pairs(*terms)]
         if not branches:
-            raise unknown_call(name)
+            raise refused(name)
         return self._one_type(branches)
 
     def _truth(self, node: exp.Expr) -> Term:
@@ -235,13 +234,10 @@ class _Binder:
     def _if(self, test: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
         return self._choice([self.context.condition(test)], [self.bind(yes), self.bind(no)])
 
-    def _first_not_null(self, arguments: Sequence[exp.Expr]) -> Term:
+    def _first_not_null(self, *arguments: exp.Expr) -> Term:
         terms = [self.bind(argument) for argument in arguments]
         tests = [negation(self.context.is_null(term)) for term in terms[:-1]]
         return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
-
-    def _ifnull(self, value: exp.Expr, other: exp.Expr) -> Term:
-        return self._first_not_null([value, other])
 
     def _nvl2(self, value: exp.Expr, yes: exp.Expr, no: exp.Expr) -> Term:
         return self._choice([negation(self.context.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
@@ -278,12 +274,11 @@ class _Binder:
         )
 
 
-_CHOICES: dict[tuple[str, int], Callable[..., Term]] = {
-    ("if", 3): _Binder._if,  # noqa: SLF001  (its own methods)
-    ("ifnull", 2): _Binder._ifnull,  # noqa: SLF001
-    ("nvl", 2): _Binder._ifnull,  # noqa: SLF001
-    ("nvl2", 3): _Binder._nvl2,  # noqa: SLF001
-    ("nullif", 2): _Binder._nullif,  # noqa: SLF001
+_CHOICES: dict[Role, Callable[..., Term]] = {
+    Role.IF: _Binder._if,  # noqa: SLF001  (its own methods)
+    Role.FIRST_NOT_NULL: _Binder._first_not_null,  # noqa: SLF001
+    Role.NVL2: _Binder._nvl2,  # noqa: SLF001
+    Role.NULL_IF: _Binder._nullif,  # noqa: SLF001
 }
 
 
@@ -329,5 +324,5 @@ def why_not(node: exp.Expr) -> Refusal:
         remedy = node.args.get("remedy")
         return Refusal(node.this, "" if remedy is None else remedy)
     if isinstance(node, exp.Anonymous):
-        return unknown_call(node.name)
+        return refused(node.name)
     return Refusal("this is not a plain column", "compare a plain column with a literal")

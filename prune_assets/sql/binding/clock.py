@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.clock_calls import CLOCK_CALLS
+from prune_assets.sql.functions.registry import REGISTRY
 from prune_assets.sql.syntax.nodes import ColumnName
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.clock_calls import Clock
     from prune_assets.sql.syntax.sqlglot_nodes import Token, exp
 
+_CALLS = {name: function.clock for name, function in REGISTRY.items() if function.clock is not None}
 # Those that are written without brackets too, where no column has the name.
-_WORDS = frozenset({"current_date", "current_timestamp"})
+_WORDS = frozenset(name for name in _CALLS if REGISTRY[name].without_brackets)
 
 
 def now() -> int:
@@ -29,7 +30,7 @@ def now() -> int:
 
 def asks_clock(tokens: Sequence[Token]) -> bool:
     """Tell whether a predicate may ask what time it is."""
-    return any(_name(token) in CLOCK_CALLS for token in tokens)
+    return any(_name(token) in _CALLS for token in tokens)
 
 
 def frozen(
@@ -44,7 +45,7 @@ def frozen(
     """Return the predicate with a constant in each place that asks the clock; `tree`: what `tokens` were parsed to."""
     text, end = "", 0
     for name, first, last in sorted([*_calls(tokens), *_words(tree, tokens, scope)], key=lambda place: place[1]):
-        literal = CLOCK_CALLS[name](clock) if is_own is None or is_own(name) else None
+        literal = _CALLS[name](clock) if is_own is None or is_own(name) else None
         if literal is not None:
             text += sql[end : tokens[first].start] + literal
             end = tokens[last].end
@@ -54,7 +55,7 @@ def frozen(
 def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
     """Yield each call of a clock's function, with its first and last token; inside of opaque parts too."""
     for i, name in enumerate(map(_name, tokens[:-2])):
-        is_call = name in CLOCK_CALLS and [token.text for token in tokens[i + 1 : i + 3]] == ["(", ")"]
+        is_call = name in _CALLS and [token.text for token in tokens[i + 1 : i + 3]] == ["(", ")"]
         if is_call and not (i and tokens[i - 1].text == "."):
             yield name, i, i + 2
 

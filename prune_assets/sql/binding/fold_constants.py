@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.negate import SURE_DIGITS
+from prune_assets.sql.functions.entry import Role
+from prune_assets.sql.functions.registry import find
+from prune_assets.sql.functions.signs import SURE_DIGITS
 from prune_assets.sql.syntax.nodes import SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
@@ -16,8 +18,6 @@ from prune_assets.sql.types.timestamps import INTERVALS, move_time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FLOAT_CASTS = {"float": 32, "double": 64}
-
 
 def fold_constants(node: exp.Expr) -> exp.Expr:
     """Return the literal that sums, differences and signs of literals come to, or else the node itself.
@@ -25,8 +25,8 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     Exact numbers, and dates and timestamps with intervals added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
-    if isinstance(node, exp.Anonymous) and node.name in _FLOAT_CASTS:
-        return _named_float(node)
+    if isinstance(node, exp.Anonymous) and (bits := _float_bits(node.name)):
+        return _named_float(node, bits)
     done: dict[int, SparkValue | None] = {}
     for part in _operands_first(node):
         done[id(part)] = _value(part, [done[id(operand)] for operand in _operands(part)])
@@ -34,7 +34,14 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     return node if value is None or isinstance(node, SparkLiteral) else SparkLiteral(this=value)
 
 
-def _named_float(node: exp.Anonymous) -> exp.Expr:
+def _float_bits(name: str) -> int:
+    """Return the bits of the float that a call casts to, 0 for any other call."""
+    function = find(name)
+    to = None if function is None else function.casts_to
+    return to.bits if to is not None and to.kind is Kind.DOUBLE else 0
+
+
+def _named_float(node: exp.Anonymous, bits: int) -> exp.Expr:
     """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
     arguments = node.expressions
     if len(arguments) != 1 or not isinstance(arguments[0], SparkLiteral):
@@ -43,7 +50,7 @@ def _named_float(node: exp.Anonymous) -> exp.Expr:
     number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
     if number is None:
         return node
-    return SparkLiteral(this=SparkValue(Kind.DOUBLE, number, bits=_FLOAT_CASTS[node.name]))
+    return SparkLiteral(this=SparkValue(Kind.DOUBLE, number, bits=bits))
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
@@ -52,7 +59,7 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
             return [node.this, node.expression]
         case exp.Neg():
             return [node.this]
-        case exp.Anonymous(name="positive"):
+        case exp.Anonymous() if (function := find(node.name)) is not None and function.role is Role.IDENTITY:
             return list(node.expressions) if len(node.expressions) == 1 else []
         case _:
             return []

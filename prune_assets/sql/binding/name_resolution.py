@@ -9,6 +9,7 @@ import pyarrow as pa
 from parquet_core.errors import UnknownColumn
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding.bind import why_not
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from prune_assets.sql.binding.scope import Bound, Scope
     from prune_assets.sql.types.spark_values import SparkValue
-
-# No functions that a session may replace.
-_OF_THE_GRAMMAR = frozenset({"timestampadd"})
 
 
 class NameResolver:
@@ -87,6 +85,7 @@ class NameResolver:
         if self._is_own is None:
             return
         # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
-        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)} - _OF_THE_GRAMMAR:
-            if not self._is_own(name):
+        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)}:
+            function = find(name)
+            if not (function is not None and function.is_syntax) and not self._is_own(name):
                 raise Refusal(f"{name}() is none of Spark's own functions in this session")

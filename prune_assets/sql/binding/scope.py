@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 from parquet_core.errors import UnknownColumn
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.functions.clock_calls import CLOCK_CALLS, CLOCK_NEEDED
+from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
+from prune_assets.sql.functions.registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     Parts = tuple[str, ...]
 
 SHOWN_COLUMNS = 10
-# What Spark falls back to when no column has the name (ColumnResolutionHelper).
-_FUNCTIONS_WITHOUT_BRACKETS = frozenset(
-    {
-        *("current_date", "current_time", "current_timestamp", "localtime"),
-        *("current_user", "session_user", "user", "current_path", "grouping__id"),
-    }
-)
-
 # The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
 FILE_METADATA = "_metadata"
 _FILE_METADATA_FIELDS = (
@@ -67,8 +60,9 @@ class Scope:
         """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant."""
         found = self._by_top.get(self._key(parts[0]))
         if found is None:
-            if len(parts) == 1 and parts[0].lower() in _FUNCTIONS_WITHOUT_BRACKETS:
-                if parts[0].lower() in CLOCK_CALLS:
+            function = find(parts[0].lower()) if len(parts) == 1 else None
+            if function is not None and function.without_brackets:
+                if function.clock is not None:
                     return Bound(None, *CLOCK_NEEDED)
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
             if self._key(parts[0]) == FILE_METADATA:

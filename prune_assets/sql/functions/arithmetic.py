@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.add import add, subtract, subtract_from
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
 from prune_assets.sql.functions.divide import divide, divide_into, integral_divide, integral_divide_into
+from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring
-from prune_assets.sql.functions.multiply import multiply
+from prune_assets.sql.functions.linear import add, multiply, subtract, subtract_from
 from prune_assets.sql.functions.terms import Chain, Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.ranges import span
@@ -17,7 +17,7 @@ from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, SparkType, decima
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Value
@@ -162,3 +162,13 @@ def _of_result(sign: Sign, one: SparkType, other: SparkType) -> tuple[int, int]:
         return one.digits - one.scale + other.scale + scale, scale
     scale = max(one.scale, other.scale)
     return max(one.digits - one.scale, other.digits - other.scale) + scale + 1, scale
+
+
+def _remainder(arguments: Sequence[Value], _: SparkType) -> Value:
+    return arithmetic(Sign.REST, *arguments)
+
+
+FUNCTIONS = (
+    SqlFunction(names=("mod",), arity=(2, 2), bind=_remainder, casts_arguments=True),
+    SqlFunction(names=("pmod",), arity=(2, 2), refusal=REMAINDER),
+)

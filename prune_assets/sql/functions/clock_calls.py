@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.types.session_clocks import Clocks
 from prune_assets.sql.types.zones import SECOND, UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Zone
 
@@ -66,7 +65,8 @@ def _on_the_wall(clock: Clock) -> str | None:
     return None if local is None else f"TIMESTAMP_NTZ '{local:%Y-%m-%d %H:%M:%S.%f}'"
 
 
-def _seconds(clock: Clock) -> str:
+def seconds(clock: Clock) -> str:
+    """Return the seconds since 1970-01-01 as a literal."""
     return f"{clock.now // SECOND}L"
 
 
@@ -74,13 +74,18 @@ def _time_zone(clock: Clock) -> str | None:
     return None if clock.time_zone is None else f"'{clock.time_zone}'"
 
 
-# What each call without arguments is as a literal, None where it is not known.
-CLOCK_CALLS: Mapping[str, Callable[[Clock], str | None]] = {
-    "current_date": _today,
-    "curdate": _today,
-    "current_timestamp": _instant,
-    "now": _instant,
-    "localtimestamp": _on_the_wall,
-    "unix_timestamp": _seconds,
-    "current_timezone": _time_zone,
-}
+FUNCTIONS = (
+    SqlFunction(names=("current_date",), arity=(0, 0), clock=_today, without_brackets=True),
+    SqlFunction(names=("curdate",), arity=(0, 0), clock=_today),
+    SqlFunction(names=("current_timestamp",), arity=(0, 0), clock=_instant, without_brackets=True),
+    SqlFunction(names=("now",), arity=(0, 0), clock=_instant),
+    SqlFunction(names=("localtimestamp",), arity=(0, 0), clock=_on_the_wall),
+    SqlFunction(names=("current_timezone",), arity=(0, 0), clock=_time_zone),
+    # What Spark falls back to when no column has the name (ColumnResolutionHelper).
+    SqlFunction(names=("current_time", "localtime"), arity=(0, 0), without_brackets=True),
+    SqlFunction(
+        names=("current_user", "session_user", "user", "current_path", "grouping__id"),
+        arity=(0, 0),
+        without_brackets=True,
+    ),
+)

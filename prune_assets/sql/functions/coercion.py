@@ -106,6 +106,13 @@ def apply(function: Function, value: Value) -> Value:
     raise Refusal(f"{function.name} of this constant overflows {function.result}")
 
 
+def as_number(value: Value) -> Value:
+    """Return a number as it stands; raises Refusal for a value of another type, which Spark casts."""
+    if not value.type.is_number:
+        raise Refusal(f"Spark casts the {value.type} to a number here", "write a number")
+    return value
+
+
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
     """Raise Refusal where a session casts these to another type than one with Spark's own settings does.
 

@@ -1,52 +1,34 @@
-"""Functions of dates."""
+"""Functions of dates: their fields, days and months added to them, and the days between them."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.types.calendar import date_of, day_of, monday_of, months_later
+from prune_assets.sql.functions.coercion import apply, to_type
+from prune_assets.sql.functions.date_fields import FIELDS, YEAR, field_named, first_day
+from prune_assets.sql.functions.entry import SqlFunction
+from prune_assets.sql.functions.function import Function, Piece, recurring
+from prune_assets.sql.functions.terms import Chain, Fixed
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.calendar import date_of, day_of, months_later
+from prune_assets.sql.types.ranges import span
 from prune_assets.sql.types.spark_types import DATE, INT
+from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import TIMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
+    from prune_assets.sql.functions.date_fields import DateField
+    from prune_assets.sql.functions.entry import Bind
+    from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
-# First days of years, quarters, months and weeks; by the names that trunc() knows.
-_FIRST_DAYS: Mapping[str, Callable[[int], int]] = {
-    "year": lambda day: day_of(date_of(day).year, 1, 1),
-    "quarter": lambda day: day_of(date_of(day).year, (date_of(day).month - 1) // 3 * 3 + 1, 1),
-    "month": lambda day: day_of(date_of(day).year, date_of(day).month, 1),
-    "week": monday_of,
-}
-_UNITS = {
-    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
-    **dict.fromkeys(("month", "mon", "mm"), "month"),
-    "quarter": "quarter",
-    "week": "week",
-}
-
-# Fields that come back, so that they have no range.
-FIELDS: Mapping[str, Callable[[int], int]] = {
-    "month": lambda day: date_of(day).month,
-    "quarter": lambda day: (date_of(day).month + 2) // 3,
-    **dict.fromkeys(("day", "dayofmonth"), lambda day: date_of(day).day),
-    "dayofyear": lambda day: day - day_of(date_of(day).year, 1, 1) + 1,
-    # 1970-01-01 was a Thursday; of one function Sunday is 1, of the other Monday 0.
-    "dayofweek": lambda day: (day + 4) % 7 + 1,
-    "weekday": lambda day: (day + 3) % 7,
-}
-
-
-def first_day(unit: str) -> Callable[[int], int] | None:
-    """Return what gives the first day of the year, quarter, month or week of a day; None for other units."""
-    return _FIRST_DAYS.get(_UNITS.get(unit.lower(), ""))
-
-
-def year() -> Function:
-    """Return what gives the year of a date."""
-    return of_days("year", INT, lambda day: date_of(day).year)
+CALENDAR = TIMES | {Kind.DATE}
+_SMALL = frozenset({8, 16, 32})
+_RANGE = "add a range of the column itself, e.g. c >= TIMESTAMP '..' AND c < TIMESTAMP '..'"
+_OF_TEXT = "the order of texts is not that of their times"
 
 
 def last_day() -> Function:
@@ -88,3 +70,136 @@ def unix_date() -> Function:
 def of_days(name: str, result: SparkType, value: Callable[[int], int], *, rises: bool = True) -> Function:
     """Return a function of all dates."""
     return Function(name, result, value, (Piece(DATE.least, DATE.greatest, rises=rises),))
+
+
+def _of_date(function: Function, arguments: Sequence[Value], _: SparkType) -> Value:
+    (value,) = arguments
+    return apply(function, _as_date(value))
+
+
+def _as_date(value: Value) -> Value:
+    if value.type.kind not in CALENDAR | {Kind.NULL} and not (
+        isinstance(value, Fixed) and value.type.kind is Kind.STRING
+    ):
+        raise Refusal(f"Spark casts the {value.type} to a date here", "write a date")
+    return to_type(value, DATE)
+
+
+def _trunc(arguments: Sequence[Value], _: SparkType) -> Value:
+    value, unit = arguments
+    function = truncated(constant_text(unit))
+    if function is None:
+        return null_of_any(_as_date(value))
+    return apply(function, _as_date(value))
+
+
+def null_of_any(value: Value) -> Value:
+    """Return NULL in place of a value; what raises before still does."""
+    if isinstance(value, Chain) and value.functions:
+        anything = span(value.type.least, value.type.greatest)
+        return apply(Function("null", value.type, int, (), nulls=anything), value)
+    return Fixed(value.type, None)
+
+
+def as_time(arguments: Sequence[Value], usual: str) -> Value:
+    """Return what is made a date or timestamp: one, or a constant text, written as the `usual` format has it."""
+    value = arguments[0]
+    if len(arguments) == 2 and (
+        not is_constant_text(value) or constant_text(arguments[1]) != usual or len(constant_text(value)) != len(usual)
+    ):
+        raise Refusal("this format is not looked into", "write the value in quotes alone, as Spark shows it")
+    if value.type.kind not in CALENDAR and not is_constant_text(value):
+        raise Refusal(_OF_TEXT, "compare the plain column")
+    return value
+
+
+def is_constant_text(value: Value) -> bool:
+    """Tell whether a value is a constant text."""
+    return isinstance(value, Fixed) and value.type.kind is Kind.STRING
+
+
+def date_add(sign: int, arguments: Sequence[Value], _: SparkType) -> Value:
+    """Return a date with days added, by a negative sign taken away; raises Refusal."""
+    value, days = arguments
+    return apply(days_later(sign * constant_int(days)), _as_date(value))
+
+
+def _add_months(arguments: Sequence[Value], _: SparkType) -> Value:
+    value, months = arguments
+    return apply(add_months(constant_int(months)), _as_date(value))
+
+
+def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
+    end, start = map(_as_date, arguments)
+    if isinstance(start, Fixed) and start.ordinal is not None:
+        return apply(days_since(start.ordinal), end)
+    if isinstance(end, Fixed) and end.ordinal is not None and isinstance(start, Chain):
+        return apply(days_until(end.ordinal), start)
+    raise Refusal("the days between two columns have no range", "compare one column with a constant")
+
+
+def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
+    name, value = arguments
+    field = field_named(constant_text(name))
+    if field is None:
+        raise Refusal(f"the field {constant_text(name)} is not turned into a range", _RANGE)
+    return _field(field, field.name, [value], timestamp)
+
+
+def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
+    """Return a field of a date or timestamp; raises Refusal for one that comes back and whose values are not known."""
+    if field is YEAR and field.of_day is not None:
+        return _of_date(of_days(name, INT, field.of_day), arguments, timestamp)
+    (value,), why = arguments, (f"{name}() comes back again and again, so it has no range", field.remedy)
+    if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
+        return apply(recurring(name, INT, span(*field.image), why), value)
+    if isinstance(value, Fixed) and field.of_day is not None:
+        return apply(of_days(name, INT, field.of_day), _as_date(value))
+    raise Refusal(*why)
+
+
+def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:
+    return to_type(as_time(arguments, "yyyy-MM-dd"), DATE)
+
+
+def constant_text(value: Value) -> str:
+    """Return a constant text; raises Refusal for all else."""
+    if not isinstance(value, Fixed) or value.plain is None or value.type.kind is not Kind.STRING:
+        raise Refusal("the unit has to be a constant", "write it in quotes")
+    return str(value.plain.value)
+
+
+def constant_int(value: Value) -> int:
+    """Return a constant that fits an int; raises Refusal for all else."""
+    if not isinstance(value, Fixed) or value.ordinal is None or value.type.kind is not Kind.INTEGER:
+        raise Refusal("the number has to be a constant", "write a whole number")
+    if value.type.bits not in _SMALL or not INT.least < value.ordinal <= INT.greatest:
+        raise Refusal("Spark takes no bigint here", "write an int")
+    return value.ordinal
+
+
+def _two(names: tuple[str, ...], bind: Bind) -> SqlFunction:
+    return SqlFunction(names=names, arity=(2, 2), bind=bind, null_strict=True)
+
+
+TO_DATE = SqlFunction(names=("to_date",), arity=(1, 2), bind=_to_date, null_strict=True, casts_to=DATE)
+TRUNC = _two(("trunc",), _trunc)
+# With the field as a word: `extract year`.
+EXTRACT = _two(("extract",), _date_part)
+FUNCTIONS = (
+    TO_DATE,
+    TRUNC,
+    EXTRACT,
+    *(
+        SqlFunction(names=(name,), bind=partial(_field, field, name), null_strict=True, field=field)
+        for field in FIELDS
+        for name in field.calls
+    ),
+    SqlFunction(names=("date_part", "datepart"), arity=(2, 2), bind=_date_part),
+    SqlFunction(names=("last_day",), bind=partial(_of_date, last_day()), null_strict=True),
+    SqlFunction(names=("unix_date",), bind=partial(_of_date, unix_date())),
+    _two(("date_add", "dateadd"), partial(date_add, 1)),
+    _two(("date_sub",), partial(date_add, -1)),
+    _two(("add_months",), _add_months),
+    _two(("datediff", "date_diff"), _datediff),
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from prune_assets.sql.functions.entry import ANY_NUMBER, Role, SqlFunction
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import date_of
@@ -11,20 +13,17 @@ from prune_assets.sql.types.spark_types import INT, STRING
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.types.spark_types import SparkType
 
 _LAST_YEAR = 9_999
-# In other alphabets the tables of Python and Java need not be of one version.
-_OF_ASCII: Mapping[str, Callable[[str], str]] = {
-    **dict.fromkeys(("upper", "ucase"), str.upper),
-    **dict.fromkeys(("lower", "lcase"), str.lower),
-    "trim": lambda text: text.strip(" "),
-    "ltrim": lambda text: text.lstrip(" "),
-    "rtrim": lambda text: text.rstrip(" "),
-}
-_LENGTHS = frozenset({"length", "len", "char_length", "character_length"})
+KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
+_CASES = ("case changes the order of values", KEEP_ONE_CASE)
+_TRIMMED = ("what is trimmed stands before or behind the text in the bounds", "trim the values when they are written")
+JOINED = ("a joined text has no bounds of its own", "compare the columns one by one")
+_OTHER = ("this function does not keep the order of strings", "compare the plain column")
 
 
 def as_text(value: Value) -> Value:
@@ -40,19 +39,19 @@ def as_text(value: Value) -> Value:
     return _fixed(text)
 
 
-def text_call(name: str, arguments: Sequence[Value]) -> Value | None:
-    """Return what a function makes of constant texts, None for any other."""
+def _of_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
+    """Return what a function makes of a constant text; in other alphabets Python's tables need not be Java's."""
+    text = _constant(arguments[0])
+    if text is None or not text.isascii():
+        return None
+    found = compute(text)
+    return Fixed(INT, found) if isinstance(found, int) else _fixed(found)
+
+
+def _concat(arguments: Sequence[Value], _: SparkType) -> Value | None:
     texts = [_constant(argument) for argument in arguments]
-    if None in texts or not texts:
-        return None
     known = [text for text in texts if text is not None]
-    if name == "concat":
-        return _fixed("".join(known))
-    if len(known) > 1 or not known[0].isascii():
-        return None
-    if name in _LENGTHS:
-        return Fixed(INT, len(known[0]))
-    return _fixed(_OF_ASCII[name](known[0])) if name in _OF_ASCII else None
+    return _fixed("".join(known)) if len(known) == len(texts) else None
 
 
 def _constant(value: Value) -> str | None:
@@ -78,3 +77,40 @@ def _text_of(value: Fixed) -> str | None:
 
 def _fixed(text: str) -> Fixed:
     return Fixed(STRING, None, plain=SparkValue(Kind.STRING, text))
+
+
+def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **said: Any) -> SqlFunction:
+    """Return a function of texts that is NULL where one of them is, and never fails."""
+    bind = None if compute is None else partial(_of_ascii, compute)
+    return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **said})
+
+
+FUNCTIONS = (
+    _entry("upper", "ucase", compute=str.upper, refusal=_CASES, infers_not_null=True),
+    _entry("lower", "lcase", compute=str.lower, refusal=_CASES, infers_not_null=True),
+    _entry("initcap", refusal=_CASES),
+    _entry("trim", compute=lambda text: text.strip(" "), refusal=_TRIMMED),
+    _entry("ltrim", compute=lambda text: text.lstrip(" "), refusal=_TRIMMED),
+    _entry("rtrim", compute=lambda text: text.rstrip(" "), refusal=_TRIMMED),
+    _entry("concat", arity=(1, ANY_NUMBER), bind=_concat, refusal=JOINED),
+    _entry("length", "len", "char_length", "character_length", compute=len, role=Role.LENGTH),
+    _entry("octet_length", "bit_length", role=Role.LENGTH),
+    _entry("substr", "substring", arity=(2, 3), role=Role.PREFIX),
+    _entry("left", arity=(2, 2), role=Role.LEFT),
+    _entry("right", arity=(2, 2), refusal=_OTHER),
+    _entry("reverse", refusal=_OTHER),
+    _entry("instr", arity=(2, 2), role=Role.INSTR),
+    _entry("startswith", arity=(2, 2), role=Role.STARTS_WITH),
+    _entry("endswith", arity=(2, 2), role=Role.ENDS_WITH),
+    _entry("contains", arity=(2, 2), role=Role.CONTAINS),
+    # Of a null place these are no NULL, or may fail.
+    SqlFunction(names=("locate", "position"), arity=(2, 3), role=Role.LOCATE),
+    SqlFunction(names=("like",), arity=(2, 3), role=Role.LIKE),
+    SqlFunction(names=("ilike",), arity=(2, 3), role=Role.ILIKE),
+    SqlFunction(names=("rlike", "regexp", "regexp_like"), arity=(2, 2), role=Role.REGEX),
+    SqlFunction(names=("btrim",), arity=(1, 2), refusal=_TRIMMED),
+    SqlFunction(names=("concat_ws",), arity=(1, ANY_NUMBER), refusal=JOINED),
+    SqlFunction(names=("replace", "translate", "lpad", "rpad", "split_part", "overlay"), arity=(2, 4), refusal=_OTHER),
+    SqlFunction(names=("regexp_replace", "regexp_extract", "regexp_substr"), arity=(2, 4), refusal=_OTHER),
+    SqlFunction(names=("repeat", "soundex", "ascii"), arity=(1, 2), refusal=_OTHER),
+)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.dates import first_day
+from prune_assets.sql.functions.date_fields import unit_named
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import months_later
@@ -19,22 +19,14 @@ from prune_assets.sql.types.rounding import towards_zero
 from prune_assets.sql.types.spark_types import BIGINT, DATE, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import ZONE_NEEDED
-from prune_assets.sql.types.zones import DAY, HOUR, LEAST_INSTANT, SECOND
+from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from prune_assets.sql.types.spark_types import SparkType
     from prune_assets.sql.types.zones import Zone
 
-_UNITS: Mapping[str, int] = {
-    "microsecond": 1,
-    "millisecond": 1_000,
-    "second": SECOND,
-    "minute": 60 * SECOND,
-    "hour": HOUR,
-    **dict.fromkeys(("day", "dd"), DAY),
-}
 _NEAR, _YEAR = 3 * DAY, 366 * DAY
 
 
@@ -64,11 +56,12 @@ def zone_of(timestamp: SparkType) -> Zone:
     return timestamp.zone
 
 
-def truncated(unit: str, timestamp: SparkType) -> Function | None:
+def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
     """Return date_trunc(unit, x), None for a unit that gives NULL."""
-    name, first, size = "date_trunc", first_day(unit), _UNITS.get(unit.lower(), 0)
-    if first is None and not size:
+    found = unit_named(unit)
+    if found is None:
         return None
+    first, size = found.first_day, found.micros
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
+from prune_assets.sql.functions.coercion import apply, as_number, to_type
+from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.functions.terms import Fixed
+from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.ranges import span, union
 from prune_assets.sql.types.rounding import half_up
-from prune_assets.sql.types.spark_types import BIGINT, decimal_type, float_of_ordinal
+from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, FLOAT, decimal_type, float_of_ordinal
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
 _EDGE = 0x43E0000000000000  # the ordinal of 2**63, at which Spark raises already
@@ -81,3 +87,39 @@ def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float],
 
 def _all(argument: SparkType) -> tuple[Piece, ...]:
     return (Piece(argument.least, argument.greatest),)
+
+
+def _to_whole(function: Callable[[SparkType], Function | None], arguments: Sequence[Value], _: SparkType) -> Value:
+    value = as_number(arguments[0])
+    if value.type.kind is Kind.INTEGER:
+        value = to_type(value, BIGINT)
+    elif value.type == FLOAT:
+        value = to_type(value, DOUBLE)
+    return _applied(function(value.type), value)
+
+
+def _round(arguments: Sequence[Value], _: SparkType) -> Value:
+    value, *places = arguments
+    if any(not isinstance(place, Fixed) or place.type.kind is not Kind.INTEGER for place in places):
+        raise Refusal("the places of round() have to be a constant")
+    count = places[0].ordinal if places and isinstance(places[0], Fixed) else 0
+    if count is None:
+        raise Refusal("round() to NULL places is NULL", "write NULL")
+    if abs(count) > 38:
+        raise Refusal("this many places are not looked into")
+    return _applied(round_half_up(as_number(value).type, count), value)
+
+
+def _applied(function: Function | None, value: Value) -> Value:
+    if function is None:
+        raise Refusal(f"this function of {value.type} is not turned into a range")
+    return apply(function, value)
+
+
+FUNCTIONS = (
+    SqlFunction(names=("floor",), bind=partial(_to_whole, floor), null_strict=True),
+    SqlFunction(names=("ceil", "ceiling"), bind=partial(_to_whole, ceil), null_strict=True),
+    SqlFunction(
+        names=("round",), arity=(1, 2), bind=_round, null_strict=True, keeps_fractions=True, casts_arguments=True
+    ),
+)

@@ -11,9 +11,11 @@ from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.binding.bind import BindingContext, bind, is_condition, why_not
+from prune_assets.sql.binding.bind import BindingContext, bind, is_condition, test_of, why_not
 from prune_assets.sql.binding.boolean_operators import compare_conditions, same_or_both_null
 from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.functions.entry import Role
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import Fixed, literal_of
 from prune_assets.sql.lowering.column_comparisons import compare_columns, same_columns
 from prune_assets.sql.lowering.comparisons import NULL, beyond_bigint, compare, is_in, is_rounded, is_whole
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_values import SparkValue
 
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
-_CALLS = frozenset({"isnan", "isnull", "isnotnull"})
 
 
 class LeafConditions:
@@ -94,9 +95,9 @@ class LeafConditions:
     def _single(self, node: exp.Expr) -> Predicate:
         """Lower what is a condition by itself, with no operator."""
         match node:
-            case exp.Anonymous() if len(node.expressions) == 1 and node.name in _CALLS:
-                return self._call(node.name, node.expressions[0])
-            case exp.Anonymous(name="raise_error"):
+            case exp.Anonymous() if (test := test_of(node)) is not None:
+                return self._test(test, node.expressions[0])
+            case exp.Anonymous() if (function := find(node.name)) is not None and function.role is Role.RAISE:
                 return Constant(Outcomes.UNKNOWN)
             case ColumnName() if self._names.is_boolean(node):
                 return Compare(self._names.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
@@ -107,11 +108,11 @@ class LeafConditions:
             case _:
                 raise self._no_condition(node)
 
-    def _call(self, name: str, operand: exp.Expr) -> Predicate:
-        if name == "isnan":
+    def _test(self, test: Role, operand: exp.Expr) -> Predicate:
+        if test is Role.IS_NAN:
             return self._is_nan(operand)
         is_null = self._is_null(operand)
-        return is_null if name == "isnull" else negated(operand, is_null, self._text)
+        return is_null if test is Role.IS_NULL else negated(operand, is_null, self._text)
 
     # -- terms
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.comparisons import beyond_bigint
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from prune_assets.sql.binding.scope import Scope
+    from prune_assets.sql.functions.entry import SqlFunction
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg)
+_KEEP_FRACTIONS = (exp.Neg, exp.Paren, exp.Add, exp.Sub, exp.Mul)
 # NULL where any operand is.
 _OF_ALL = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.RegexpLike),
@@ -32,21 +35,6 @@ _OF_FIRST = (exp.Between, exp.In, CastTo)
 # Among more parts that may raise nothing is told.
 MOST_RAISING = 50
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-_OF_TEXTS = frozenset(
-    {
-        *("length", "char_length", "character_length", "octet_length", "instr", "startswith", "endswith", "contains"),
-        *("upper", "ucase", "lower", "lcase", "initcap", "trim", "ltrim", "rtrim", "reverse", "concat"),
-        *("left", "right", "substr", "substring"),
-    }
-)
-_FUNCTIONS = _OF_TEXTS | frozenset(
-    {
-        *("abs", "ceil", "ceiling", "floor", "round", "negative", "positive"),
-        *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "dayofyear", "weekofyear"),
-        *("hour", "minute", "second", "trunc", "date_trunc", "to_date", "last_day"),
-        *("date_add", "date_sub", "datediff", "date_diff", "add_months"),
-    }
-)
 
 
 def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
@@ -76,7 +64,9 @@ def _may_raise(part: exp.Expr) -> bool:
     if isinstance(part, CastTo):
         does = not part.args.get("is_try")
     else:
-        does = isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and part.name not in _OF_TEXTS)
+        function = _function(part)
+        fails = function is None or function.may_raise
+        does = isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and fails)
     return does and part.find(ColumnName) is not None
 
 
@@ -99,7 +89,7 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
             continue
         elif isinstance(part, _OF_FIRST):
             stack.append(part.this)
-        elif isinstance(part, _OF_ALL) or (isinstance(part, exp.Anonymous) and _is_strict(part.name.lower())):
+        elif isinstance(part, _OF_ALL) or ((function := _function(part)) is not None and function.null_strict):
             stack += list(part.iter_expressions())
     return found
 
@@ -119,26 +109,19 @@ def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
         case CastTo():
             to = node.args.get("to")
             return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
-        case (
-            exp.Neg()
-            | exp.Paren()
-            | exp.Add()
-            | exp.Sub()
-            | exp.Mul()
-            | exp.Anonymous(name="abs" | "negative" | "positive" | "round")
-        ):
-            return any(_has_fractions(operand, scope) for operand in node.iter_expressions())
         case ColumnName():
             return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))
-    return False
+    function = _function(node)
+    keeps = isinstance(node, _KEEP_FRACTIONS) or (function is not None and function.keeps_fractions)
+    return keeps and any(_has_fractions(operand, scope) for operand in node.iter_expressions())
 
 
 def _is_beyond_bigint(literal: SparkLiteral) -> bool:
     return beyond_bigint(Op.LE, literal.spark_value) is not None
 
 
-def _is_strict(function: str) -> bool:
-    return function in _FUNCTIONS or function.startswith("extract ")
+def _function(node: exp.Expr) -> SqlFunction | None:
+    return find(node.name) if isinstance(node, exp.Anonymous) else None
 
 
 def _bound(name: ColumnName, scope: Scope) -> list[LeafColumn]:

@@ -20,19 +20,21 @@ from parquet_core.predicate import (
     Unsupported,
 )
 from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.functions.entry import AFFIXES, Role
+from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lowering.comparisons import NULL
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, like
 from prune_assets.sql.lowering.prefixes import compare_start, every_value
 from prune_assets.sql.lowering.regex_prefix import match_regex
 from prune_assets.sql.lowering.string_calls import compare_call, plain_text
 from prune_assets.sql.lowering.string_operands import (
-    KEEP_ONE_CASE,
     OperandReader,
     read_call,
     read_start,
     read_string_start,
     read_text,
     read_value,
+    role_of,
 )
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import LikeList, SparkLiteral
@@ -49,12 +51,12 @@ if TYPE_CHECKING:
 
 # A leaf of its own is made for each.
 MAX_VALUES = 100
-_AFFIXES: dict[str, type[StartsWith | EndsWith | Contains]] = {
-    "startswith": StartsWith,
-    "endswith": EndsWith,
-    "contains": Contains,
+_AFFIXES: dict[Role | None, type[StartsWith | EndsWith | Contains]] = {
+    Role.STARTS_WITH: StartsWith,
+    Role.ENDS_WITH: EndsWith,
+    Role.CONTAINS: Contains,
 }
-_REGEXES = frozenset({"rlike", "regexp", "regexp_like"})
+_CONDITIONS = frozenset({*AFFIXES, Role.LIKE, Role.ILIKE, Role.REGEX})
 
 
 def lower_pattern(node: exp.Expr, read: OperandReader) -> Predicate | None:
@@ -68,17 +70,17 @@ def lower_pattern(node: exp.Expr, read: OperandReader) -> Predicate | None:
             raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
         case exp.RegexpLike():
             return _regex(node, node.this, node.expression, read)
-        case exp.Anonymous(name=name) if name in _AFFIXES or name in _REGEXES or name in {"like", "ilike"}:
+        case exp.Anonymous() if role_of(node) in _CONDITIONS:
             return _condition_call(node, read)
         case _:
             return _compared(node, read)
 
 
 def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | None:
-    name, operands = node.name, node.expressions
-    if name == "ilike":
+    role, operands = role_of(node), node.expressions
+    if role is Role.ILIKE:
         raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
-    if name == "like" and len(operands) == 3:
+    if role is Role.LIKE and len(operands) == 3:
         escape = read_text(operands[2], read)
         if escape is None or len(escape) != 1 or escape > "\uffff":
             raise Refusal("the escape is no single character")
@@ -86,19 +88,21 @@ def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | Non
     if len(operands) != 2:
         return None
     value, pattern = operands
-    if name in _AFFIXES:
-        return _affix(name, value, pattern, read)
-    return _like(value, pattern, DEFAULT_ESCAPE, read) if name == "like" else _regex(node, value, pattern, read)
+    if role in _AFFIXES:
+        return _affix(_AFFIXES[role], value, pattern, read)
+    return _like(value, pattern, DEFAULT_ESCAPE, read) if role is Role.LIKE else _regex(node, value, pattern, read)
 
 
-def _affix(name: str, operand: exp.Expr, affix: exp.Expr, read: OperandReader) -> Predicate:
+def _affix(
+    kind: type[StartsWith | EndsWith | Contains], operand: exp.Expr, affix: exp.Expr, read: OperandReader
+) -> Predicate:
     start, value = read_start(operand, read), read_value(affix, read)
     if value.kind is Kind.NULL:
         return NULL
     literal = plain_text(start.column, value)
     if not literal:
         return every_value(start.column, holds=True)
-    return _of_start(_AFFIXES[name](start.column.path, scalar_of(literal, start.column.type)), start)
+    return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
 def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, read: OperandReader) -> Predicate:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.functions.entry import Role
+from prune_assets.sql.functions.registry import find
+from prune_assets.sql.functions.texts import JOINED
 from prune_assets.sql.lowering.string_calls import Length, Place, Start
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
@@ -20,22 +23,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.lowering.string_calls import StringCall
     from prune_assets.sql.types.spark_values import SparkValue
 
-_STARTS = frozenset({"substr", "substring", "left"})
-_LENGTHS = frozenset({"length", "char_length", "character_length", "len", "octet_length", "bit_length"})
+_PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 # Where the column stands, and where the text that is looked for.
-_PLACES = {"instr": (0, 1), "locate": (1, 0), "position": (1, 0)}
-KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
-_CASES = ("case changes the order of values", KEEP_ONE_CASE)
-_TRIMMED = ("what is trimmed stands before or behind the text in the bounds", "trim the values when they are written")
-_JOINED = ("a joined text has no bounds of its own", "compare the columns one by one")
-_OTHER = ("this function does not keep the order of strings", "compare the plain column")
-_REFUSED = {
-    **dict.fromkeys(("upper", "ucase", "lower", "lcase", "initcap"), _CASES),
-    **dict.fromkeys(("trim", "ltrim", "rtrim", "btrim"), _TRIMMED),
-    **dict.fromkeys(("concat", "concat_ws"), _JOINED),
-    **dict.fromkeys(("reverse", "right", "replace", "translate", "lpad", "rpad", "split_part", "overlay"), _OTHER),
-    **dict.fromkeys(("regexp_replace", "regexp_extract", "regexp_substr", "repeat", "soundex", "ascii"), _OTHER),
-}
+_PLACES = {Role.INSTR: (0, 1), Role.LOCATE: (1, 0)}
 
 
 class OperandReader(NamedTuple):
@@ -53,25 +43,32 @@ def read_call(node: exp.Expr, read: OperandReader) -> StringCall | None:
     _refuse_call(node)
     if not isinstance(node, exp.Anonymous):
         return None
-    name, operands = node.name, node.expressions
-    if name in _STARTS:
+    role, operands = role_of(node), node.expressions
+    if role in _PREFIXES:
         return read_start(node, read)
-    if name in _LENGTHS and len(operands) == 1:
+    if role is Role.LENGTH and len(operands) == 1:
         return Length(_text_column(operands[0], read))
-    if name in _PLACES and len(operands) == 2:
-        column, text = (operands[i] for i in _PLACES[name])
+    if role in _PLACES and len(operands) == 2:
+        column, text = (operands[i] for i in _PLACES[role])
         return _place(column, text, read)
     return None
 
 
+def role_of(node: exp.Expr) -> Role | None:
+    """Return the role of the function that a node calls, None where it has none or the node is no call."""
+    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    return None if function is None else function.role
+
+
 def read_start(node: exp.Expr, read: OperandReader) -> Start:
     """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
-    if not isinstance(node, exp.Anonymous) or node.name not in _STARTS:
+    role = role_of(node)
+    if not isinstance(node, exp.Anonymous) or role not in _PREFIXES:
         _refuse_call(node)
         return Start(_text_column(node, read), None)
     column, *rest = node.expressions
     numbers = [_character_count(operand, read) for operand in rest]
-    if node.name == "left":
+    if role is Role.LEFT:
         numbers = [1, *numbers] if len(numbers) == 1 else []
     # Spark counts from 1 and takes 0 for it.
     if len(numbers) not in {1, 2} or numbers[0] not in {0, 1}:
@@ -107,9 +104,10 @@ def read_text(node: exp.Expr, read: OperandReader) -> str | None:
 
 def _refuse_call(node: exp.Expr) -> None:
     if isinstance(node, exp.DPipe):
-        raise Refusal(*_JOINED)
-    if isinstance(node, exp.Anonymous) and node.name in _REFUSED:
-        raise Refusal(*_REFUSED[node.name])
+        raise Refusal(*JOINED)
+    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    if function is not None and function.refusal is not None:
+        raise Refusal(*function.refusal)
 
 
 def _place(operand: exp.Expr, text: exp.Expr, read: OperandReader) -> Place:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prune_assets.sql.functions.date_fields import DAY_OF_MONTH, MONTH, QUARTER, YEAR
+from prune_assets.sql.functions.dates import TO_DATE, TRUNC
+from prune_assets.sql.functions.registry import field_of_call
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.calendar import date_of, day_of
@@ -16,17 +19,11 @@ from prune_assets.sql.types.spark_values import Kind, SparkValue
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prune_assets.sql.functions.date_fields import DateField
+
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_FIELDS: Mapping[str, tuple[str, int]] = {
-    "month": ("month", 12),
-    "quarter": ("quarter", 4),
-    "day": ("day", 31),
-    "dayofmonth": ("day", 31),
-    "extract month": ("month", 12),
-    "extract quarter": ("quarter", 4),
-    "extract day": ("day", 31),
-}
-_YEARS = frozenset({"year", "extract year"})
+# Fields that are dates beside their year, and how many there are at most.
+_MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
@@ -35,42 +32,42 @@ def join_date_parts(operands: Sequence[exp.Expr]) -> list[exp.Expr]:
 
     A new operand keeps the marks of the one that it stands for.
     """
-    years = _named(operands, _YEARS)
+    years = _named(operands, YEAR)
     if not years:
         return list(operands)
-    months = _named(operands, frozenset({"month", "extract month"}))
+    months = _named(operands, MONTH)
     return [_joined(operand, years, months) for operand in operands]
 
 
-def _named(operands: Sequence[exp.Expr], calls: frozenset[str]) -> dict[tuple[str, ...], int]:
-    """Return the numbers that fields are said to be equal to, by column."""
+def _named(operands: Sequence[exp.Expr], wanted: DateField) -> dict[tuple[str, ...], int]:
+    """Return the numbers that a field is said to be equal to, by column."""
     found = {}
     for operand in operands:
         part = _field(operand.this) if isinstance(operand, exp.EQ) else None
         number = _integer_of(operand.expression) if part is not None else None
-        if part is not None and part[0] in calls and number is not None:
+        if part is not None and part[0] is wanted and number is not None:
             found[part[1]] = number
     return found
 
 
 def _joined(operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Mapping[tuple[str, ...], int]) -> exp.Expr:
     part = _field(operand.this) if isinstance(operand, (*_COMPARISONS, exp.In)) else None
-    if part is None or part[0] not in _FIELDS or part[1] not in years or not 1 <= years[part[1]] <= _LAST_YEAR:
+    if part is None or part[0] not in _MOST or part[1] not in years or not 1 <= years[part[1]] <= _LAST_YEAR:
         return operand
-    (field, most), year, month = _FIELDS[part[0]], years[part[1]], months.get(part[1], 0)
-    if field == "day" and not 1 <= month <= 12:
+    field, year, month = part[0], years[part[1]], months.get(part[1], 0)
+    if field is DAY_OF_MONTH and not 1 <= month <= 12:
         return operand
     values = list(operand.expressions) if isinstance(operand, exp.In) else [operand.expression]
-    dates = [_date(field, most, year, month, _integer_of(value)) for value in values]
+    dates = [_date(field, year, month, _integer_of(value)) for value in values]
     known = [date for date in dates if date is not None]
     if not known or len(known) < len(dates) or operand.args.get("query") is not None:
         return operand
     column = operand.this.expressions[0]
-    unit = SparkLiteral(this=SparkValue(Kind.STRING, field))
+    unit = SparkLiteral(this=SparkValue(Kind.STRING, field.name))
     first = (
-        exp.Anonymous(this="to_date", expressions=[column.copy()])
-        if field == "day"
-        else exp.Anonymous(this="trunc", expressions=[column.copy(), unit])
+        exp.Anonymous(this=TO_DATE.names[0], expressions=[column.copy()])
+        if field is DAY_OF_MONTH
+        else exp.Anonymous(this=TRUNC.names[0], expressions=[column.copy(), unit])
     )
     new: exp.Expr
     if isinstance(operand, exp.In):
@@ -81,25 +78,25 @@ def _joined(operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Map
     return new
 
 
-def _date(field: str, most: int, year: int, month: int, number: int | None) -> SparkLiteral | None:
+def _date(field: DateField, year: int, month: int, number: int | None) -> SparkLiteral | None:
     """Return the first day of the field's span in a year; None when there is none of that number."""
-    if number is None or not 1 <= number <= most:
+    if number is None or not 1 <= number <= _MOST[field]:
         return None
-    if field == "day":
+    if field is DAY_OF_MONTH:
         found = day_of(year, month, number)
         if date_of(found).day != number:
             return None
     else:
-        found = day_of(year, number if field == "month" else 3 * number - 2, 1)
+        found = day_of(year, number if field is MONTH else 3 * number - 2, 1)
     return SparkLiteral(this=SparkValue(Kind.DATE, found))
 
 
-def _field(node: object) -> tuple[str, tuple[str, ...]] | None:
-    """Return the call and the column of `field(column)`; names that differ in case are not taken for one column."""
+def _field(node: object) -> tuple[DateField, tuple[str, ...]] | None:
+    """Return the field and the column of `field(column)`; names that differ in case are not taken for one column."""
     if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1:
         return None
-    column = node.expressions[0]
-    return (node.name, column.parts_of_name) if isinstance(column, ColumnName) else None
+    column, field = node.expressions[0], field_of_call(node.name)
+    return (field, column.parts_of_name) if isinstance(column, ColumnName) and field is not None else None
 
 
 def _integer_of(node: object) -> int | None:

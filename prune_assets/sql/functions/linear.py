@@ -1,4 +1,4 @@
-"""Plus and minus with a constant."""
+"""Linear functions: a constant added to a value, taken away or multiplied, and a value taken away from it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,17 @@ def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: 
         lambda ordinal: start - ordinal * factor,
         (Piece(argument.least, argument.greatest, rises=False),),
     )
+
+
+def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function | None:
+    """Return x * constant, the scales of decimals added up; None for a float times zero, which has NaN at its ends."""
+    del scale
+    rises = constant >= 0
+    if argument.kind is Kind.DOUBLE:
+        number = float_of_ordinal(constant, argument.bits)
+        return of_float("*", argument, lambda value: value * number, rises=rises) if number else None
+    piece = Piece(argument.least, argument.greatest, rises=rises)
+    return Function("*", result, lambda ordinal: ordinal * constant, (piece,))
 
 
 def _aligned(argument: SparkType, result: SparkType, constant: int, scale: int) -> tuple[int, int]:

@@ -1,0 +1,105 @@
+"""Fields of dates and times, such as the month, and units of them, such as a month, each under all of its names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.types.calendar import date_of, day_of, monday_of
+from prune_assets.sql.types.zones import DAY, HOUR, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_RANGE = "add a range of the column itself, e.g. c >= TIMESTAMP '..' AND c < TIMESTAMP '..'"
+_YEAR = "add year(c) = .. with AND, or write a range of c"
+_MONTH = "add year(c) = .. AND month(c) = .. with AND, or write a range of c"
+
+
+@dataclass(frozen=True, slots=True)
+class DateField:
+    """A field; `calls` return it, EXTRACT knows it by these and by `aliases`.
+
+    `image`: its least and greatest value, None for one that is a text or has a fraction. `of_day`: its value on a day.
+    `remedy`: what to write instead, as a field comes back and has no range; the year alone has none.
+    """
+
+    calls: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    image: tuple[int, int] | None = None
+    of_day: Callable[[int], int] | None = None
+    remedy: str = _RANGE
+
+    @property
+    def name(self) -> str:
+        """The first of its names."""
+        return self.calls[0]
+
+
+YEAR = DateField(("year",), ("y", "years", "yr", "yrs"), of_day=lambda day: date_of(day).year)
+QUARTER = DateField(("quarter",), ("qtr",), (1, 4), lambda day: (date_of(day).month + 2) // 3, _YEAR)
+MONTH = DateField(("month",), ("mon", "mons", "months"), (1, 12), lambda day: date_of(day).month, _YEAR)
+DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda day: date_of(day).day, _MONTH)
+FIELDS = (
+    *(YEAR, QUARTER, MONTH, DAY_OF_MONTH),
+    DateField(("dayofyear",), ("doy",), (1, 366), lambda day: day - day_of(date_of(day).year, 1, 1) + 1),
+    # 1970-01-01 was a Thursday; of one function Sunday is 1, of the other Monday 0.
+    DateField(("dayofweek",), ("dow",), (1, 7), lambda day: (day + 4) % 7 + 1),
+    DateField(("weekday",), (), (0, 6), lambda day: (day + 3) % 7),
+    DateField(("dayofweek_iso",), ("dow_iso",), (1, 7)),
+    DateField(("weekofyear",), ("w", "week", "weeks"), (1, 53)),
+    DateField(("dayname",)),
+    DateField(("monthname",)),
+    DateField(("hour",), ("h", "hours", "hr", "hrs"), (0, 23)),
+    DateField(("minute",), ("m", "min", "mins", "minutes"), (0, 59)),
+    DateField(("second",), ("s", "sec", "secs", "seconds")),
+)
+_FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in (*field.calls, *field.aliases)}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit: so many `months`, or `micros`, microseconds of which whole days are calendar days.
+
+    `first_day`: the first day of the unit that a day lies in.
+    """
+
+    names: tuple[str, ...]
+    months: int = 0
+    micros: int = 0
+    first_day: Callable[[int], int] | None = None
+
+
+UNITS = (
+    Unit(("year", "yyyy", "yy"), months=12, first_day=lambda day: day_of(date_of(day).year, 1, 1)),
+    Unit(
+        ("quarter",),
+        months=3,
+        first_day=lambda day: day_of(date_of(day).year, (date_of(day).month - 1) // 3 * 3 + 1, 1),
+    ),
+    Unit(("month", "mon", "mm"), months=1, first_day=lambda day: day_of(date_of(day).year, date_of(day).month, 1)),
+    Unit(("week",), micros=7 * DAY, first_day=monday_of),
+    Unit(("day", "dd"), micros=DAY),
+    Unit(("hour",), micros=HOUR),
+    Unit(("minute",), micros=60 * SECOND),
+    Unit(("second",), micros=SECOND),
+    Unit(("millisecond",), micros=1_000),
+    Unit(("microsecond",), micros=1),
+)
+_UNITS: Mapping[str, Unit] = {name: unit for unit in UNITS for name in unit.names}
+
+
+def field_named(name: str) -> DateField | None:
+    """Return the field that EXTRACT knows by a name."""
+    return _FIELDS.get(name.lower())
+
+
+def unit_named(name: str) -> Unit | None:
+    """Return the unit that date_trunc() knows by a name."""
+    return _UNITS.get(name.lower())
+
+
+def first_day(unit: str) -> Callable[[int], int] | None:
+    """Return what gives the first day of the year, quarter, month or week of a day; None for other units."""
+    found = unit_named(unit)
+    return None if found is None else found.first_day

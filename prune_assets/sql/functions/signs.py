@@ -1,0 +1,73 @@
+"""Signs: minus and plus before a number, abs()."""
+
+from __future__ import annotations
+
+from operator import neg
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.functions.coercion import apply, as_number, cast_to
+from prune_assets.sql.functions.entry import Role, SqlFunction
+from prune_assets.sql.functions.function import Function, Piece
+from prune_assets.sql.types.ranges import complement, span
+from prune_assets.sql.types.spark_values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.types.spark_types import SparkType
+
+SURE_DIGITS = 34
+
+
+def negate(argument: SparkType) -> Function:
+    """Return -x; of the least integer it is an overflow, and NaN stays NaN."""
+    if argument.kind is Kind.DECIMAL:
+        # Spark's minus works with 34 digits (Scala's DECIMAL128) and rounds what has more.
+        most = min(argument.greatest, 10**SURE_DIGITS - 1)
+        rest = complement(span(-most, most), argument.least, argument.greatest)
+        return Function("-", argument, neg, (Piece(-most, most, rises=False),), uncertain=rest)
+    if argument.kind is not Kind.DOUBLE:
+        return Function("-", argument, neg, (Piece(argument.least, argument.greatest, rises=False),))
+    nan = argument.nan
+    return Function(
+        "-",
+        argument,
+        lambda ordinal: nan if ordinal == nan else -ordinal,
+        (Piece(argument.least, argument.infinity, rises=False), Piece(nan, nan)),
+    )
+
+
+def absolute(argument: SparkType) -> Function:
+    """Return abs(x); of the least integer it is an overflow."""
+    least = argument.least
+    if argument.kind is Kind.DECIMAL:
+        least = max(least, 1 - 10**SURE_DIGITS)
+    pieces = (Piece(least, -1, rises=False), Piece(0, argument.greatest))
+    return Function("abs", argument, abs, pieces, uncertain=span(argument.least, least - 1))
+
+
+def minus(value: Value) -> Value:
+    """Return -x; raises Refusal."""
+    return apply(negate(as_number(value).type), value)
+
+
+def _minus(arguments: Sequence[Value], _: SparkType) -> Value:
+    return minus(arguments[0])
+
+
+def _plus(arguments: Sequence[Value], _: SparkType) -> Value:
+    (value,) = arguments
+    return cast_to(as_number(value), value.type)
+
+
+def _abs(arguments: Sequence[Value], _: SparkType) -> Value:
+    (value,) = arguments
+    return apply(absolute(as_number(value).type), value)
+
+
+FUNCTIONS = (
+    SqlFunction(names=("abs",), bind=_abs, null_strict=True, keeps_fractions=True, infers_not_null=True),
+    SqlFunction(names=("negative",), bind=_minus, null_strict=True, keeps_fractions=True),
+    SqlFunction(names=("positive",), bind=_plus, null_strict=True, keeps_fractions=True, role=Role.IDENTITY),
+)
