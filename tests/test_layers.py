@@ -142,7 +142,7 @@ SQL_ROOMS = ("refusal", "types", "render", "syntax", "functions", "binding", "si
 SQL_DOORS = ("lower", "as_spark_filters", "fine_timestamps", "evaluate_on_values")
 
 
-def modules_of(tree, path):
+def sql_imports(tree, path):
     """Every module of prune_assets.sql that a tree imports, as its path below it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("prune_assets.sql"):
@@ -168,7 +168,7 @@ def test_every_file_of_sql_stands_in_a_room():
 def test_the_rooms_of_sql_are_layers(path):
     room = path.relative_to(SQL).parts[0].removesuffix(".py")
     below = SQL_ROOMS[: SQL_ROOMS.index(room) + 1] if room in SQL_ROOMS else (*SQL_ROOMS, *SQL_DOORS)
-    for module in modules_of(ast.parse(path.read_text()), path):
+    for module in sql_imports(ast.parse(path.read_text()), path):
         assert module[0] in below
 
 
@@ -178,7 +178,7 @@ def run_time_imports(path):
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = []
-    return {SQL.joinpath(*module).with_suffix(".py") for module in modules_of(tree, path)}
+    return {SQL.joinpath(*module).with_suffix(".py") for module in sql_imports(tree, path)}
 
 
 def test_the_modules_of_sql_import_in_no_circle():

@@ -61,8 +61,8 @@ def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
         return ()
     bounds = SurvivorBounds(index, access)
     found = []
-    for text, conjunct in plan.lowered.conjuncts:
-        pushed = as_spark_filters(text, plan.table.columns, semantics=plan.semantics)
+    for written, (_, conjunct) in zip(plan.lowered.written_conjuncts(), plan.lowered.conjuncts, strict=True):
+        pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
     found.append(implied_ranges(plan.evaluation, index))

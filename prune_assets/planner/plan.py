@@ -116,7 +116,7 @@ class Plan:
     @cached_property
     def spark_filters(self) -> SparkFilter:
         """The predicate as Spark's data sources are asked it."""
-        return as_spark_filters(self.lowered.frozen_sql, self.table.columns, semantics=self.semantics)
+        return as_spark_filters(self.lowered.written_conjuncts(), self.table.columns, semantics=self.semantics)
 
     @cached_property
     def spark_scan(self) -> SparkScan:
@@ -282,7 +282,7 @@ def _value_tests(
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
     return value_tests(
-        lowered.predicate,
+        lowered,
         table.columns,
         partitions=table.partitions,
         session=session,

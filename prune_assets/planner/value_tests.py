@@ -23,6 +23,7 @@ from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.named_column import named_by_part
+from prune_assets.sql.syntax.parsed import parse_predicate
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Predicate
+    from prune_assets.sql.lower import LoweredPredicate
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
 
@@ -99,7 +101,7 @@ class RememberedTest:
 
 
 def value_tests(
-    predicate: Predicate,
+    lowered: LoweredPredicate,
     columns: Sequence[LeafColumn],
     *,
     partitions: Sequence[LeafColumn],
@@ -114,14 +116,15 @@ def value_tests(
     """
     found: dict[Unsupported, OnValues | OnPartitions] = {}
     given = {column.path for column in partitions}
-    for part in leaves(predicate):
+    for part in leaves(lowered.predicate):
         if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
             continue
-        named = named_by_part(part.sql, columns)
+        written = lowered.written_part(part.sql)
+        named = [] if written is None else named_by_part(written.tokens_of_tree(), columns)
         paths = tuple(column.path for column in named)
-        if not named or not all(_has_plain_values(column, semantics) for column in named):
+        if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
             continue
-        test = RememberedTest(named, _ask(part.sql, named, session, is_own), _most(session))
+        test = RememberedTest(named, _ask(part.sql, written, named, session, is_own), _most(session))
         if len(paths) == 1:
             found[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
@@ -140,7 +143,9 @@ def tests_hold(
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)
-        or it.test.holds(_ask(part.sql, [by_path[path] for path in columns_of_leaf(it)], session, None))
+        or it.test.holds(
+            _ask(part.sql, parse_predicate(part.sql), [by_path[path] for path in columns_of_leaf(it)], session, None)
+        )
         for part, it in tests.items()
     )
 
@@ -166,14 +171,15 @@ def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
 
 def _ask(
     sql: str,
+    written: ParsedPredicate,
     columns: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     is_own: Callable[[str], bool] | None,
 ) -> Ask:
     if session is None or isinstance(session, SparkSemantics):
-        return partial(evaluate_on_values, sql, columns, session or SparkSemantics(), is_own)
+        return partial(evaluate_on_values, written, columns, session or SparkSemantics(), is_own)
     if not _is_asked(session):
-        return partial(evaluate_on_values, sql, columns, SparkSemantics.of(session), is_own)
+        return partial(evaluate_on_values, written, columns, SparkSemantics.of(session), is_own)
     from prune_assets.spark.asking.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)

@@ -32,7 +32,6 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
-from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.scope import Scope
@@ -40,12 +39,9 @@ from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.comparisons import is_column_rounded
 from prune_assets.sql.lowering.conditions import Conditions
-from prune_assets.sql.lowering.connectives import chain_of
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.cursor import text_of
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.types.spark_types import DATE, type_of_column
@@ -58,6 +54,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.spark_filters import SparkFilter
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -70,21 +67,27 @@ _UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTA
 _TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 
 
-def as_spark_filters(sql: str, columns: Sequence[LeafColumn], *, semantics: SparkSemantics) -> SparkFilter:
-    """Return a predicate as Spark's data sources are asked it.
+def as_spark_filters(
+    conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn], *, semantics: SparkSemantics
+) -> SparkFilter:
+    """Return conjuncts as Spark's data sources are asked them.
 
-    The text of a Column may be none that can be read back: nothing is known of it then.
+    The text of a part of a Column may be none that can be read back (None): nothing is known of it then.
     """
-    try:
-        tokens = tokenize(sql)
-        tree = parse(sql, tokens)
-    except PredicateSyntaxError:
+    found = [_of_conjunct(parsed, columns, semantics) for parsed in conjuncts]
+    return found[0] if len(found) == 1 else all_of(found)
+
+
+def _of_conjunct(
+    parsed: ParsedPredicate | None, columns: Sequence[LeafColumn], semantics: SparkSemantics
+) -> SparkFilter:
+    if parsed is None or "${" in parsed.sql:
         return Opaque()
-    if "${" in sql or (semantics.legacy_literals and ("'" in sql or '"' in sql)):
+    if semantics.legacy_literals and ("'" in parsed.sql or '"' in parsed.sql):
         return Opaque()
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, lambda node: text_of(node, sql, tokens), semantics)
-    return _Filters(scope, conditions, minimum_precision=semantics.minimum_precision).of(tree)
+    conditions = Conditions(scope, parsed, semantics)
+    return _Filters(scope, conditions, minimum_precision=semantics.minimum_precision).of(parsed.tree)
 
 
 # What is nested deeper is taken for something that is not pushed down.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,9 +15,6 @@ from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.cursor import text_of
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +23,12 @@ if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path
     from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 
 def evaluate_on_values(
-    sql: str,
+    parsed: ParsedPredicate,
     columns: Sequence[LeafColumn],
     semantics: SparkSemantics,
     is_own: Callable[[str], bool] | None,
@@ -42,11 +39,9 @@ def evaluate_on_values(
     `values`: an array for each column.
     Raises Refusal where they say nothing of any value.
     """
-    tokens = tokenize(sql)
-    tree = parse(sql, tokens)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
-    found = [_settle(tree, columns, conditions, row) for row in zip(*values, strict=True)]
+    conditions = Conditions(scope, parsed, semantics, is_own)
+    found = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
         raise Refusal("only Spark can tell what it is for a value; pass a session")
     return found

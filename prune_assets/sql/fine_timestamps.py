@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from prune_assets.sql.syntax.cursor import text_of
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.format.schema import LeafColumn
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 # A floored literal makes these of too few; the others, as they stand, of no less.
 _LOSING = (exp.LT, exp.NEQ, exp.NullSafeNEQ)
@@ -25,7 +23,7 @@ _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ, exp.NullSafeE
 _MICROSECONDS = re.compile(r":\d\d\.\d{3}\d*[1-9]")
 
 
-def compares_finely(sql: str, columns: Sequence[LeafColumn]) -> tuple[str, ...]:
+def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
     """Return the columns of milliseconds of which Spark asks `<` or `<>` with what may have microseconds.
 
     Where it is no plain literal that is compared, it may have some.
@@ -33,13 +31,12 @@ def compares_finely(sql: str, columns: Sequence[LeafColumn]) -> tuple[str, ...]:
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:
         return ()
-    tokens = tokenize(sql)
-    tree = parse(sql, tokens)
     found: dict[str, None] = {}
-    for node in tree.find_all(*_COMPARISONS, exp.Between, exp.In):
-        names = {name.parts_of_name[-1].casefold() for name in node.find_all(ColumnName)} & of_millis.keys()
-        if names and _loses(node) and _may_be_fine(node, text_of(node, sql, tokens)):
-            found |= {of_millis[name]: None for name in names}
+    for parsed in filter(None, conjuncts):
+        for node in parsed.tree.find_all(*_COMPARISONS, exp.Between, exp.In):
+            names = {name.parts_of_name[-1].casefold() for name in node.find_all(ColumnName)} & of_millis.keys()
+            if names and _loses(node) and _may_be_fine(node, parsed.text(node)):
+                found |= {of_millis[name]: None for name in names}
     return tuple(found)
 
 

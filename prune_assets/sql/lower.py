@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -11,30 +10,31 @@ import pyarrow as pa
 
 from parquet_core.errors import PruneError
 from parquet_core.predicate import And, Unsupported, leaves
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
 from prune_assets.sql.binding.non_scalar import refuse_non_scalar
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.binding.spark_constants import with_constants
 from prune_assets.sql.functions.clock_calls import Clock
-from prune_assets.sql.lowering.conditions import MAX_DEPTH, Conditions
+from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.connectives import conjuncts_of
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.null_columns import null_columns
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.cursor import text_of
-from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import refuse, tokenize
+from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 # Each rewrite of a part is lowered, and may be planned, by itself.
 MAX_REWRITES = 10
+# The tree of a longer predicate is not held as long as a plan is: it takes a kilobyte for each.
+MAX_KEPT_TOKENS = 20_000
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -48,7 +48,8 @@ class LoweredPredicate:
     `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
     `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
     are those of it. Spark has to be asked it,
-    not `sql`, to see the same day.
+    not `sql`, to see the same day. `parsed`: each conjunct as it was parsed; of a very long predicate, and where parts
+    have no text of their own, none. `parts`: likewise each part that cannot be lowered, by its source.
     """
 
     sql: str
@@ -58,11 +59,21 @@ class LoweredPredicate:
     rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
     frozen: str | None = None
     now: int | None = None
+    parsed: tuple[ParsedPredicate, ...] = field(default=(), repr=False, compare=False)
+    parts: Mapping[str, ParsedPredicate] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def frozen_sql(self) -> str:
         """The predicate that was lowered: as written, but for what the clock said."""
         return self.sql if self.frozen is None else self.frozen
+
+    def written_conjuncts(self) -> tuple[ParsedPredicate | None, ...]:
+        """Return each conjunct as it was parsed, None for a text that cannot be; what is not held is parsed again."""
+        return self.parsed or tuple(_parsed_again(text) for text, _ in self.conjuncts)
+
+    def written_part(self, sql: str) -> ParsedPredicate | None:
+        """Return a part that cannot be lowered as it was parsed, likewise."""
+        return self.parts.get(sql) or _parsed_again(sql)
 
 
 def lower(
@@ -84,36 +95,52 @@ def lower(
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
     to write instead.
     """
-    tokens = tokenize(sql)
-    _refuse_deep_brackets(tokens, sql)
-    tree = parse(sql, tokens)
+    parsed = parse_predicate(sql)
     if "${" in sql:
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
-    refuse_non_scalar(tree, tokens, is_own)
+    refuse_non_scalar(parsed, is_own)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    if clock.asks_clock(tokens) and not semantics.legacy_literals:
+    if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
-        frozen = clock.frozen(sql, tokens, tree, Clock.of(semantics, now), scope=scope, is_own=is_own)
+        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_own=is_own)
         if frozen != sql:
             asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now, fold=fold)
             return replace(asked, sql=sql, frozen=asked.frozen_sql, now=now)
-    conditions = Conditions(scope, partial(text_of, sql=sql, tokens=tokens), semantics, is_own)
+    conditions = Conditions(scope, parsed, semantics, is_own)
     if fold is not None:
-        folded = with_constants(sql, tokens, tree, own=conditions.constant, ask=fold)
+        folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
             asked = lower(folded, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
             return replace(asked, sql=sql, frozen=folded)
     if any(column.type == pa.null() for column in columns):
-        null_columns(tree, scope)
-    operands = conjuncts_of(tree)
-    parts = conditions.lower_conjuncts(operands)
+        parsed = parsed.part(null_columns(parsed.tree.copy(), scope))
+    lowered = _lowered(parsed, conditions)
+    return replace(lowered, rewrites=_rewrites(lowered.predicate, columns, semantics)) if propose else lowered
+
+
+def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicate:
+    parts = conditions.lower_conjuncts(conjuncts_of(parsed.tree))
     lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
     predicate = all_of([*chain.from_iterable(parts)])
-    texts = [text_of(operand, sql, tokens) for operand in operands]
-    rewrites = _rewrites(predicate, columns, semantics) if propose else ()
-    return LoweredPredicate(sql, predicate, tuple(zip(texts, lowered, strict=True)), render(predicate), rewrites)
+    written = parsed.conjuncts()
+    texts = [part.text(part.tree) for part in written]
+    kept = tuple(written) if len(parsed.tokens) <= MAX_KEPT_TOKENS else ()
+    return LoweredPredicate(
+        parsed.sql,
+        predicate,
+        tuple(zip(texts, lowered, strict=True)),
+        render(predicate),
+        parsed=kept,
+        parts=_unsupported_parts(predicate, conditions) if kept else {},
+    )
+
+
+def _unsupported_parts(predicate: Predicate, conditions: Conditions) -> dict[str, ParsedPredicate]:
+    """Return the parts that are not supported and stand as they are written, by their source."""
+    found = {leaf.sql: conditions.part(leaf.sql) for leaf in leaves(predicate) if isinstance(leaf, Unsupported)}
+    return {sql: part for sql, part in found.items() if part is not None}
 
 
 def _rewrites(
@@ -133,17 +160,6 @@ def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSem
     return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
 
 
-def _refuse_deep_brackets(tokens: Sequence[Token], sql: str) -> None:
-    depth = 0
-    for token in tokens:
-        if token.text == "(":
-            depth += 1
-            if depth > MAX_DEPTH:
-                refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
-        elif token.text == ")":
-            depth -= 1
-
-
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
     """Join predicates that were lowered one by one by AND."""
     if len(parts) == 1:
@@ -152,7 +168,15 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
     predicate = all_of([tree for _, tree in conjuncts])
     rewrites = tuple(rewrite for part in parts for rewrite in part.rewrites)
     sql = " AND ".join(part.sql for part in parts)
-    lowered = LoweredPredicate(sql, predicate, conjuncts, render(predicate), rewrites[:MAX_REWRITES])
+    lowered = LoweredPredicate(
+        sql,
+        predicate,
+        conjuncts,
+        render(predicate),
+        rewrites[:MAX_REWRITES],
+        parsed=tuple(chain.from_iterable(part.parsed for part in parts)) if all(part.parsed for part in parts) else (),
+        parts=dict(chain.from_iterable(part.parts.items() for part in parts)),
+    )
     asked = [part.now for part in parts if part.frozen is not None]
     if not asked:
         return lowered
@@ -163,3 +187,10 @@ def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
     """Return a predicate of which nothing can be lowered."""
     whole = Unsupported(sql.strip(), reason, remedy)
     return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole))
+
+
+def _parsed_again(sql: str) -> ParsedPredicate | None:
+    try:
+        return parse_predicate(sql)
+    except PredicateSyntaxError:  # the text of a part of a Column
+        return None

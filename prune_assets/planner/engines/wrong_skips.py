@@ -231,7 +231,7 @@ def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
 
 def _of_milliseconds(plan: Plan) -> Iterator[ReaderWarning]:
     stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
-    fine = compares_finely(plan.lowered.frozen_sql, tuple(stored))
+    fine = compares_finely(plan.lowered.written_conjuncts(), tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
             yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)

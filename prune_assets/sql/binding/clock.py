@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.functions.clock_calls import Clock
-    from prune_assets.sql.syntax.sqlglot_nodes import Token, exp
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
+    from prune_assets.sql.syntax.sqlglot_nodes import Token
 
 _CALLS = {name: function.clock for name, function in REGISTRY.items() if function.clock is not None}
 # Those that are written without brackets too, where no column has the name.
@@ -28,23 +29,16 @@ def now() -> int:
     return time.time_ns() // 1_000
 
 
-def asks_clock(tokens: Sequence[Token]) -> bool:
+def asks_clock(parsed: ParsedPredicate) -> bool:
     """Tell whether a predicate may ask what time it is."""
-    return any(_name(token) in _CALLS for token in tokens)
+    return any(_name(token) in _CALLS for token in parsed.tokens)
 
 
-def frozen(
-    sql: str,
-    tokens: Sequence[Token],
-    tree: exp.Expr,
-    clock: Clock,
-    *,
-    scope: Scope,
-    is_own: Callable[[str], bool] | None,
-) -> str:
-    """Return the predicate with a constant in each place that asks the clock; `tree`: what `tokens` were parsed to."""
+def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_own: Callable[[str], bool] | None) -> str:
+    """Return the text of a predicate with a constant in each place that asks the clock."""
+    sql, tokens = parsed.sql, parsed.tokens
     text, end = "", 0
-    for name, first, last in sorted([*_calls(tokens), *_words(tree, tokens, scope)], key=lambda place: place[1]):
+    for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda place: place[1]):
         literal = _CALLS[name](clock) if is_own is None or is_own(name) else None
         if literal is not None:
             text += sql[end : tokens[first].start] + literal
@@ -60,13 +54,13 @@ def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
             yield name, i, i + 2
 
 
-def _words(tree: exp.Expr, tokens: Sequence[Token], scope: Scope) -> Iterator[tuple[str, int, int]]:
-    for node in tree.find_all(ColumnName):
+def _words(parsed: ParsedPredicate, scope: Scope) -> Iterator[tuple[str, int, int]]:
+    for node in parsed.tree.find_all(ColumnName):
         name = ".".join(node.parts_of_name).lower()
         if name in _WORDS and not scope.has(name):
             # In brackets the node begins with them.
             inside = range(node.meta["first"], node.meta["last"] + 1)
-            yield from ((name, i, i) for i in inside if _name(tokens[i]) == name)
+            yield from ((name, i, i) for i in inside if _name(parsed.tokens[i]) == name)
 
 
 def _name(token: Token) -> str:

@@ -9,9 +9,9 @@ from prune_assets.sql.syntax.nodes import Opaque
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 _AGGREGATES = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -35,11 +35,11 @@ NON_SCALAR: Mapping[str, str] = {
 }
 
 
-def refuse_non_scalar(tree: exp.Expr, tokens: Sequence[Token], is_own: Callable[[str], bool] | None) -> None:
+def refuse_non_scalar(parsed: ParsedPredicate, is_own: Callable[[str], bool] | None) -> None:
     """Raise PredicateTypeError where a predicate calls such a function; `is_own` tells whether it is Spark's own."""
-    if not any(token.text.lower() in NON_SCALAR for token in tokens):
+    if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return
-    for node in tree.find_all(exp.Anonymous, Opaque):
+    for node in parsed.tree.find_all(exp.Anonymous, Opaque):
         name = str(node.name if isinstance(node, exp.Anonymous) else node.args.get("call"))
         if name in NON_SCALAR and (is_own is None or is_own(name)):
             raise PredicateTypeError(

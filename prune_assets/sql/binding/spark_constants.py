@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.nodes import ColumnName, Opaque, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from prune_assets.sql.syntax.sqlglot_nodes import Token
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 # Each costs a query that Spark answers while it plans.
 MAX_CONSTANTS = 8
@@ -20,21 +19,17 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 
 
 def with_constants(
-    sql: str,
-    tokens: Sequence[Token],
-    tree: exp.Expr,
-    *,
-    own: Callable[[exp.Expr], object | None],
-    ask: Callable[[str], str | None],
+    parsed: ParsedPredicate, *, own: Callable[[exp.Expr], object | None], ask: Callable[[str], str | None]
 ) -> str:
     """Return the predicate with the literal that Spark says in place of each constant that the own rules do not know.
 
     `own`: what they make of an operand; `ask`: Spark's literal for a text, None where it has none.
     """
+    sql, tokens = parsed.sql, parsed.tokens
     text, end = "", 0
-    for node in islice(_unknown_constants(tree, own), MAX_CONSTANTS):
+    for node in islice(_unknown_constants(parsed.tree, own), MAX_CONSTANTS):
         first, last = tokens[node.meta["first"]], tokens[node.meta["last"]]
-        literal = ask(text_of(node, sql, tokens)) if first.start >= end else None
+        literal = ask(parsed.text(node)) if first.start >= end else None
         if literal is not None:
             text += sql[end : first.start] + literal
             end = last.end

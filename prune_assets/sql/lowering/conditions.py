@@ -23,6 +23,7 @@ from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.parsed import MAX_DEPTH
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.session_clocks import Clocks
 from prune_assets.sql.types.spark_values import Kind
@@ -36,34 +37,45 @@ if TYPE_CHECKING:
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.simplify.propagate_constants import Known
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MAX_DEPTH = 20
-# Of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
-MAX_DEPTH = 10_000
 
 
 class Conditions:
     """Lowers conditions on the columns of one table.
 
-    `text` gives the source of a node, with `brackets=False` without those around it.
+    `parsed`: the predicate that they are parts of.
     `is_own` tells whether a name still is that of Spark's own function.
     """
 
     def __init__(
         self,
         scope: Scope,
-        text: Callable[..., str],
+        parsed: ParsedPredicate,
         semantics: SparkSemantics,
         is_own: Callable[[str], bool] | None = None,
     ) -> None:
         self._scope = scope
-        self._text = text
+        self._parsed = parsed
+        self._places: dict[str, tuple[int, int]] = {}
         self._names = NameResolver(scope, is_own, binary_as_string=semantics.binary_as_string)
-        self._leaves = LeafConditions(self._names, text, Clocks.of(semantics), self._nested, semantics)
+        self._leaves = LeafConditions(self._names, self._text, Clocks.of(semantics), self._nested, semantics)
         self._depth = 0
         self._known: Known | None = None
         self._substituted = 0
+
+    def _text(self, node: exp.Expr, *, brackets: bool = True) -> str:
+        found = self._parsed.text(node, brackets=brackets)
+        # Not the node, in which columns may be replaced by constants.
+        self._places[found] = node.meta["first"], node.meta["last"]
+        return found
+
+    def part(self, sql: str) -> ParsedPredicate | None:
+        """Return the part of the predicate with this source, None where no part that was lowered has it."""
+        place = self._places.get(sql)
+        return None if place is None else self._parsed.part_at(*place)
 
     def lower_conjuncts(self, operands: Sequence[exp.Expr]) -> list[tuple[Predicate, ...]]:
         """Lower the operands of the topmost AND, each beside what known values make of it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.simplify.join_date_parts import join_date_parts
+from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
@@ -27,19 +28,6 @@ def operands_of(node: exp.Expr) -> Sequence[exp.Expr]:
             return chain_of(node, exp.Or)
         case _:
             return []
-
-
-def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
-    """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
-    found: list[exp.Expr] = []
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, connective):
-            stack += [part.args["expression"], part.args["this"]]
-        else:
-            found.append(part)
-    return found
 
 
 def _without_double_negation(node: exp.Not) -> exp.Expr:

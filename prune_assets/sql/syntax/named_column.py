@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType
 
 if TYPE_CHECKING:
@@ -16,14 +15,14 @@ if TYPE_CHECKING:
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 
-def named_by_part(sql: str, columns: Sequence[LeafColumn]) -> list[LeafColumn]:
-    """Return the columns that a part names; none where it names a struct as a whole, or what may be two columns.
+def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> list[LeafColumn]:
+    """Return the columns that tokens name; none where they name a struct as a whole, or what may be two columns.
 
     Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
     """
     tops = {column.path[0].lower() for column in columns}
     found: dict[tuple[str, ...], LeafColumn] = {}
-    for chain in _chains(tokenize(sql)):
+    for chain in _chains(tokens):
         if chain[0] not in tops:
             continue
         meant = [column for column in columns if _is_named(column, chain)]

@@ -1,0 +1,88 @@
+"""A parsed predicate: text, tokens and tree stay together, so that no text is parsed a second time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prune_assets.sql.syntax.cursor import text_of
+from prune_assets.sql.syntax.grammar import parse
+from prune_assets.sql.syntax.lexer import refuse, tokenize
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.sql.syntax.sqlglot_nodes import Token
+
+# Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
+MAX_DEPTH = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedPredicate:
+    """A text with its tokens; `tree` is that of the whole, or of a part of it."""
+
+    sql: str
+    tokens: Sequence[Token]
+    tree: exp.Expr
+
+    def text(self, node: exp.Expr, *, brackets: bool = True) -> str:
+        """Return the source of a node; `brackets`: False leaves out those around the whole."""
+        return text_of(node, self.sql, self.tokens, brackets=brackets)
+
+    def part(self, node: exp.Expr) -> ParsedPredicate:
+        """Return a part of the predicate."""
+        return replace(self, tree=node)
+
+    def part_at(self, first: int, last: int) -> ParsedPredicate | None:
+        """Return the part that reaches from one token to another, None where the tree has none."""
+        level = [self.tree]
+        while level:
+            for node in level:
+                if (node.meta.get("first"), node.meta.get("last")) == (first, last):
+                    return self.part(node)
+            around = [
+                node for node in level if node.meta.get("first", 0) <= first and last <= node.meta.get("last", last)
+            ]
+            level = [child for node in around for child in node.iter_expressions()]
+        return None
+
+    def conjuncts(self) -> list[ParsedPredicate]:
+        """Return each operand of the topmost AND, or the whole where there is none."""
+        return [self.part(node) for node in chain_of(self.tree, exp.And)]
+
+    def tokens_of_tree(self) -> Sequence[Token]:
+        """Return the tokens of the tree."""
+        return self.tokens[self.tree.meta["first"] : self.tree.meta["last"] + 1]
+
+
+def parse_predicate(sql: str) -> ParsedPredicate:
+    """Parse a text; raises PredicateSyntaxError."""
+    tokens = tokenize(sql)
+    _refuse_deep_brackets(sql, tokens)
+    return ParsedPredicate(sql, tokens, parse(sql, tokens))
+
+
+def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
+    """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
+    found: list[exp.Expr] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, connective):
+            stack += [part.args["expression"], part.args["this"]]
+        else:
+            found.append(part)
+    return found
+
+
+def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
+    depth = 0
+    for token in tokens:
+        if token.text == "(":
+            depth += 1
+            if depth > MAX_DEPTH:
+                refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
+        elif token.text == ")":
+            depth -= 1
