@@ -17,7 +17,6 @@ from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.binding.spark_constants import with_constants
 from prune_assets.sql.functions.clock_calls import Clock
 from prune_assets.sql.lowering.conditions import Conditions
-from prune_assets.sql.lowering.connectives import conjuncts_of
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.null_columns import null_columns
 from prune_assets.sql.simplify.rules import all_of
@@ -121,7 +120,7 @@ def lower(
 
 
 def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicate:
-    parts = conditions.lower_conjuncts(conjuncts_of(parsed.tree))
+    parts = conditions.lower_conjuncts(parsed.tree)
     lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
     predicate = all_of([*chain.from_iterable(parts)])
     written = parsed.conjuncts()

@@ -80,12 +80,15 @@ class NameResolver:
         for name in node.find_all(ColumnName):
             self._scope.resolve(name.parts_of_name)
 
+    def is_own(self, name: str) -> bool:
+        """Tell whether a call of this name is one of Spark's own function."""
+        function = find(name)
+        # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
+        is_syntax = function is not None and function.is_syntax
+        return self._is_own is None or is_syntax or self._is_own(name.partition(" ")[0])
+
     def check_functions(self, node: exp.Expr) -> None:
         """Raise Refusal where the session has a function of its own under one of the names."""
-        if self._is_own is None:
-            return
-        # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
-        for name in {call.name.partition(" ")[0] for call in node.find_all(exp.Anonymous)}:
-            function = find(name)
-            if not (function is not None and function.is_syntax) and not self._is_own(name):
-                raise Refusal(f"{name}() is none of Spark's own functions in this session")
+        for name in {call.name for call in node.find_all(exp.Anonymous)} if self._is_own is not None else ():
+            if not self.is_own(name):
+                raise Refusal(f"{name.partition(' ')[0]}() is none of Spark's own functions in this session")

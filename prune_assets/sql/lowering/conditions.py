@@ -77,12 +77,13 @@ class Conditions:
         place = self._places.get(sql)
         return None if place is None else self._parsed.part_at(*place)
 
-    def lower_conjuncts(self, operands: Sequence[exp.Expr]) -> list[tuple[Predicate, ...]]:
-        """Lower the operands of the topmost AND, each beside what known values make of it.
+    def lower_conjuncts(self, tree: exp.Expr) -> list[tuple[Predicate, ...]]:
+        """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
 
         None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, UnknownColumn and
         PredicateSyntaxError, for what is nested too deeply.
         """
+        operands = self._operands_of(tree) if isinstance(tree, exp.And) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
@@ -115,7 +116,7 @@ class Conditions:
     def _operands_of(self, node: exp.Expr) -> Sequence[exp.Expr]:
         if isinstance(node, exp.Is) and self._asks_truth(node):
             return [node.this]
-        return operands_of(node)
+        return operands_of(node, self._names.is_own)
 
     def _connect(self, node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
         if isinstance(node, exp.Not):
@@ -123,7 +124,7 @@ class Conditions:
         if isinstance(node, exp.Is):
             return self._ask_truth(node, operands[0])
         is_or = isinstance(node, exp.Or)
-        parts = propagate_constants(lambda: operands_of(node), operands, self.lower_with_constants, of_or=is_or)
+        parts = propagate_constants(lambda: self._operands_of(node), operands, self.lower_with_constants, of_or=is_or)
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
     def lower(self, node: exp.Expr) -> Predicate:

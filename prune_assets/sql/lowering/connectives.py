@@ -9,21 +9,19 @@ from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
-def conjuncts_of(node: exp.Expr) -> Sequence[exp.Expr]:
-    """Return the operands of the topmost AND, parts of one date as the date; the node itself where there is none."""
-    return join_date_parts(chain_of(node, exp.And)) if isinstance(node, exp.And) else [node]
+def operands_of(node: exp.Expr, is_own: Callable[[str], bool]) -> Sequence[exp.Expr]:
+    """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node.
 
-
-def operands_of(node: exp.Expr) -> Sequence[exp.Expr]:
-    """Return the operands of an AND, OR or NOT; none of any other node."""
+    `is_own`: tells whether a call is one of Spark's own function.
+    """
     match node:
         case exp.Not():
             return [_without_double_negation(node)]
         case exp.And():
-            return conjuncts_of(node)
+            return join_date_parts(chain_of(node, exp.And), is_own)
         case exp.Or():
             return chain_of(node, exp.Or)
         case _:

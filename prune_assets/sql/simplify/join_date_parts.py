@@ -17,9 +17,12 @@ from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from prune_assets.sql.functions.date_fields import DateField
+
+    _Field: TypeAlias = tuple[DateField, tuple[str, ...]]
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 # Fields that are dates beside their year, and how many there are at most.
@@ -27,31 +30,39 @@ _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
-def join_date_parts(operands: Sequence[exp.Expr]) -> list[exp.Expr]:
+def join_date_parts(operands: Sequence[exp.Expr], is_own: Callable[[str], bool]) -> list[exp.Expr]:
     """Return operands of an AND in which months, quarters and days beside their year are dates.
 
-    A new operand keeps the marks of the one that it stands for.
+    A new operand keeps the marks of the one that it stands for. `is_own`: tells whether a call is one of Spark's own
+    function.
     """
-    years = _named(operands, YEAR)
+    fields = [_field(operand, is_own) for operand in operands]
+    years = _named(operands, fields, YEAR)
     if not years:
         return list(operands)
-    months = _named(operands, MONTH)
-    return [_joined(operand, years, months) for operand in operands]
+    months = _named(operands, fields, MONTH)
+    return [_joined(operand, part, years, months) for operand, part in zip(operands, fields, strict=True)]
 
 
-def _named(operands: Sequence[exp.Expr], wanted: DateField) -> dict[tuple[str, ...], int]:
+def _named(
+    operands: Sequence[exp.Expr], fields: Sequence[_Field | None], wanted: DateField
+) -> dict[tuple[str, ...], int]:
     """Return the numbers that a field is said to be equal to, by column."""
     found = {}
-    for operand in operands:
-        part = _field(operand.this) if isinstance(operand, exp.EQ) else None
-        number = _integer_of(operand.expression) if part is not None else None
-        if part is not None and part[0] is wanted and number is not None:
+    for operand, part in zip(operands, fields, strict=True):
+        if part is None or part[0] is not wanted or not isinstance(operand, exp.EQ):
+            continue
+        if (number := _integer_of(operand.expression)) is not None:
             found[part[1]] = number
     return found
 
 
-def _joined(operand: exp.Expr, years: Mapping[tuple[str, ...], int], months: Mapping[tuple[str, ...], int]) -> exp.Expr:
-    part = _field(operand.this) if isinstance(operand, (*_COMPARISONS, exp.In)) else None
+def _joined(
+    operand: exp.Expr,
+    part: _Field | None,
+    years: Mapping[tuple[str, ...], int],
+    months: Mapping[tuple[str, ...], int],
+) -> exp.Expr:
     if part is None or part[0] not in _MOST or part[1] not in years or not 1 <= years[part[1]] <= _LAST_YEAR:
         return operand
     field, year, month = part[0], years[part[1]], months.get(part[1], 0)
@@ -91,9 +102,13 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> SparkL
     return SparkLiteral(this=SparkValue(Kind.DATE, found))
 
 
-def _field(node: object) -> tuple[DateField, tuple[str, ...]] | None:
-    """Return the field and the column of `field(column)`; names that differ in case are not taken for one column."""
-    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1:
+def _field(operand: exp.Expr, is_own: Callable[[str], bool]) -> _Field | None:
+    """Return the field and column of a comparison or list of `field(column)`.
+
+    Names that differ in case are not taken for one column.
+    """
+    node = operand.this if isinstance(operand, (*_COMPARISONS, exp.In)) else None
+    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1 or not is_own(node.name):
         return None
     column, field = node.expressions[0], field_of_call(node.name)
     return (field, column.parts_of_name) if isinstance(column, ColumnName) and field is not None else None
