@@ -91,13 +91,6 @@ def is_in_times(column: LeafColumn, values: Sequence[SparkValue], clocks: Clocks
     return leaf if len(known) == len(values) else Or((leaf, Constant(Outcomes.NULL)))
 
 
-def in_order(least: pa.Scalar, most: pa.Scalar) -> bool:
-    """Tell whether one literal is at most the other; of timestamps too that Python's calendar does not reach."""
-    if pa.types.is_timestamp(least.type) or pa.types.is_date32(least.type):
-        return bool(least.value <= most.value)
-    return bool(least.as_py() <= most.as_py())
-
-
 def spark_type(column: LeafColumn) -> pa.DataType:
     """Return the type of literals that are compared with a column: Spark counts microseconds in every timestamp."""
     if not pa.types.is_timestamp(column.type):
