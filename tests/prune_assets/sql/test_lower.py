@@ -3,7 +3,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from parquet_core import errors
 from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
@@ -68,7 +67,7 @@ def test_error(line):
     kind, message = line.expected.split(": ", 1)
     with pytest.raises(WrongUse) as caught:
         lowered(line.predicate)
-    assert type(caught.value) is getattr(errors, kind), line.why
+    assert type(caught.value).__name__ == kind, line.why
     assert message in str(caught.value)
     assert str(caught.value).isprintable(), "one line, no colours"
 
