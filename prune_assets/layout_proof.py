@@ -20,11 +20,25 @@ def check(
 ) -> list[Finding]:
     """Prove from the written bytes that a table has its layout.
 
-    Of a Delta table the latest version is looked at, and no file that it does not have. `rows` also reads the sort
-    key (and columns without a column index) to prove what bounds alone cannot. Files are compared within a
-    partition, and a partition column of the sort key holds by itself. What holds is reported too, as severity
-    `info`. `allow`: where files of a Delta table may lie other than below it. Raises LayoutError for a column that
-    the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
+    The rows of this file are sorted, and the bloom filter is missing:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", write_page_index=True)
+    >>> findings = pr.check(table, layout=pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01}))
+    >>> [(finding.code, finding.location) for finding in findings if finding.severity == "error"]
+    [('bloom_filter.absent', 'part-0.parquet, row group 0, column id')]
+
+    What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
+    no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
+
+    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
+    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+
+    Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
+    StorageFailure.
     """
     from parquet_core.layout import check_index
     from prune_assets.tables.opening import read_whole

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from pathlib import Path
-from unittest.mock import patch
 from zlib import crc32
 
 import pytest
@@ -42,36 +40,6 @@ def pytest_collection_modifyitems(config, items):
     left = [item for item in items if (item in deep) != config.getoption("deep")]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if (item in deep) == config.getoption("deep")]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """No test finds what an earlier run kept, or leaves anything with the user."""
-    with patch.dict(os.environ, {"PRUNE_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}):
-        yield
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """One local session for all tests; Java is one process, and a second start costs seconds."""
-    from prune_assets.spark.session import spark_session
-
-    scratch = tmp_path_factory.mktemp("spark")
-    # Tests of finding Java see the machine as it is, not the JAVA_HOME that this sets.
-    with patch.dict(os.environ):
-        session = spark_session(
-            master="local[2]",
-            app_name="prune-assets tests",
-            conf={
-                "spark.sql.shuffle.partitions": "1",
-                "spark.sql.session.timeZone": "UTC",
-                "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-                "spark.local.dir": str(scratch / "local"),
-                "spark.driver.extraJavaOptions": f"-Dderby.system.home={scratch / 'derby'}",
-            },
-        )
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")

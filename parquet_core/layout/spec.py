@@ -40,11 +40,23 @@ class Finding:
 class LayoutSpec:
     """The layout that a write produces and a check proves.
 
-    `sort_by`: top-level columns, ascending, nulls first. `bloom`: column to false-positive
-    probability. `row_group_rows` and `page_rows` are upper limits in rows, `row_group_bytes` and
-    `page_bytes` in buffered bytes; whichever is reached first ends the row group or page.
-    `files`: how many files to aim for, None to choose by the size of the data. `compression`: a codec of Spark's
-    writer.
+    >>> from prune_assets import LayoutSpec
+    >>> layout = LayoutSpec(sort_by=["day", "id"], bloom={"id": 0.01}, row_group_rows=100_000)
+    >>> layout.sort_by
+    ('day', 'id')
+
+    What cannot be is refused at once:
+
+    >>> LayoutSpec(sort_by="day")
+    Traceback (most recent call last):
+    parquet_core.errors.LayoutError: sort_by = 'day': give a list of column names, e.g. ['l_shipdate']
+
+    `sort_by`: top-level columns, ascending, nulls first.
+    `bloom`: columns that get a bloom filter, each with its false-positive probability.
+    `row_group_rows`, `page_rows`: upper limits in rows; `row_group_bytes`, `page_bytes`: in buffered bytes. Whichever
+    is reached first ends the row group or page.
+    `files`: how many files to aim for, None to choose by the size of the data.
+    `compression`: a codec of Spark's writer.
 
     A check proves order, bloom filters, column indexes and the limits in rows; the limits in bytes,
     `files` and `compression` guide the writer and are not proven.

@@ -188,17 +188,34 @@ def plan(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> Plan:
-    """Plan which rows of a table a predicate may select.
+    """Plan which rows of a table a predicate may select, from metadata alone.
 
-    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table. One in which
-    `write` is at work, or was killed, is planned as it was before or as it will be; where files go between their
-    listing and their footers, it is planned again, three times in all. `where`: Spark SQL, or a PySpark
-    Column, which takes a session. `columns`: what will be read, by default all; it decides which
-    bytes count. `depth`: how deep to look. `version`, `timestamp`: of a Delta table an older version, by number or
-    time: a datetime or ISO 8601 with a zone, or milliseconds. `allow`: addresses (`s3://source/table`, `/lake`) below
-    which the log of a Delta table may name files, as that of a shallow clone does; what PRUNE_DELTA_ALLOW names is
-    allowed too. Raises WrongUse (PredicateSyntaxError, UnknownColumn,
-    PredicateTypeError, TableNotFound, NoSuchVersion), MalformedFile, UnsupportedFeature and StorageFailure.
+    Two of these ten row groups can hold rows that are asked for:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> planned = pr.plan(table, where="id < 150")
+    >>> planned.report.kept.rows, planned.report.total.rows
+    (200, 1000)
+
+    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table.
+    `where`: Spark SQL, or a PySpark Column, which takes a session.
+    `columns`: what will be read, by default all; it decides which bytes count.
+    `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
+    `depth`: "pages", or "row_groups" to leave page indexes alone.
+    `version`, `timestamp`: an older version of a Delta table, by its number or by a time: a datetime or ISO 8601 with
+    a zone, or milliseconds.
+    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table may name files, as that of a
+    shallow clone does; what PRUNE_DELTA_ALLOW names is allowed too.
+
+    A table that `write` is changing, or whose `write` was killed, is planned as it was before or as it will be. Where
+    files go between their listing and their footers, it is planned again, three times in all.
+
+    Raises WrongUse (PredicateSyntaxError, UnknownColumn, PredicateTypeError, TableNotFound, NoSuchVersion),
+    MalformedFile, UnsupportedFeature and StorageFailure.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")

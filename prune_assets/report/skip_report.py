@@ -255,16 +255,36 @@ class Advice:
 class SkipReport:
     """What a plan skips, out of how much, by which level and because of what.
 
-    `requests` and `bytes_fetched` count the reads of metadata, `seconds` the planning; not what is read later, for
-    conjuncts alone and rewrites.
-    `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched` that are page indexes,
-    bloom filters and dictionaries. `estimated`: some page-level bytes are pro rata because their offset index
-    was absent. `leaves`: the comparisons of `normalized` from left to right, of many the first 200. `pages`: those of
-    the costliest row groups of which only some rows are read. `files_complete`: `files` has every row group; else only
-    the costliest of those that are read, and `map` has them all, in runs. `delta`: for a Delta table.
+    `print(report)` shows it as text, a notebook as a card; `to_json` and `to_html` make files of it. Its figures:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> report = pr.plan(table, where="id < 150").report
+    >>> report.kept.rows, report.total.rows, f"{report.skipped_fraction:.0%} of the bytes skipped"
+    (200, 1000, '80% of the bytes skipped')
+    >>> {level.level: level.skipped_rows for level in report.levels if level.skipped_rows}
+    {'row_group_statistics': 800}
+    >>> last = report.files[0].row_groups[-1]
+    >>> last.verdict, last.reason
+    ('skip', 'id < 150: id in [900, 999], 0 nulls')
+
+    `total`, `kept`: how much there is, and how much is read; `levels`: what each kind of evidence left.
+    `requests`, `bytes_fetched`: the reads of metadata; `seconds`: the planning. What is read later, for conjuncts alone
+    and rewrites, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
+    that are page indexes, bloom filters and dictionaries.
+    `estimated`: some page-level bytes are pro rata because their offset index was absent.
+    `leaves`: the comparisons of `normalized` from left to right, of many the first 200.
+    `pages`: those of the costliest row groups of which only some rows are read.
+    `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
+    all, in runs.
+    `delta`: for a Delta table.
     `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
     counts as one row, and with the share of its bytes that the columns read have of the files that were opened.
-    `advice`: where less than half is skipped. `made`: when, in UTC; `version`: by which prune-assets.
+    `advice`: where less than half is skipped.
+    `made`: when, in UTC; `version`: by which prune-assets.
     """
 
     table: str

@@ -42,9 +42,23 @@ def read(
 ) -> DataFrame:
     """Return the rows of a table that a predicate selects, read from the files that may hold some.
 
-    Same rows and schema as `spark.read.parquet(table).where(where)`. `plan`: one made before for the
-    same table and predicate; the files it rests on are compared with what is there now. `allow`: as `plan` has it.
-    Raises what `plan` raises, StaleTable when a file changed, came or went, and WrongUse for a plan of something else.
+    Rows and schema are those of `spark.read.parquet(table).where(where)`. With `spark` a SparkSession:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> pr.read(spark, table, where="id < 150").count()
+    150
+
+    `where`, `allow`: as `plan` has them.
+    `columns`: those to return, by default all.
+    `plan`: one made before, with `session=spark`, for the same table and predicate; the files it rests on are compared
+    with what is there now.
+
+    Raises what `plan` raises, StaleTable when a file changed, came or went since it was planned, and WrongUse for a
+    plan of something else and for a Delta table.
     """
     check_names(columns)
     if has_log(table) if plan is None else not plan.table.is_plain:

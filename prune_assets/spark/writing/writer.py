@@ -54,6 +54,23 @@ def write(
 ) -> WriteResult:
     """Write `df` into the directory `table` as `layout` says; all of it or nothing, wherever the process is killed.
 
+    With `spark` a SparkSession; what was written has its layout:
+
+    >>> import tempfile
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> layout = pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01}, files=2)
+    >>> written = pr.write(spark.range(1000), table, layout=layout)
+    >>> written.rows, len(written.files)
+    (1000, 2)
+    >>> [finding.message for finding in pr.check(table, layout=layout) if finding.severity != "info"]
+    []
+
+    `mode`: "append" adds to what is there; "overwrite" removes every file of data at or below `table`, and `_metadata`
+    and `_common_metadata` with them, from which Spark would take the old schema; "error" refuses a table that holds
+    files.
+    `options`: go to Spark's writer beside those of the layout.
+
     `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
     the write never was; killed later, it counts, and the next `write`, `prune check TABLE` or `prune doctor TABLE`
     does what is left of it. A reader that knows nothing of this, `spark.read.parquet` among them, may meanwhile see at
@@ -61,19 +78,14 @@ def write(
     and after a kill in that time until one of the three has run. One writer at a time: a second one gets
     UnfinishedWrite at once.
 
-    An overwrite removes every file of data at or below `table`, and `_metadata` and `_common_metadata` with them, from
-    which Spark would take the old schema.
+    Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
+    `layout.files` make fewer files. The data are read up to four times (size, distinct values, range bounds, the
+    write): persist `df` when it is dear to compute. Timestamps are written as microseconds, since INT96 has no
+    statistics; the session's own setting is put back afterwards.
 
-    Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct
-    keys than `layout.files` make fewer files. `mode` "error" refuses a table that holds files. `options`
-    go to Spark's writer beside those of the layout. The data are read up to four times (size, distinct
-    values, range bounds, the write): persist `df` when it is dear to compute. Timestamps are written as
-    microseconds, since INT96 has no statistics; the session's own setting is put back afterwards.
-
-    A directory of a Delta, Iceberg or Hudi table, or one with files of such a table below it, is refused.
-
-    Raises LayoutError, UnsupportedFeature, WrongUse, StorageFailure or MalformedFile, and whatever
-    Spark raises while it computes `df`. The order of a commit is said in `prune_assets.spark.writing.commit`.
+    Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such
+    a table below it; LayoutError, StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
+    The order of a commit is said in `prune_assets.spark.writing.commit`.
     """
     if format != "parquet":
         raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")

@@ -1,0 +1,66 @@
+"""What every test stands on, the examples in docstrings among them; what only those in `tests` need is there."""
+
+from __future__ import annotations
+
+import os
+from unittest.mock import patch
+
+import pytest
+
+
+def _uses_spark(item):
+    return any("spark" in compile(part.source, item.name, "single").co_names for part in item.dtest.examples)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items):
+    """Give every example a temporary directory of its own, and one that uses `spark` a session of that name."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.fixturenames.append("own_temporary_directory")
+            if _uses_spark(item):
+                item.add_marker("spark")
+                item.fixturenames.append("spark_of_examples")
+
+
+@pytest.fixture
+def own_temporary_directory(tmp_path):
+    """Examples make directories and leave them."""
+    with patch("tempfile.tempdir", str(tmp_path)):
+        yield
+
+
+@pytest.fixture
+def spark_of_examples(spark, doctest_namespace):
+    with patch.dict(doctest_namespace, spark=spark):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """No test finds what an earlier run kept, or leaves anything with the user."""
+    with patch.dict(os.environ, {"PRUNE_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}):
+        yield
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """One local session for all tests; Java is one process, and a second start costs seconds."""
+    from prune_assets.spark.session import spark_session
+
+    scratch = tmp_path_factory.mktemp("spark")
+    # Tests of finding Java see the machine as it is, not the JAVA_HOME that this sets.
+    with patch.dict(os.environ):
+        session = spark_session(
+            master="local[2]",
+            app_name="prune-assets tests",
+            conf={
+                "spark.sql.shuffle.partitions": "1",
+                "spark.sql.session.timeZone": "UTC",
+                "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+                "spark.local.dir": str(scratch / "local"),
+                "spark.driver.extraJavaOptions": f"-Dderby.system.home={scratch / 'derby'}",
+            },
+        )
+    yield session
+    session.stop()
