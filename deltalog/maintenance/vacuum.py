@@ -56,12 +56,30 @@ def vacuum(
     allow_shorter: bool = False,
     now: int | None = None,
 ) -> Vacuumed:
-    """Remove what no version within the retention needs; by default only tell what that is.
+    """Remove the files that no version within the retention needs; by default only tell which these are.
 
-    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`); with a longer one, what of older
-    tombstones the log has not let go of yet is kept too. A shorter one takes files from
-    readers of older versions and from writers at work: WrongUse, unless `allow_shorter`. `now` in milliseconds. Raises
-    UnsupportedTable for a table feature that is not understood, and what `open_state` raises.
+    A file that no commit names is left for a week, as its commit may still come. Eight days later it would go:
+
+    >>> import pathlib, tempfile, time
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> _ = pathlib.Path(table, "left-behind.parquet").write_bytes(b"PAR1")
+    >>> deltalog.vacuum(table).files
+    ()
+    >>> found = deltalog.vacuum(table, now=(int(time.time()) + 8 * 86_400) * 1000)
+    >>> [pathlib.Path(file.path).name for file in found.files], found.bytes
+    (['left-behind.parquet'], 4)
+
+    `retention`: by default what the table says (`delta.deletedFileRetentionDuration`). With a longer one the files of
+    older tombstones stay too, as far as the log still has these. A shorter one takes files from readers of older
+    versions and from writers at work, and needs `allow_shorter`.
+    `dry_run`: False removes the files.
+    `now`: the time from which the retention is counted back, in milliseconds; by default the present.
+
+    Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for a table feature that is not
+    understood, and what `open_state` raises.
     """
     place = table.rstrip("/") if is_remote(table) else local_path(table)
     check_deletable(place)

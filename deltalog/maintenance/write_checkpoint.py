@@ -67,10 +67,23 @@ _ROWS_OF_A_SIDECAR = 1 << 18
 
 
 def write_checkpoint(table: str, version: int | None = None, *, clean: bool = True) -> WrittenCheckpoint:
-    """Write the checkpoint of a version (the latest) unless there is one, and name it in `_last_checkpoint`.
+    """Write the checkpoint of a version unless there is one, and name it in `_last_checkpoint`.
 
-    `clean`: remove what has expired of the log afterwards, as the table's properties say. Raises what `open_state`
-    raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> made = deltalog.write_checkpoint(table)
+    >>> made.version, [pathlib.Path(path).name for path in made.files]
+    (0, ['00000000000000000000.checkpoint.parquet'])
+    >>> deltalog.write_checkpoint(table).written
+    False
+
+    `version`: by default the latest.
+    `clean`: afterwards remove what has expired of the log, as the table's properties say.
+
+    Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
     """
     place = table if is_remote(table) else local_path(table)
     listing = list_log(place)

@@ -46,7 +46,21 @@ class _Enabled(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return what the commits up to a version say of themselves, the newest first, as far as they are still there."""
+    """Return what the commits up to a version say of themselves, the newest first.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
+    >>> for commit in deltalog.history(deltalog.open_snapshot(table)):
+    ...     print(commit.version, commit.info["operation"])
+    1 SET TBLPROPERTIES
+    0 CREATE TABLE
+
+    `limit`: at most so many. Commits that a cleanup of the log has removed are missing.
+    """
     listing = snapshot.listing
     versions = sorted((at for at in listing.commits if at <= snapshot.version), reverse=True)[:limit]
     infos = _infos([listing.commits[at] for at in versions], snapshot.traffic)

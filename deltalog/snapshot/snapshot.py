@@ -176,11 +176,24 @@ def open_snapshot(
 ) -> Snapshot:
     """Read a version of a table, the latest by default.
 
-    `table`: a directory or URI. `timestamp`: the version that was the last at a time, with its zone or in
-    milliseconds. `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64(), "name": pa.string()}))
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> snapshot.version, snapshot.file_count, [column.leaf.name for column in snapshot.schema.columns]
+    (0, 0, ['id', 'name'])
+
+    `table`: a directory or URI.
+    `version`: the number of an older version.
+    `timestamp`: for the version that was the last at a time: a datetime with a zone, or milliseconds.
+    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
     `allow`: addresses below which the log may name files, beside the table's own and those of PRUNE_DELTA_ALLOW; it
-    holds for all that is opened of this snapshot. Raises OutsideTable for a file elsewhere, and NotADeltaTable,
-    NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and StorageFailure, each naming the file or version.
+    holds for all that is opened of this snapshot.
+
+    Raises OutsideTable for a file elsewhere, and NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog,
+    UnsupportedTable and StorageFailure, each naming the file or version.
     """
     started = time.perf_counter()
     name = os.fspath(table)

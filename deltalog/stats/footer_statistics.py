@@ -67,10 +67,25 @@ def adds_of(
 ) -> list[FullAdd]:
     """Return the actions that add files, in their order, with statistics from their footers.
 
-    `properties` and `domains` of the table decide which columns have statistics. Partition values have the names of
-    columns and the texts of the protocol. Raises WrongUse for values that are not those of the table's partition
-    columns, TableNotFound for a file that is not there, RefusedCommit for one that Spark would not read as the table
-    has it, OutsideTable for one that is not below the table, and what `read_logged` raises.
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
+    >>> created = deltalog.create_table(table, rows.schema)
+    >>> pq.write_table(rows, f"{table}/part-0.parquet")
+    >>> schema = deltalog.open_snapshot(table).schema
+    >>> (add,) = deltalog.adds_of(table, schema, [deltalog.NewFile("part-0.parquet")])
+    >>> add.stats
+    '{"numRecords":3,"minValues":{"id":1},"maxValues":{"id":3},"nullCount":{"id":0},"tightBounds":true}'
+
+    `files`: their partition values have the names of columns and the texts of the protocol.
+    `properties`, `domains`: those of the table, which decide which columns have statistics.
+    `data_change`: False where the files hold rows that the table had before.
+    `traffic`: counts what is read.
+
+    Raises WrongUse for values that are not those of the table's partition columns, TableNotFound for a file that is
+    not there, RefusedCommit for one that Spark would not read as the table has it, OutsideTable for one that is not
+    below the table, and what `read_logged` raises.
     """
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]

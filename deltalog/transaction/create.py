@@ -34,10 +34,23 @@ def create_table(
     description: str | None = None,
     txn: Transaction | None = None,
 ) -> Committed:
-    """Create a table at a directory or URI that holds none; the protocol follows from schema and properties.
+    """Create a table at a directory or URI that holds none.
 
-    `schema`: Spark's JSON, or an Arrow schema. `delta.feature.NAME=supported` among the properties asks for a table
-    feature. Raises TableExists when there is a table, else as `commit`.
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> schema = pa.schema({"day": pa.date32(), "id": pa.int64()})
+    >>> created = deltalog.create_table(table, schema, partition_by=["day"], properties={"delta.appendOnly": "true"})
+    >>> deltalog.open_snapshot(table).properties
+    {'delta.appendOnly': 'true'}
+
+    `schema`: Spark's JSON, or an Arrow schema.
+    `properties`: among them `delta.feature.NAME=supported` asks for a table feature; the protocol follows from them
+    and from the schema.
+    `adds`: the first files, as `append` has them.
+
+    Raises TableExists when there is a table, else as `commit`.
     """
     given = os.fspath(table)
     place = given if is_remote(given) else local_path(given)

@@ -42,7 +42,27 @@ def append(
     txn: Transaction | None = None,
     checkpoint: Checkpointing = "background",
 ) -> Committed:
-    """Add files. `reads`: what of the table their rows were made from; by default nothing."""
+    """Add files that lie in the directory of a table already; `adds_of` describes them.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
+    >>> created = deltalog.create_table(table, rows.schema)
+    >>> pq.write_table(rows, f"{table}/part-0.parquet")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
+    >>> deltalog.append(snapshot, adds).version
+    1
+    >>> deltalog.open_snapshot(table).paths()
+    ['part-0.parquet']
+
+    `reads`: what of the table their rows were made from; by default nothing.
+    `txn`: the application's own number of this change, which keeps it from being made twice.
+    `checkpoint`: as `commit` has it.
+
+    Raises as `commit`.
+    """
     change = Change(operation="WRITE", parameters={"mode": "Append"}, adds=adds, reads=reads, txn=txn)
     return commit(snapshot, change, checkpoint=checkpoint)
 
