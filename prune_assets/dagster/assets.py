@@ -26,7 +26,12 @@ KINDS = {"parquet", "spark"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A predicate that was chosen when the asset ran, and what led to it."""
+    """A predicate that was chosen when the asset ran, and what led to it, which the asset shows as metadata.
+
+    >>> from prune_assets.dagster import Choice
+    >>> Choice("id = 17", metadata={"chosen": "the id that most rows have"}).where
+    'id = 17'
+    """
 
     where: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -46,9 +51,22 @@ def build_table_asset(
 ) -> dg.AssetsDefinition:
     """Build an asset that overwrites `table` with the rows of `source`, laid out as `layout`.
 
-    `written_as`: what is really asked of the writer, when a table claims more than that; `options` go
-    to Spark's writer. The asset needs a resource `spark` (SparkSessionResource). A `table` of Delta, Iceberg or Hudi
-    is refused with WrongUse before Spark starts.
+    >>> import dagster as dg
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import SparkSessionResource, build_table_asset
+    >>> layout = pr.LayoutSpec(sort_by=["id"])
+    >>> ids = build_table_asset("ids", table="lake/ids", layout=layout, source=lambda session: session.range(1000))
+    >>> defs = dg.Definitions(assets=[ids], resources={"spark": SparkSessionResource()})
+    >>> defs.resolve_assets_def("ids").metadata_by_key[ids.key]["prune/sort_by"]
+    'id'
+
+    `source`: makes the rows in the session that it is given. The asset needs a resource `spark`
+    (SparkSessionResource); nothing starts Spark before the asset runs.
+    `deps`, `description`, `group_name`: as Dagster's `asset` has them.
+    `written_as`: what is really asked of the writer, when a table claims more than that.
+    `options`: go to Spark's writer.
+
+    When it runs, a `table` of Delta, Iceberg or Hudi is refused with WrongUse before Spark starts.
     """
     asked = layout if written_as is None else written_as
     key = dg.AssetKey.from_coercible(key)
@@ -89,10 +107,21 @@ def build_skip_report_asset(
 ) -> dg.AssetsDefinition:
     """Build an asset that plans a predicate, reads it with and without the plan and reports both.
 
-    The asset is `<key_prefix>/<name>`; the report goes to `reports` as `<name>.json` and `<name>.html`.
-    `where` may be a function, for a predicate that depends on the data. `baseline`: a table with the same rows and
-    without the layout, which is read for comparison too (name its asset in `more_deps`). The asset fails when the
-    readings differ in their rows. It needs a resource `spark` (SparkSessionResource).
+    >>> from prune_assets.dagster import build_skip_report_asset
+    >>> report = build_skip_report_asset(
+    ...     "first_ids", "ids", "id < 100", table="lake/ids", sum_column="id", reports="lake/reports"
+    ... )
+    >>> report.key.to_user_string()
+    'skip_reports/first_ids'
+
+    The asset is `<key_prefix>/<name>`; the report goes to `reports` as `<name>.json` and `<name>.html`. The asset fails
+    when the readings differ in their rows. It needs a resource `spark` (SparkSessionResource).
+
+    `table_asset`: the asset that writes `table`, which comes first; `more_deps`: others that do.
+    `where`: Spark SQL, or a function that returns a Choice, for a predicate that depends on the data.
+    `sum_column`: its sum is compared between the readings, with the number of rows and the sum of their hashes.
+    `baseline`: a table with the same rows and without the layout, which is read for comparison too; name its asset in
+    `more_deps`.
     """
 
     @dg.asset(

@@ -38,10 +38,24 @@ def build_layout_checks(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build the checks of one table's layout; each runs alone, all of them in one pass over the footers.
+    """Build the checks of one table's layout; they read the files that are there and start no Spark.
 
-    A finding of severity error fails its check with `severity`, a warning fails it with WARN, which
-    never blocks. A table that cannot be read fails every check and says why. Starts no Spark.
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import build_layout_checks
+    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
+    >>> for key in sorted(checks.check_keys):
+    ...     print(key.name)
+    bloom_filters_present
+    column_index_present
+    files_do_not_overlap
+    sizes_within_limits
+    sorted_order
+
+    Each can run alone; all of them take one pass over the footers. A finding of severity error fails its check with
+    `severity`, a warning fails it with WARN, which never blocks. A table that cannot be read fails every check and
+    says why.
+
+    `blocking`: whether a check that fails keeps assets downstream from running.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
     """
     asset_key = dg.AssetKey.from_coercible(asset_key)

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def table_uri(table: str | Path) -> str:
-    """Return the address of a table for `dagster/uri`."""
+    """Return the address of a table for `dagster/uri`, its secrets hidden.
+
+    >>> from prune_assets.dagster import table_uri
+    >>> table_uri("/lake/ids")
+    'file:///lake/ids'
+    """
     text = str(table)
     return redacted(text) if "://" in text else Path(text).absolute().as_uri()
 
@@ -78,7 +83,18 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
 
 
 def skip_metadata(report: SkipReport) -> dict[str, Any]:
-    """Return a skip report as metadata: a summary, a table of levels, and the numbers that make plots."""
+    """Return a skip report as metadata: a summary, a table of levels, and the numbers that make plots.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import skip_metadata
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> metadata = skip_metadata(pr.plan(table, where="id < 150").report)
+    >>> metadata["kept_rows"], metadata["total_rows"]
+    (200, 1000)
+    """
     import dagster as dg
 
     metadata: dict[str, Any] = {

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # yields itself
     """A Spark session that starts when an asset first asks for it.
 
+    >>> from prune_assets.dagster import SparkSessionResource
+    >>> resource = SparkSessionResource(master="local[4]", conf={"spark.driver.memory": "4g"})
+    >>> resource.master
+    'local[4]'
+
+    Definitions take it as `resources={"spark": resource}`.
+
     It is never stopped: the next step of the same process gets it at once, where a new one costs
     seconds and the Java process of a stopped one stays until Python ends. One process therefore has
     one set of options; use the in-process executor to serve a run with one Java process.

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 
 def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDefinition]) -> AssetJob:
-    """Build a job that runs checks and materializes nothing."""
+    """Build a job that runs checks and materializes nothing.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import build_layout_checks, build_layout_validation_job
+    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
+    >>> build_layout_validation_job("validate_layouts", checks=[checks]).name
+    'validate_layouts'
+    """
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.checks(*checks),
@@ -25,7 +32,17 @@ def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDef
 
 
 def build_layout_validation_schedule(job: AssetJob, *, cron_schedule: str = "0 3 * * *") -> dg.ScheduleDefinition:
-    """Build the schedule of a validation job: every night at three, UTC, unless told otherwise."""
+    """Build the schedule of a validation job: every night at three, UTC, unless told otherwise.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import build_layout_checks, build_layout_validation_job
+    >>> from prune_assets.dagster import build_layout_validation_schedule
+    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
+    >>> job = build_layout_validation_job("validate_layouts", checks=[checks])
+    >>> schedule = build_layout_validation_schedule(job, cron_schedule="30 4 * * *")
+    >>> schedule.name, schedule.cron_schedule
+    ('validate_layouts_nightly', '30 4 * * *')
+    """
     return dg.ScheduleDefinition(
         name=f"{job.name}_nightly",
         job=job,

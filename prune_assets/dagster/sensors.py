@@ -25,6 +25,18 @@ def build_new_files_sensor(
 ) -> dg.SensorDefinition:
     """Build a sensor that asks for the checks of each table whose set of files changed.
 
+    >>> import tempfile
+    >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import build_layout_checks, build_new_files_sensor
+    >>> table, ids = tempfile.mkdtemp(), dg.AssetKey("ids")
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet")
+    >>> checks = build_layout_checks(ids, table, pr.LayoutSpec(sort_by=["id"]))
+    >>> sensor = build_new_files_sensor("new_files", tables={ids: table}, checks=[checks])
+    >>> (request,) = sensor(dg.build_sensor_context()).run_requests
+    >>> len(request.asset_check_keys)
+    5
+
     The cursor is one fingerprint a table (path, size, modification time, ETag of every data file), so a tick
     costs a listing and starts no Spark. A table that cannot be listed is named in the skip reason.
     """
