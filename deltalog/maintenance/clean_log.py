@@ -68,7 +68,19 @@ class CleanedLog:
 
 
 def clean_log(table: str, *, dry_run: bool = False, now: int | None = None) -> CleanedLog:
-    """Remove the files of a log that have expired; `now` in milliseconds.
+    """Remove the files of a log that have expired.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> cleaned = deltalog.clean_log(table, dry_run=True)
+    >>> cleaned.files, cleaned.reason
+    ((), 'no commit has expired')
+
+    `dry_run`: only tell which these are.
+    `now`: the time from which the retention is counted back, in milliseconds; by default the present.
 
     Raises WrongUse for a retention that is none, UnsupportedTable for a table feature that is not understood, and what
     `open_state` raises.

@@ -117,6 +117,15 @@ def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_
 def orphans(table: str) -> tuple[DataFile, ...]:
     """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
 
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> _ = pathlib.Path(table, "left-behind.parquet").write_bytes(b"PAR1")
+    >>> [pathlib.Path(file.path).name for file in deltalog.orphans(table)]
+    ['left-behind.parquet']
+
     Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
     """
     place = table.rstrip("/") if is_remote(table) else local_path(table)

@@ -81,10 +81,20 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
 def version_at(
     table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
 ) -> int:
-    """Return the last version made at a time or before it; `moment` has a zone, or is in milliseconds.
+    """Return the last version made at a time or before it.
 
-    `cache`, `allow`: as `open_snapshot` has them. Raises NoSuchVersion for a time before the first version that can
-    still be read, or after the last.
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> deltalog.version_at(table, deltalog.snapshot_time(deltalog.open_snapshot(table)))
+    0
+
+    `moment`: a datetime with a zone, or milliseconds.
+    `cache`, `allow`: as `open_snapshot` has them.
+
+    Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
     """
     from deltalog.snapshot.snapshot import open_snapshot
 

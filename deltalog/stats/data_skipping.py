@@ -33,10 +33,26 @@ if TYPE_CHECKING:
 
 
 def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
-    """Ask a predicate of every live file.
+    """Tell of every live file whether it may hold rows that a predicate selects, from the log alone.
 
-    Its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column that the
-    table lacks, or that the log knows nothing about, keeps its files.
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> from parquet_core.predicate import Compare, Op
+    >>> table, names = tempfile.mkdtemp(), ("low.parquet", "high.parquet")
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> for name, first in zip(names, (0, 100)):
+    ...     pq.write_table(pa.table({"id": range(first, first + 100)}), f"{table}/{name}")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile(name) for name in names])
+    >>> appended = deltalog.append(snapshot, adds)
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> answers = deltalog.skip_files(snapshot, Compare(("id",), Op.LT, pa.scalar(50)))
+    >>> snapshot.paths(answers.kept)
+    ['low.parquet']
+
+    `predicate`: its columns are logical paths and its literals have the types of `snapshot.schema.leaves`. A column
+    that the table lacks, or that the log knows nothing about, keeps its files.
     """
     columns = snapshot.schema.by_path()
     if not may_be_true(predicate, columns=columns):

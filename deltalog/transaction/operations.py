@@ -79,9 +79,27 @@ def overwrite(
 ) -> Committed:
     """Replace all files, or those of the partitions that a predicate selects, by others.
 
-    `where`: of partition columns alone; RefusedCommit when it does not tell of a file whether all or none of its rows
-    are selected, or when an added file lies outside; `shown`: how the
-    history shows it. `schema`: a new one, as JSON, when everything is replaced.
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, rows, names = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]}), ("old.parquet", "new.parquet")
+    >>> created = deltalog.create_table(table, rows.schema)
+    >>> for name in names:
+    ...     pq.write_table(rows, f"{table}/{name}")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> old, new = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile(name) for name in names])
+    >>> appended = deltalog.append(snapshot, [old])
+    >>> overwritten = deltalog.overwrite(deltalog.open_snapshot(table), [new])
+    >>> deltalog.open_snapshot(table).paths()
+    ['new.parquet']
+
+    `where`: of partition columns alone.
+    `shown`: how the history shows it.
+    `schema`: a new one, as JSON, when everything is replaced.
+    `txn`, `checkpoint`: as `append` has them.
+
+    Raises RefusedCommit when `where` does not tell of a file whether all or none of its rows are selected, or when an
+    added file lies outside; else as `commit`.
     """
     parameters = {"mode": "Overwrite"} | (
         {} if where is None else {"predicate": str(where) if shown is None else shown}
@@ -141,8 +159,27 @@ def rewrite(
 ) -> Committed:
     """Remove files and add others that hold the rows of them that stay or changed: delete, update, merge.
 
-    `removes`: canonical paths, as of `Snapshot.paths`; they count as read. `reads`: what else was read to find them,
-    which for a delete is where rows may be that it should have deleted.
+    Here every row of the table's only file is deleted:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
+    >>> created = deltalog.create_table(table, rows.schema)
+    >>> pq.write_table(rows, f"{table}/part-0.parquet")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
+    >>> appended = deltalog.append(snapshot, adds)
+    >>> deleted = deltalog.rewrite(deltalog.open_snapshot(table), removes=["part-0.parquet"])
+    >>> deltalog.open_snapshot(table).paths()
+    []
+
+    `removes`: canonical paths, as of `Snapshot.paths`; they count as read.
+    `reads`: what else was read to find them, which for a delete is where rows may be that it should have deleted.
+    `operation`, `parameters`: how the history shows it.
+    `txn`, `checkpoint`: as `append` has them.
+
+    Raises as `commit`.
     """
     change = Change(
         operation=operation,
@@ -180,9 +217,22 @@ def alter(
     schema: str | None = None,
     checkpoint: Checkpointing = "background",
 ) -> Committed:
-    """Set properties, unset those that are None, and give a new schema, as JSON; the protocol follows.
+    """Set properties, unset those that are None, and give a new schema; the protocol follows.
 
-    A column may be added where files stay, nothing else. `delta.feature.NAME=supported` asks for a table feature.
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
+    >>> deltalog.open_snapshot(table).properties
+    {'delta.appendOnly': 'true'}
+
+    `properties`: `delta.feature.NAME=supported` asks for a table feature.
+    `schema`: as JSON; where files stay, a column may be added and nothing else changed.
+    `checkpoint`: as `commit` has it.
+
+    Raises as `commit`.
     """
     merged = {**snapshot.properties, **({} if properties is None else properties)}
     kept = {name: value for name, value in merged.items() if value is not None}
