@@ -193,5 +193,15 @@ def _info(lines: Iterable[Line]) -> dict[str, Any]:
 
 
 def versions(table: str) -> list[int]:
-    """Return the versions of a table that can be read."""
+    """Return the versions of a table that can be read.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> altered = deltalog.alter(deltalog.open_snapshot(table), properties={"delta.appendOnly": "true"})
+    >>> deltalog.versions(table)
+    [0, 1]
+    """
     return _readable(list_log(table))

@@ -78,12 +78,27 @@ class Committed:
 def commit(
     snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, checkpoint: Checkpointing = "background"
 ) -> Committed:
-    """Commit a change that was decided from a snapshot; returns when the commit is there for every reader.
+    """Commit a change that was decided from a snapshot; return when the commit is there for every reader.
+
+    `append`, `overwrite` and the other operations make the change themselves.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2, 3]})
+    >>> created = deltalog.create_table(table, rows.schema)
+    >>> pq.write_table(rows, f"{table}/part-0.parquet")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> adds = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile("part-0.parquet")])
+    >>> deltalog.commit(snapshot, deltalog.Change(operation="STREAMING UPDATE", adds=adds)).version
+    1
+
+    `attempts`: how many versions other writers may take before it gives up.
+    `checkpoint`: whether one that is due is written in the background, waited for, or left to others.
 
     Raises CommitConflict when another commit came first and the change does not go with it, RefusedCommit and
     UnsupportedTable for what the table does not take, StorageFailure, all with nothing written; UncertainCommit when
-    the storage does not tell. `attempts`: how many versions other writers may take before it gives up.
-    `checkpoint`: whether one that is due is written beside what comes next, waited for, or left to others.
+    the storage does not tell.
     """
     there = _written_before(snapshot, change)
     if there is not None:

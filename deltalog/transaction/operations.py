@@ -129,7 +129,25 @@ def replace_partitions(
     txn: Transaction | None = None,
     checkpoint: Checkpointing = "background",
 ) -> Committed:
-    """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions."""
+    """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, places = tempfile.mkdtemp(), {"monday.parquet": "1", "tuesday.parquet": "2", "new.parquet": "2"}
+    >>> created = deltalog.create_table(table, pa.schema({"day": pa.int32(), "id": pa.int64()}), partition_by=["day"])
+    >>> for name in places:
+    ...     pq.write_table(pa.table({"id": [1, 2, 3]}), f"{table}/{name}")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> files = [deltalog.NewFile(name, {"day": day}) for name, day in places.items()]
+    >>> monday, tuesday, new = deltalog.adds_of(table, snapshot.schema, files)
+    >>> appended = deltalog.append(snapshot, [monday, tuesday])
+    >>> replaced = deltalog.replace_partitions(deltalog.open_snapshot(table), [new])
+    >>> sorted(deltalog.open_snapshot(table).paths())
+    ['monday.parquet', 'new.parquet']
+
+    `txn`, `checkpoint`: as `append` has them. Raises as `commit`.
+    """
     if not partition_columns(snapshot.schema):
         return overwrite(snapshot, adds, txn=txn, checkpoint=checkpoint)
     partitions = [dict(values) for values in {tuple(sorted((add.partition_values or {}).items())) for add in adds}]
@@ -199,7 +217,25 @@ def compact(
     adds: Sequence[Add],
     checkpoint: Checkpointing = "background",
 ) -> Committed:
-    """Replace files by others with exactly the same rows."""
+    """Replace files by others with exactly the same rows.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import deltalog
+    >>> table, places = tempfile.mkdtemp(), {"one.parquet": [1], "two.parquet": [2], "both.parquet": [1, 2]}
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> for name, ids in places.items():
+    ...     pq.write_table(pa.table({"id": ids}), f"{table}/{name}")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> one, two, both = deltalog.adds_of(table, snapshot.schema, [deltalog.NewFile(name) for name in places])
+    >>> appended = deltalog.append(snapshot, [one, two])
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> compacted = deltalog.compact(snapshot, removes=snapshot.paths(), adds=[both])
+    >>> deltalog.open_snapshot(table).paths()
+    ['both.parquet']
+
+    `removes`: canonical paths, as of `Snapshot.paths`. `checkpoint`: as `commit` has it. Raises as `commit`.
+    """
     change = Change(
         operation="OPTIMIZE",
         adds=adds,

@@ -67,7 +67,17 @@ class SplitPlan:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What to read of a table for a predicate.
+    """What to read of a table for a predicate, as `plan` returns it.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> for name, first in {"low": 0, "high": 100}.items():
+    ...     pq.write_table(pa.table({"id": range(first, first + 100)}), f"{table}/{name}.parquet")
+    >>> planned = pr.plan(table, where="id < 50")
+    >>> [file.path.rpartition("/")[2] for file in planned.surviving_files]
+    ['low.parquet']
 
     `index` holds the metadata it rests on, `evaluation` the answers of every level; `files` and
     `report` are made from them on first use. `seconds` and the traffic figures cover the planning. `tests`: the parts
