@@ -6,6 +6,11 @@ import os
 from unittest.mock import patch
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says what else the machine was doing.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def _uses_spark(item):

@@ -19,6 +19,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import Compare, IsNull, Not, Op
 from prune_assets.planner.evaluation import evaluate
+from prune_assets.planner.levels import BLOOM_FILTERS, STATISTICS
 
 
 @pytest.fixture
@@ -144,7 +145,8 @@ def test_without_column_orders_only_the_filter_is_believed(open_index):
     column = index.columns[0]
     assert index.footers.bounds(column).lower.null_count == len(index)
     absent = evaluate(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
-    assert (absent.statistics.alive.tolist(), absent.bloom.alive.tolist()) == ([True], [False])
+    assert absent.after(STATISTICS).alive.tolist() == [True]
+    assert absent.after(BLOOM_FILTERS).alive.tolist() == [False]
 
 
 @pytest.mark.parametrize("name", ["byte_array_decimal", "fixed_length_decimal", "int32_decimal", "int64_decimal"])
