@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from dataclasses import fields
@@ -19,6 +18,7 @@ from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec
 from parquet_core.printable import shown
 from parquet_core.storage import find_file
+from prune_assets.report.json_text import description_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def layout_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of `layout.yaml`, for editors and for CI."""
     _, definitions = msgspec.json.schema_components([LayoutSpec])
     schema = definitions[LayoutSpec.__name__]
-    schema["description"] = inspect.cleandoc(schema["description"])
+    schema["description"] = description_of(schema["description"])
     for option in _options(schema):
         if option.get("type") == "integer":
             option["minimum"] = 1

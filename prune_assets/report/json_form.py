@@ -6,7 +6,6 @@ Fields are written in the order of their declaration, with no white space betwee
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from parquet_core.errors import WrongUse
-from prune_assets.report.json_text import json_text
+from prune_assets.report.json_text import description_of, json_text
 from prune_assets.report.lazy_tuple import LazyTuple
 from prune_assets.report.skip_report import SCHEMA, SkipReport
 
@@ -57,7 +56,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a report, made from the dataclasses."""
     _, definitions = msgspec.json.schema_components([SkipReport], ref_template="#/$defs/{name}")
     for definition in definitions.values():
-        definition["description"] = inspect.cleandoc(definition["description"])
+        definition["description"] = description_of(definition["description"])
         # Every field is always written, defaults too.
         definition["required"] = list(definition["properties"])
     report = definitions.pop(SkipReport.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -25,3 +26,19 @@ def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) ->
         return text
     controls = [c for c in set(text) if not c.isprintable()]
     return text.translate({ord(c): json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in controls})
+
+
+def description_of(docstring: str) -> str:
+    r"""Return a docstring as the description in a JSON Schema: without examples, and what leads up to them.
+
+    >>> description_of("A number.\n\n    For example:\n\n    >>> 1 + 1\n    2\n\n    Not negative.")
+    'A number.\n\nNot negative.'
+    """
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    before_examples = {i - 1 for i, text in enumerate(paragraphs) if text.startswith(">>>")}
+    told = [
+        text
+        for i, text in enumerate(paragraphs)
+        if not text.startswith(">>>") and not (i in before_examples and text.endswith(":"))
+    ]
+    return "\n\n".join(told)

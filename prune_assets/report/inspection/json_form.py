@@ -6,7 +6,6 @@ Fields are written in the order of their declaration, with no white space betwee
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import msgspec
 
 from deltalog.inspection import DeltaInspection
 from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
-from prune_assets.report.json_text import json_text
+from prune_assets.report.json_text import description_of, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +48,7 @@ def json_schema() -> dict[str, Any]:
     """
     forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
     for definition in definitions.values():
-        definition["description"] = inspect.cleandoc(definition["description"])
+        definition["description"] = description_of(definition["description"])
         # Every field is always written, defaults too.
         definition["required"] = list(definition["properties"])
     for form in _FORMS:
