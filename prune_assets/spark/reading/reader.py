@@ -16,11 +16,13 @@ from prune_assets.planner.value_tests import tests_hold
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.asking.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of
 from prune_assets.spark.columns import column_of
+from prune_assets.spark.reading.delta_version import open_version
 from prune_assets.spark.reading.file_names import one_of_names
 from prune_assets.spark.reading.filter_text import filter_text
-from prune_assets.tables.delta import has_log
+from prune_assets.tables.delta import DeltaTable, has_log
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -38,11 +40,14 @@ def read(
     where: str | Column,
     columns: Sequence[str] | None = None,
     plan: Plan | None = None,
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> DataFrame:
     """Return the rows of a table that a predicate selects, read from the files that may hold some.
 
-    Rows and schema are those of `spark.read.parquet(table).where(where)`. With `spark` a SparkSession:
+    Rows and schema are those of `spark.read.parquet(table).where(where)`; of a Delta table those of the version that is
+    asked for, which takes no package beside Spark. With `spark` a SparkSession:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -52,24 +57,24 @@ def read(
     >>> pr.read(spark, table, where="id < 150").count()
     150
 
-    `where`, `allow`: as `plan` has them.
+    `where`, `version`, `timestamp`, `allow`: as `plan` has them.
     `columns`: those to return, by default all.
     `plan`: one made before, with `session=spark`, for the same table and predicate; the files it rests on are compared
     with what is there now.
 
     Raises what `plan` raises, StaleTable when a file changed, came or went since it was planned, and WrongUse for a
-    plan of something else and for a Delta table.
+    plan of something else.
     """
     check_names(columns)
-    if has_log(table) if plan is None else not plan.table.is_plain:
-        raise WrongUse(
-            f"{table}: a Delta table; its deleted rows, names and partition values only its own reader knows; "
-            "read it with spark.read.format('delta') of the package delta-spark and the same filter"
-        )
-    if is_true(spark, "spark.sql.parquet.mergeSchema"):
+    if plan is not None and (version is not None or timestamp is not None):
+        raise WrongUse("version, timestamp: the plan has its version already; leave them out, or plan without it")
+    delta = has_log(table) if plan is None else not plan.table.is_plain
+    if not delta and is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:
-        made, opened, is_planned = _plan_and_open(spark, table, where, columns, allow)
+        made, opened, is_planned = _plan_and_open(
+            spark, table, where, columns, version=version, timestamp=timestamp, allow=allow
+        )
     else:
         _check_plan(spark, plan, table, where)
         made, opened = plan, _open(spark, table, plan)
@@ -82,7 +87,14 @@ def read(
 
 
 def _plan_and_open(
-    spark: SparkSession, table: Table, where: str | Column, columns: Sequence[str] | None, allow: Sequence[str]
+    spark: SparkSession,
+    table: Table,
+    where: str | Column,
+    columns: Sequence[str] | None,
+    *,
+    version: int | None,
+    timestamp: dt.datetime | int | str | None,
+    allow: Sequence[str],
 ) -> tuple[Plan, DataFrame, bool]:
     """Plan again where files come or go before Spark lists them: of a write it might see a part.
 
@@ -90,7 +102,9 @@ def _plan_and_open(
     """
 
     def attempt() -> tuple[Plan, DataFrame, bool]:
-        made = make_plan(table, where=where, columns=columns, session=spark, allow=allow)
+        made = make_plan(
+            table, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
+        )
         opened = _open(spark, table, made)
         return made, opened, _lists_as_planned(opened, table, made)
 
@@ -117,6 +131,8 @@ def _lists_as_planned(frame: DataFrame, table: Table, plan: Plan) -> bool:
 
     A classic DataFrame keeps its list of files; one of Spark Connect is listed whenever it runs.
     """
+    if not plan.table.is_plain:
+        return True
     opening = plan.spark_scan.opening
     if opening in {Opening.NOTHING, Opening.PATHS}:
         return True
@@ -136,6 +152,8 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
     if not same or not tests_hold(plan.tests, spark, plan.table.columns):
         raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
+    if not plan.table.is_plain:
+        return
     now, planned = set(list_data_files(table)), set(plan.index.files)
     if now != planned:
         changed = min(file.path for file in now ^ planned)
@@ -147,6 +165,8 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
 
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
+    if isinstance(plan.table, DeltaTable):
+        return open_version(spark, plan.table, plan)
     base = _base_path(table)
     # Of this read alone: settings of the session would change every other.
     options = {warning.option: "false" for warning in plan.warnings}

@@ -308,14 +308,6 @@ def test_a_missing_data_file_is_named(partitioned):
     assert names(pr.plan(partitioned.path, where="x < 25")) == ["1.parquet"]
 
 
-def test_reading_through_spark_is_refused(partitioned):
-    plan = pr.plan(partitioned.path, where="x = 1")
-    with pytest.raises(WrongUse, match="delta-spark"):
-        pr.read(None, partitioned.path, where="x = 1")
-    with pytest.raises(WrongUse, match="delta-spark"):
-        pr.read(None, partitioned.path, where="x = 1", plan=plan)
-
-
 def test_a_split_of_an_unopened_file_has_no_row_groups(partitioned):
     plan = pr.plan(partitioned.path, where="x = 45")
     assert len(plan.within(str(partitioned.path / "1.parquet"), 0, 1 << 30).row_groups) == 0

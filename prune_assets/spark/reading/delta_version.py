@@ -1,0 +1,240 @@
+"""Read the surviving files of a version of a Delta table with Spark's own reader of Parquet.
+
+What the log knows and the files do not is put in here: the values of partition columns, never taken from directory
+names; the rows that are deleted; the names that columns have in the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections import defaultdict
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from parquet_core.access_plan import Verdict
+from parquet_core.ragged import distinct
+from parquet_core.storage import is_remote
+from prune_assets.spark.asking.table_schema import escaped
+from prune_assets.spark.columns import column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructField, StructType
+
+    from deltalog.log.deletion_vectors import Vector
+    from deltalog.log.file_block import Texts
+    from prune_assets.planner.plan import Plan
+    from prune_assets.tables.delta import DeltaTable
+
+# So many partitions are read one by one, each with its values as constants; more of them are joined by file.
+MAX_READS = 16
+_FILE, _ROW = "__prune_file", "__prune_row"
+_PHYSICAL_NAME, _ID, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id", "parquet.field.id"
+# What Java's URI leaves as it is in a path.
+_LEGAL = "_-!.~'()*,;:$&+=/@"
+
+
+class LiveFile(NamedTuple):
+    """A file of a version: its partition values as the log writes them, in the order of the partition columns."""
+
+    path: str
+    values: tuple[str | None, ...]
+    vector: Vector | None
+
+
+def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFrame:
+    """Open the surviving files of a plan with the columns of the table."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    files = _surviving(table, plan)
+    with_vectors = [file for file in files if file.vector is not None]
+    without = [file for file in files if file.vector is None]
+    parts = [_open(spark, table, schema, some) for some in (without, with_vectors) if some]
+    if not parts:
+        return spark.createDataFrame([], logical_schema(schema))
+    return reduce(lambda one, other: one.unionAll(other), parts)
+
+
+def _surviving(table: DeltaTable, plan: Plan) -> list[LiveFile]:
+    """Return the files of which at least one row is read."""
+    from deltalog.log.deletion_vectors import vector_of
+
+    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
+    names = _partition_names(table)
+    found, start = [], 0
+    blocks = iter(table.snapshot.blocks)
+    block = next(blocks, None)
+    for number in kept:
+        while block is not None and number - start >= len(block):
+            start += len(block)
+            block = next(blocks, None)
+        assert block is not None  # a plan numbers the live files of its version
+        at = number - start
+        values = tuple(_text(block.partition.get(name), at) for name in names)
+        found.append(LiveFile(plan.index.files[number].path, values, vector_of(block, at)))
+    return found
+
+
+def _text(texts: Texts | None, at: int) -> str | None:
+    code = -1 if texts is None else int(texts.codes[at])
+    return None if texts is None or code < 0 else texts.values[code].as_py()
+
+
+def _partition_names(table: DeltaTable) -> list[str]:
+    """Return what the log calls the partition columns, in the order of the schema's list."""
+    schema = table.snapshot.schema
+    keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
+    return [keys[name] or name for name in schema.partition_columns]
+
+
+def _open(spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile]) -> DataFrame:
+    """Open files that all have a deletion vector, or all have none."""
+    by_values: dict[tuple[str | None, ...], list[LiveFile]] = defaultdict(list)
+    for file in files:
+        by_values[file.values].append(file)
+    if len(by_values) <= MAX_READS:
+        parts = [_with_values(_stored(spark, table, schema, some), some[0].values) for some in by_values.values()]
+        frame = reduce(lambda one, other: one.unionAll(other), parts)
+    else:
+        frame = _join_values(spark, _stored(spark, table, schema, files), files)
+    if files[0].vector is not None:
+        frame = frame.join(_deleted(spark, table, files), [_FILE, _ROW], "left_anti")
+    return frame.select(*_logical_columns(table, schema))
+
+
+def _stored(spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile]) -> DataFrame:
+    """Open files by the names that they have for columns, and add the place of each row."""
+    from pyspark.sql.types import StructType
+
+    mapping = table.snapshot.schema.mapping
+    partitions = set(table.snapshot.schema.partition_columns)
+    fields = [_stored_field(field, mapping) for field in schema.fields if field.name not in partitions]
+    # Directory names are none of the table's business; without this Spark would look for columns in them.
+    reader = spark.read.schema(StructType(fields)).option("recursiveFileLookup", "true")
+    if mapping == "id":
+        reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
+    frame = reader.parquet(*(escaped(_absolute(file.path)) for file in files))
+    place = frame.metadataColumn("_metadata")
+    columns = [column_of(name, nested=False) for name in frame.columns]
+    return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
+
+
+def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    # NULLIF with NULL changes no value, but lets the schema be the same whatever partitions are read.
+    texts = [fn.nullif(fn.lit(value), fn.lit(None)).cast("string").alias(_value(i)) for i, value in enumerate(values)]
+    return frame.select("*", *texts)
+
+
+def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[LiveFile]) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    texts = {_value(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
+    arrays = {name: pa.array(values, pa.string()) for name, values in texts.items()}
+    known = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
+    # Each row finds its file: what is joined is named for the files that were opened.
+    return frame.join(fn.broadcast(spark.createDataFrame(known)), _FILE)
+
+
+def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) -> DataFrame:
+    """Return the places of the deleted rows of files."""
+    from deltalog.log.deletion_vectors import read_vector
+
+    snapshot, names, rows = table.snapshot, [], []
+    for file in files:
+        assert file.vector is not None  # all of them have one
+        found = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
+        names.append(pa.repeat(file_uri(file.path), len(found)))
+        rows.append(pa.array(found.to_array(), pa.uint64()).cast(pa.int64()))
+    return spark.createDataFrame(pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
+
+
+def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
+    from pyspark.sql import functions as fn
+
+    described = table.snapshot.schema
+    numbers = {name: i for i, name in enumerate(described.partition_columns)}
+    columns = []
+    for field, shown in zip(schema.fields, logical_schema(schema).fields, strict=True):
+        if field.name in numbers:
+            # Delta takes what is no value of the type for null.
+            column = fn.col(_value(numbers[field.name])).try_cast(shown.dataType)
+        else:
+            stored = _stored_field(field, described.mapping)
+            column = column_of(stored.name, nested=False)
+            column = column if stored.dataType == shown.dataType else column.cast(shown.dataType)
+        columns.append(column.alias(field.name, metadata=shown.metadata))
+    return columns
+
+
+def _value(number: int) -> str:
+    return f"__prune_value_{number}"
+
+
+def logical_schema(schema: StructType) -> StructType:
+    """Return the schema of a table without what only its log has a use for."""
+    found: StructType = _mapped(schema, lambda field: (field.name, _shown(field.metadata)))
+    return found
+
+
+def _stored_field(field: StructField, mapping: str) -> StructField:
+    """Return a column as files have it: by its physical name, and with its number where that counts."""
+    from pyspark.sql.types import StructType
+
+    def stored(field: StructField) -> tuple[str, dict[str, Any]]:
+        if mapping == "none":
+            return field.name, _shown(field.metadata)
+        name = field.metadata.get(_PHYSICAL_NAME, field.name)
+        return name, {_FIELD_ID: field.metadata[_ID]} if mapping == "id" and _ID in field.metadata else {}
+
+    found: StructType = _mapped(StructType([field]), stored)
+    return found.fields[0]
+
+
+def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if not key.startswith("delta.")}
+
+
+def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
+    """Give each field of a type another name and other metadata; what is read of files may be null to Spark."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match kind:
+        case StructType():
+            fields = [(named(field), _mapped(field.dataType, named)) for field in kind.fields]
+            return StructType([StructField(name, inner, metadata=extra) for (name, extra), inner in fields])
+        case ArrayType():
+            return ArrayType(_mapped(kind.elementType, named))
+        case MapType():
+            return MapType(_mapped(kind.keyType, named), _mapped(kind.valueType, named))
+    return kind
+
+
+def file_uri(path: str) -> str:
+    """Return what Spark's `_metadata.file_path` says of a file.
+
+    >>> file_uri("/lake/a b%[1].parquet")
+    'file:/lake/a%20b%25%5B1%5D.parquet'
+    """
+    scheme, place = ("file:", os.path.abspath(path)) if not is_remote(path) else path.split("//", 1)
+    encoded = "".join(_encoded(letter) for letter in place)
+    return f"{scheme}{encoded}" if scheme == "file:" else f"{scheme}//{encoded}"
+
+
+def _encoded(letter: str) -> str:
+    if not letter.isascii() and unicodedata.category(letter) not in {"Cc", "Zs", "Zl", "Zp"}:
+        return letter
+    return quote(letter, safe=_LEGAL)
+
+
+def _absolute(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)
