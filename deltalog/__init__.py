@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from deltalog.stats.data_skipping import skip_files
     from deltalog.stats.footer_statistics import NewFile, adds_of
     from deltalog.transaction.change import Change, Reads
+    from deltalog.transaction.check_change import check_appendable
     from deltalog.transaction.commit import commit
-    from deltalog.transaction.create import create_table
+    from deltalog.transaction.create import check_create, create_table
     from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
 
 _HOMES = {
@@ -42,6 +43,8 @@ _HOMES = {
     "adds_of": "stats.footer_statistics",
     "alter": "transaction.operations",
     "append": "transaction.operations",
+    "check_appendable": "transaction.check_change",
+    "check_create": "transaction.create",
     "clean_log": "maintenance.clean_log",
     "commit": "transaction.commit",
     "compact": "transaction.operations",
@@ -72,6 +75,8 @@ __all__ = [
     "adds_of",
     "alter",
     "append",
+    "check_appendable",
+    "check_create",
     "clean_log",
     "commit",
     "compact",

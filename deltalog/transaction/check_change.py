@@ -14,9 +14,10 @@ from deltalog.log.text_arrays import path_array
 from deltalog.table.clustering import clustering_columns
 from deltalog.table.needed_features import PLAIN
 from deltalog.table.reader_features import writer_features
+from deltalog.table.schema_fields import schema_fields
 from deltalog.table.writer_features import APPEND_ONLY, check_writable, is_true
 from deltalog.transaction.check_adds import check_adds
-from deltalog.transaction.check_features import check_features
+from deltalog.transaction.check_features import check_features, check_rows
 from deltalog.transaction.check_metadata import check_metadata, check_protocol, properties_of, schema_of
 from deltalog.transaction.live_files import live_files
 from deltalog.transaction.row_ids import ROW_TRACKING, check_row_ids
@@ -74,6 +75,24 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
     _check_not_live(snapshot, change)
     _check_others(change, protocol, place)
     return removes
+
+
+def check_appendable(snapshot: Snapshot) -> None:
+    """Raise what a table has against rows that are not written yet, where that can be told without them.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> deltalog.check_appendable(deltalog.open_snapshot(table))
+
+    Raises UnsupportedTable, which names the feature.
+    """
+    check_writable(snapshot.protocol, place=snapshot.table)
+    mapped = snapshot.schema.mapping != "none"
+    fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
+    check_rows(snapshot.properties, fields, snapshot.table)
 
 
 def check_first(table: str, change: Change) -> None:

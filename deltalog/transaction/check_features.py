@@ -59,10 +59,10 @@ def check_features(
             f"{place}: a file has a deletion vector, which the table does not allow; set {DELETION_VECTORS}=true first"
         )
     if change.adds and change.data_change:
-        _check_rows(properties, schema_fields(schema, mapped=mapped, place=place), place)
+        check_rows(properties, schema_fields(schema, mapped=mapped, place=place), place)
 
 
-def _check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
+def check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
     """Refuse files whose rows would have to be looked at."""
     constraints = sorted(name for name in properties if name.startswith(_CONSTRAINT))
     if constraints:

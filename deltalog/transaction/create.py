@@ -7,10 +7,14 @@ import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import msgspec
+
 from deltalog.log.actions import Metadata
 from deltalog.table.needed_features import needed_features, protocol_with, requested
 from deltalog.table.schema_text import schema_text
 from deltalog.transaction.change import Change
+from deltalog.transaction.check_change import check_first
+from deltalog.transaction.check_metadata import schema_of
 from deltalog.transaction.commit import commit_first
 from parquet_core.storage import is_remote, local_path
 
@@ -19,7 +23,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from deltalog.log.actions import Add, Transaction
+    from deltalog.log.actions import Add, Protocol, Transaction
+    from deltalog.table.schema import TableSchema
     from deltalog.transaction.commit import Committed
 
 
@@ -52,26 +57,62 @@ def create_table(
 
     Raises TableExists when there is a table, else as `commit`.
     """
+    place = _place(table)
+    metadata, protocol = _described(place, schema, partition_by, properties)
+    metadata = msgspec.structs.replace(metadata, name=name, description=description)
+    change = Change(
+        operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
+        parameters={"partitionBy": list(partition_by), "properties": metadata.configuration},
+        adds=adds,
+        metadata=metadata,
+        protocol=protocol,
+        txn=txn,
+    )
+    return commit_first(place, change)
+
+
+def check_create(
+    table: str | os.PathLike[str],
+    schema: str | pa.Schema,
+    *,
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+) -> TableSchema:
+    """Return the schema that a table would have if it were created so, or raise what `create_table` would.
+
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> schema = deltalog.check_create("/lake/new", pa.schema({"id": pa.int64()}))
+    >>> [leaf.name for leaf in schema.leaves]
+    ['id']
+
+    The arguments are those of `create_table`. Whether there is a table already is not looked at.
+    """
+    place = _place(table)
+    metadata, protocol = _described(place, schema, partition_by, properties)
+    check_first(place, Change(operation="CREATE TABLE", metadata=metadata, protocol=protocol))
+    return schema_of(metadata, place=place)
+
+
+def _place(table: str | os.PathLike[str]) -> str:
     given = os.fspath(table)
-    place = given if is_remote(given) else local_path(given)
+    return given if is_remote(given) else local_path(given)
+
+
+def _described(
+    place: str,
+    schema: str | pa.Schema,
+    partition_by: Sequence[str],
+    properties: Mapping[str, str] | None,
+) -> tuple[Metadata, Protocol]:
     text = schema if isinstance(schema, str) else schema_text(schema)
     features, configuration = requested({} if properties is None else properties)
     features |= needed_features(text, configuration, place=place)
     metadata = Metadata(
         id=str(uuid4()),
-        name=name,
-        description=description,
         schema_string=text,
         partition_columns=list(partition_by),
         configuration=dict(configuration),
         created_time=time.time_ns() // 1_000_000,
     )
-    change = Change(
-        operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
-        parameters={"partitionBy": list(partition_by), "properties": configuration},
-        adds=adds,
-        metadata=metadata,
-        protocol=protocol_with(features),
-        txn=txn,
-    )
-    return commit_first(place, change)
+    return metadata, protocol_with(features)

@@ -51,7 +51,8 @@ class LayoutSpec:
     Traceback (most recent call last):
     parquet_core.errors.LayoutError: sort_by = 'day': give a list of column names, e.g. ['l_shipdate']
 
-    `sort_by`: top-level columns, ascending, nulls first.
+    `partition_by`: top-level columns whose values part the table into directories; none of them is in `sort_by`.
+    `sort_by`: top-level columns, ascending, nulls first, inside of each partition.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
     `row_group_rows`, `page_rows`: upper limits in rows; `row_group_bytes`, `page_bytes`: in buffered bytes. Whichever
     is reached first ends the row group or page.
@@ -70,6 +71,7 @@ class LayoutSpec:
     row_group_bytes: int = 32 << 20
     files: int | None = None
     compression: str = "zstd"
+    partition_by: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self._check_columns()
@@ -83,15 +85,22 @@ class LayoutSpec:
 
     def _check_columns(self) -> None:
         """Check the columns that are named, and keep them apart from what the caller may change."""
-        sort_by: object = self.sort_by
-        named = isinstance(sort_by, Sequence) and not isinstance(sort_by, str | bytes)
-        if not named or not all(isinstance(name, str) for name in self.sort_by):
-            raise LayoutError(f"sort_by = {shown(sort_by)}: give a list of column names, e.g. ['l_shipdate']")
-        object.__setattr__(self, "sort_by", tuple(self.sort_by))
         if not isinstance(self.bloom, Mapping):
             raise LayoutError(
                 f"bloom = {shown(self.bloom)}: give each column its false-positive probability, e.g. 0.01"
             )
+        for key in ("sort_by", "partition_by"):
+            names = getattr(self, key)
+            named = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+            if not named or not all(isinstance(name, str) for name in names):
+                raise LayoutError(f"{key} = {shown(names)}: give a list of column names, e.g. ['l_shipdate']")
+            object.__setattr__(self, key, tuple(names))
+        for name in self.partition_by:
+            if name in self.sort_by or name in self.bloom:
+                raise LayoutError(
+                    f"partition_by = {name}: stands in sort_by or bloom too, and all rows of a file have the same "
+                    "value of it; leave it out there"
+                )
         for column, probability in self.bloom.items():
             if not isinstance(probability, float) or not 0 < probability < 1:
                 raise LayoutError(

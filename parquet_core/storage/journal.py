@@ -10,7 +10,7 @@ that begin with an underscore being hidden.
      "added": ["part-1.parquet"], "removed": ["part-0.parquet"]}
 
 Added files lie in the folder `staging` until they are moved into the directory of the table, under the same name.
-Removed ones are named from there on: `day=1/part-0.parquet`.
+Those of partitions are named from there on, as removed ones are: `day=1/part-0.parquet`.
 """
 
 from __future__ import annotations
@@ -78,12 +78,10 @@ def _check_names(path: str, journal: Journal) -> None:
     """Refuse names that lead out of the table: what a journal names is moved and removed."""
     if not STAGING.fullmatch(journal.staging):
         raise _malformed(path, f"staging is {journal.staging!r}")
-    for name in journal.added:
-        if not _is_inside(name) or "/" in name:
-            raise _malformed(path, f"added {name!r}")
-    for name in journal.removed:
-        if not _is_inside(name):
-            raise _malformed(path, f"removed {name!r}")
+    for what, names in (("added", journal.added), ("removed", journal.removed)):
+        for name in names:
+            if not _is_inside(name):
+                raise _malformed(path, f"{what} {name!r}")
 
 
 def _is_inside(name: str) -> bool:
@@ -95,7 +93,7 @@ def _malformed(path: str, what: str) -> MalformedFile:
 
 
 def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str, str]:
-    """Make what was listed what the journal in a listed directory says; return that directory by its staging folder.
+    """Make what was listed what the journal in a listed directory says; return where files go by where they are staged.
 
     `directories`: the files of each directory by its path, the journal's own one included; changed in place. Raises
     Ended where there is no journal any more.
@@ -103,13 +101,31 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
     table = path.rpartition("/")[0]
     journal = _still_there(path)
     _drop(directories, [f"{table}/{name}" for name in journal.removed])
-    listed = {file.path for file in directories[table]}
-    directories[table] += [
-        _added(path, f"{table}/{journal.staging}/{name}", f"{table}/{name}")
-        for name in journal.added
-        if f"{table}/{name}" not in listed
-    ]
-    return {f"{table}/{journal.staging}": table}
+    staged = {}
+    for place, names in _by_place(journal.added).items():
+        found = directories.setdefault(table + place, [])
+        listed = {file.path for file in found}
+        stage = f"{table}/{journal.staging}{place}"
+        found += [
+            _added(path, f"{stage}/{name}", f"{table}{place}/{name}")
+            for name in names
+            if f"{table}{place}/{name}" not in listed
+        ]
+        staged[stage] = table + place
+    return staged
+
+
+def _by_place(added: Sequence[str]) -> dict[str, list[str]]:
+    """Return names by the directory that they lie in, as it stands behind that of the table.
+
+    >>> _by_place(["a.parquet", "day=1/b.parquet"])
+    {'': ['a.parquet'], '/day=1': ['b.parquet']}
+    """
+    places: dict[str, list[str]] = {}
+    for name in added:
+        place, slash, last = name.rpartition("/")
+        places.setdefault(slash + place, []).append(last)
+    return places
 
 
 def _still_there(path: str) -> Journal:

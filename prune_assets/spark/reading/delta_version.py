@@ -11,7 +11,7 @@ import os
 import unicodedata
 from collections import defaultdict
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -21,12 +21,13 @@ from parquet_core.ragged import distinct
 from parquet_core.storage import is_remote
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
+from prune_assets.spark.delta_schema import logical_schema, stored_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType, StructField, StructType
+    from pyspark.sql.types import StructType
 
     from deltalog.log.deletion_vectors import Vector
     from deltalog.log.file_block import Texts
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
 MAX_READS = 16
 _FILE, _ROW = "__prune_file", "__prune_row"
-_PHYSICAL_NAME, _ID, _FIELD_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id", "parquet.field.id"
 # What Java's URI leaves as it is in a path.
 _LEGAL = "_-!.~'()*,;:$&+=/@"
 
@@ -116,7 +116,9 @@ def _stored(spark: SparkSession, table: DeltaTable, schema: StructType, files: S
 
     mapping = table.snapshot.schema.mapping
     partitions = set(table.snapshot.schema.partition_columns)
-    fields = [_stored_field(field, mapping) for field in schema.fields if field.name not in partitions]
+    fields = [
+        stored_field(field, mapping, ids=mapping == "id") for field in schema.fields if field.name not in partitions
+    ]
     # Directory names are none of the table's business; without this Spark would look for columns in them.
     reader = spark.read.schema(StructType(fields)).option("recursiveFileLookup", "true")
     if mapping == "id":
@@ -169,7 +171,7 @@ def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
             # Delta takes what is no value of the type for null.
             column = fn.col(_value(numbers[field.name])).try_cast(shown.dataType)
         else:
-            stored = _stored_field(field, described.mapping)
+            stored = stored_field(field, described.mapping, ids=False)
             column = column_of(stored.name, nested=False)
             column = column if stored.dataType == shown.dataType else column.cast(shown.dataType)
         columns.append(column.alias(field.name, metadata=shown.metadata))
@@ -178,45 +180,6 @@ def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
 def _value(number: int) -> str:
     return f"__prune_value_{number}"
-
-
-def logical_schema(schema: StructType) -> StructType:
-    """Return the schema of a table without what only its log has a use for."""
-    found: StructType = _mapped(schema, lambda field: (field.name, _shown(field.metadata)))
-    return found
-
-
-def _stored_field(field: StructField, mapping: str) -> StructField:
-    """Return a column as files have it: by its physical name, and with its number where that counts."""
-    from pyspark.sql.types import StructType
-
-    def stored(field: StructField) -> tuple[str, dict[str, Any]]:
-        if mapping == "none":
-            return field.name, _shown(field.metadata)
-        name = field.metadata.get(_PHYSICAL_NAME, field.name)
-        return name, {_FIELD_ID: field.metadata[_ID]} if mapping == "id" and _ID in field.metadata else {}
-
-    found: StructType = _mapped(StructType([field]), stored)
-    return found.fields[0]
-
-
-def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if not key.startswith("delta.")}
-
-
-def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
-    """Give each field of a type another name and other metadata; what is read of files may be null to Spark."""
-    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
-
-    match kind:
-        case StructType():
-            fields = [(named(field), _mapped(field.dataType, named)) for field in kind.fields]
-            return StructType([StructField(name, inner, metadata=extra) for (name, extra), inner in fields])
-        case ArrayType():
-            return ArrayType(_mapped(kind.elementType, named))
-        case MapType():
-            return MapType(_mapped(kind.keyType, named), _mapped(kind.valueType, named))
-    return kind
 
 
 def file_uri(path: str) -> str:

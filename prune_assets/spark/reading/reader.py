@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
@@ -167,6 +168,8 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     """
     if isinstance(plan.table, DeltaTable):
         return open_version(spark, plan.table, plan)
+    if any(map(_is_staged_in_partition, plan.surviving_files)):
+        _refuse_unfinished(table, plan)
     base = _base_path(table)
     # Of this read alone: settings of the session would change every other.
     options = {warning.option: "false" for warning in plan.warnings}
@@ -196,6 +199,12 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
     names = schema.names
     return found if found.schema.names == names else found.select(*(column_of(name, nested=False) for name in names))
+
+
+def _is_staged_in_partition(file: DataFile) -> bool:
+    """Tell whether Spark would take a file for one of another table, whose partitions lie in a staging folder."""
+    _, staging, below = file.path.rpartition("/_staging-")
+    return bool(staging) and below.count("/") > 1
 
 
 def _refuse_unfinished(table: Table, plan: Plan) -> None:

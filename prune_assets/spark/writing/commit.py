@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import StorageFailure, TableNotFound
@@ -59,7 +60,7 @@ def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> t
     refuse_table_formats({table, *(Path(file).parent for file in replaced)})
     journal = Journal(
         staging=stage.name,
-        added=tuple(file.name for file in staged),
+        added=tuple(str(file.relative_to(stage)) for file in staged),
         removed=tuple(str(Path(file).relative_to(table)) for file in replaced),
     )
     targets = [table / name for name in journal.added]
@@ -134,7 +135,7 @@ def _publish(journal: Journal, table: Path) -> None:
     """Let the write count: the journal gets its name when all that it names is on the disk, itself too."""
     stage = table / journal.staging
     (stage / JOURNAL).write_bytes(journal.encode())
-    for name in (*journal.added, JOURNAL, ""):
+    for name in (*journal.added, JOURNAL, *_places(journal.added), ""):
         _sync(stage / name)
     (stage / JOURNAL).rename(table / JOURNAL)
     _sync(table)
@@ -143,12 +144,20 @@ def _publish(journal: Journal, table: Path) -> None:
 def _move(journal: Journal, table: Path) -> None:
     for name in journal.added:
         target = table / name
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             (table / journal.staging / name).rename(target)
         except FileNotFoundError:
             if not target.exists():
                 raise
-    _sync(table)
+    for place in (*_places(journal.added), ""):
+        _sync(table / place)
+
+
+def _places(names: Iterable[str]) -> list[str]:
+    """Return the directories that files lie in, and those above, the innermost first."""
+    places = {str(place) for name in names for place in PurePosixPath(name).parents}
+    return sorted(places - {"."}, key=lambda place: (-place.count("/"), place))
 
 
 def _undo(journal: Journal, table: Path) -> None:
@@ -159,6 +168,9 @@ def _undo(journal: Journal, table: Path) -> None:
         for name in journal.added:
             if (table / name).exists():
                 (table / name).rename(table / journal.staging / name)
+        for place in _places(journal.added):
+            with suppress(OSError):
+                (table / place).rmdir()
         (table / JOURNAL).unlink()
         _sync(table)
     except OSError as error:

@@ -79,7 +79,7 @@ def distinct_per_row_group(df: DataFrame, bound: BoundLayout, *, rows: int, grou
     if not bound.bloom:
         return {}
     leaves = [column_of(name).alias(f"bloom{i}") for i, name in enumerate(bound.bloom)]
-    keys = [column_of(name, nested=False).alias(f"key{i}") for i, name in enumerate(bound.sort_by)]
+    keys = [column_of(name, nested=False).alias(f"key{i}") for i, name in enumerate(bound.keys)]
     slices = max(1, min(rows // group_rows, MAX_SLICES))
     narrow = df.select(*keys, *leaves)
     if keys and slices > 1:

@@ -78,7 +78,7 @@ def prove(stage: Path, *, rows: int) -> list[StagedFile]:
     Raises MalformedFile when a footer cannot be read or the rows differ. Sorted by name, which is
     the order of the sort key.
     """
-    staged = [_read_back(path) for path in sorted(stage.glob("*.parquet"))]
+    staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
     found = sum(file.rows for file in staged)
     if found != rows:
         raise MalformedFile(f"{stage}: Spark wrote {rows} rows and {found} are in the files; nothing was committed")

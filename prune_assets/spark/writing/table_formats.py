@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import WrongUse
-from parquet_core.storage import local_path
+from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.storage import is_remote, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,7 +40,16 @@ FORMATS: dict[str, Callable[[Path], Path | None]] = {"Delta": _delta, "Iceberg":
 
 
 def plain_directory(table: str | os.PathLike[str]) -> Path:
-    """Return the local directory that a table is written to; WrongUse for one of a table format."""
+    """Return the local directory that a table is written to.
+
+    Raises WrongUse for one of a table format, UnsupportedFeature for one elsewhere: a store has no way to let many
+    files come and go at once.
+    """
+    if is_remote(os.fspath(table)):
+        raise UnsupportedFeature(
+            f"{table}: plain Parquet is written to local directories alone, where a write is seen whole or not at all; "
+            "write format='delta' there"
+        )
     directory = Path(local_path(os.fspath(table)))
     refuse_table_formats([directory])
     return directory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql.types import DataType, StructType
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 _BLOOM_TYPES = _NUMBERS | {"string", "char", "varchar", "binary", "date", "timestamp", "timestamp_ntz"}
 _SORT_TYPES = _BLOOM_TYPES | {"boolean"}
+# Those whose values a directory name gives back.
+_PARTITION_TYPES = _SORT_TYPES - {"float", "double", "binary"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,12 @@ class BoundLayout:
 
     sort_by: tuple[str, ...]
     bloom: dict[str, float]
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that decide where a row goes."""
+        return (*self.partition_by, *self.sort_by)
 
 
 def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> BoundLayout:
@@ -36,15 +44,28 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
     for an unknown column, or one that cannot be sorted or cannot carry a bloom filter.
     """
-    sort_by = tuple(_resolve(schema, name, "sort_by", case_sensitive)[0] for name in layout.sort_by)
-    if len(set(sort_by)) < len(sort_by):
-        raise LayoutError(f"sort_by: {', '.join(sort_by)} names a column twice; name each once")
+    sort_by = _key(schema, layout.sort_by, "sort_by", case_sensitive)
     for name in sort_by:
         _check_type(schema[name].dataType, _SORT_TYPES, f"sort_by: {name}", "cannot be sorted with usable bounds")
+    partition_by = _key(schema, layout.partition_by, "partition_by", case_sensitive)
+    for name in partition_by:
+        _check_type(schema[name].dataType, _PARTITION_TYPES, f"partition_by: {name}", "makes no directory names")
+    if len(partition_by) == len(schema.fields):
+        raise LayoutError(f"partition_by: {', '.join(partition_by)} are all columns; leave one for the files")
     bloom = {_bloom_column(schema, name, case_sensitive): fpp for name, fpp in layout.bloom.items()}
     if len(bloom) < len(layout.bloom):
         raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each once")
-    return BoundLayout(sort_by, bloom)
+    for name in (*sort_by, *(column.split(".")[0] for column in bloom)):
+        if name in partition_by:
+            raise LayoutError(f"partition_by: {name} is in sort_by or bloom too; leave it out there")
+    return BoundLayout(sort_by, bloom, partition_by)
+
+
+def _key(schema: StructType, names: Sequence[str], place: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
+    found = tuple(_resolve(schema, name, place, case_sensitive)[0] for name in names)
+    if len(set(found)) < len(found):
+        raise LayoutError(f"{place}: {', '.join(found)} names a column twice; name each once")
+    return found
 
 
 def write_options(

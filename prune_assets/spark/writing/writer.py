@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import re
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
-from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import files_below, summaries_below
+from parquet_core.storage.partition_discovery import unescape
 from prune_assets.semantics import SparkSemantics
-from prune_assets.spark.columns import column_of
+from prune_assets.spark.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.spark.writing.commit import commit
-from prune_assets.spark.writing.data_size import distinct_per_row_group, file_count, measure, row_group_rows
+from prune_assets.spark.writing.delta import write_delta
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
-from prune_assets.spark.writing.write_options import bind_layout, write_options
+from prune_assets.spark.writing.write_options import bind_layout
+from prune_assets.spark.writing.write_result import Mode, WriteResult
+from prune_assets.tables.delta import has_log
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.spark.writing.write_options import BoundLayout
-
-Mode = Literal["append", "overwrite", "error"]
-_TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """What a write added: `files` in the order of the sort key; `removed` are those that it replaced, summaries too."""
-
-    table: str
-    files: tuple[str, ...]
-    rows: int
-    bytes: int
-    row_groups: int
-    removed: tuple[str, ...]
 
 
 def write(
@@ -48,8 +33,9 @@ def write(
     table: str | os.PathLike[str],
     *,
     layout: LayoutSpec,
-    format: str = "parquet",  # noqa: A002 - the word of DataFrameWriter
+    format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
     mode: Mode = "append",
+    where: str | Column | None = None,
     options: Mapping[str, str] | None = None,
 ) -> WriteResult:
     """Write `df` into the directory `table` as `layout` says; all of it or nothing, wherever the process is killed.
@@ -66,9 +52,24 @@ def write(
     >>> [finding.message for finding in pr.check(table, layout=layout) if finding.severity != "info"]
     []
 
-    `mode`: "append" adds to what is there; "overwrite" removes every file of data at or below `table`, and `_metadata`
-    and `_common_metadata` with them, from which Spark would take the old schema; "error" refuses a table that holds
-    files.
+    A Delta table, new or made by others, takes the rows as one version:
+
+    >>> table = tempfile.mkdtemp()
+    >>> days = spark.sql("SELECT id, date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day FROM range(300)")
+    >>> layout = pr.LayoutSpec(sort_by=["id"], partition_by=["day"], files=1)
+    >>> pr.write(days, table, layout=layout, format="delta").version
+    0
+    >>> second = days.where("day = DATE '2024-01-02'")
+    >>> pr.write(second, table, layout=layout, mode="replace_partitions").version
+    1
+    >>> pr.read(spark, table, where="day = DATE '2024-01-02'").count()
+    100
+
+    `format`: "parquet" or "delta"; by default what the table is, and "parquet" for a new one.
+    `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of;
+    "overwrite" replaces all rows, or those of a Delta table that `where` selects by its partition columns; "error"
+    refuses a table that holds files. Overwriting a plain table removes every file of data at or below `table`, and
+    `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
     `options`: go to Spark's writer beside those of the layout.
 
     `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
@@ -87,19 +88,23 @@ def write(
     a table below it; LayoutError, StorageFailure or MalformedFile, and whatever Spark raises while it computes `df`.
     The order of a commit is said in `prune_assets.spark.writing.commit`.
     """
-    if format != "parquet":
-        raise UnsupportedFeature(f"format={format!r}: only 'parquet' is written in this version")
-    if mode not in {"append", "overwrite", "error"}:
-        raise WrongUse(f"mode={mode!r}: choose 'append', 'overwrite' or 'error'")
+    if format not in {None, "parquet", "delta"}:
+        raise WrongUse(f"format={format!r}: choose 'parquet' or 'delta'")
+    if mode not in get_args(Mode):
+        raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
+    if format == "delta" or (format is None and has_log(table)):
+        return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
+    if where is not None:
+        raise UnsupportedFeature("where: only of a Delta table a part is overwritten; leave it out, or format='delta'")
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
 
     def fill(stage: Path, old: tuple[str, ...]) -> int:
-        if old and mode == "append":
-            _check_same_shape(df, directory, old)
-        sorted_df, spark_options = _arrange(df, layout, bound)
-        return _stage(sorted_df, stage, _merge(spark_options, options))
+        if old and mode != "overwrite":
+            _check_same_shape(df, directory, old, bound.partition_by)
+        arranged, of_layout = arrange(df, layout, bound)
+        return write_parquet(arranged, str(stage), merged_options(of_layout, options), partition_by=bound.partition_by)
 
     result = write_files(directory, fill, mode=mode)
     session.catalog.refreshByPath(str(directory))
@@ -116,11 +121,9 @@ def write_files(directory: Path, fill: Callable[[Path, tuple[str, ...]], int], *
         old = _files_before(directory, mode)
         rows = fill(stage, old)
         staged = prove(stage, rows=rows)
-        # A summary would go on giving the table the schema of files that are gone.
-        removed = (*old, *(file.path for file in summaries_below(directory)))
-        if old and mode == "append":
+        if old and mode != "overwrite":
             staged = [file for file in staged if file.rows]  # an empty file says nothing beside others
-            removed = ()
+        removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
         files = commit([file.path for file in staged], stage, replaced=removed)
     return WriteResult(
         table=str(directory),
@@ -132,6 +135,16 @@ def write_files(directory: Path, fill: Callable[[Path, tuple[str, ...]], int], *
     )
 
 
+def _replaced(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
+    """Return the files that go, `places` being the directories of those that come."""
+    if mode == "overwrite" or not old:
+        # A summary would go on giving the table the schema of files that are gone.
+        return (*old, *(file.path for file in summaries_below(directory)))
+    if mode == "replace_partitions":
+        return tuple(file for file in old if Path(file).parent.relative_to(directory) in places)
+    return ()
+
+
 def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     old = tuple(file.path for file in files_below(directory))
     refuse_table_formats({Path(file).parent for file in old})
@@ -140,16 +153,14 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     return old
 
 
-def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...]) -> None:
-    """Refuse to append what a reader could not read together with the files that are there."""
-    nested = next((file for file in old if Path(file).parent != directory), None)
-    if nested is not None:
-        raise UnsupportedFeature(f"{nested}: appending to a table of partition directories is not supported yet")
-    existing = df.sparkSession.read.parquet(_literal(old[0])).schema
+def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
+    """Refuse to add what a reader could not read together with the files that are there."""
+    _check_partitions(directory, old, partition_by)
+    existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
     theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
     for field in df.schema.fields:
         mine = field.dataType.simpleString()
-        if theirs.pop(field.name, None) != mine:
+        if field.name not in partition_by and theirs.pop(field.name, None) != mine:
             raise WrongUse(f"{directory}: column {field.name} {mine} is not in the table so; append the same schema")
     if theirs:
         raise WrongUse(
@@ -157,57 +168,19 @@ def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...]) -> N
         )
 
 
+def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
+    """Refuse to add files of other partition columns than those that the directories have."""
+    for file in old:
+        parts = Path(file).parent.relative_to(directory).parts
+        names = [unescape(part.partition("=")[0]) if "=" in part else part for part in parts]
+        if names != list(partition_by):
+            shown = " and ".join(names) or "nothing"
+            raise WrongUse(
+                f"{file}: lies in directories of {shown}, and partition_by is {', '.join(partition_by) or 'empty'}; "
+                "give the layout the partition columns of the table"
+            )
+
+
 def _literal(path: str) -> str:
     """Name one local file for a reader that would take `[` or `*` for a pattern."""
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
-
-
-def _arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:
-    """Return the data in the order of the layout and the options that write it."""
-    group_rows, distinct, files = layout.row_group_rows, dict[str, int](), layout.files
-    if bound.bloom or files is None:
-        size = measure(df)
-        files = file_count(size) if files is None else files
-        if bound.bloom:
-            group_rows = row_group_rows(size, layout)
-            distinct = distinct_per_row_group(df, bound, rows=size.rows, group_rows=group_rows)
-    spark_options = write_options(layout, bound, row_group_rows=group_rows, distinct=distinct)
-    keys = [column_of(name, nested=False).asc_nulls_first() for name in bound.sort_by]
-    if not keys:
-        return df.repartition(files), spark_options
-    # With the number given, adaptive execution neither merges nor splits the partitions.
-    return df.repartitionByRange(files, *keys).sortWithinPartitions(*keys), spark_options
-
-
-def _merge(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
-    for key in others or {}:
-        if key in of_layout:
-            raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")
-    return {**of_layout, **(others or {})}
-
-
-def _stage(df: DataFrame, stage: Path, options: dict[str, str]) -> int:
-    """Write the files and return the rows that Spark saw pass."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as fn
-
-    passed = Observation()
-    # Above the shuffle: below it the range sampling would be counted too.
-    counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
-    with _conf(df.sparkSession, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"):
-        counted.write.options(**options).mode("error").parquet(f"file:{stage.absolute()}")
-    return int(passed.get["rows"])
-
-
-@contextmanager
-def _conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a session option for a while; one that was not set is unset again."""
-    before = session.conf.getAll.get(key)
-    session.conf.set(key, value)
-    try:
-        yield
-    finally:
-        if before is None:
-            session.conf.unset(key)
-        else:
-            session.conf.set(key, before)

@@ -164,7 +164,7 @@ def test_write_leaves_such_a_table_as_it_is(spark, tmp_path, make, name, mode):
     never = spark.range(3).selectExpr("CAST(raise_error('a job ran') AS BIGINT) AS id")
     for place in (table, table / "p=a", table.as_uri()):
         with pytest.raises(WrongUse, match=f"is a table of {name}"):
-            write(never, place, layout=LAYOUT, mode=mode)
+            write(never, place, layout=LAYOUT, format="parquet", mode=mode)
     assert contents(tmp_path) == before
 
 

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import functions as fn
 
 from parquet_core.errors import LayoutError, MalformedFile, StorageFailure, UnsupportedFeature, WrongUse
-from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark.writing import staging, writer
+from parquet_core.layout import LayoutSpec, check
+from prune_assets.spark.writing import arrange, commit, staging, writer
 from prune_assets.spark.writing.writer import write
 
 pytestmark = pytest.mark.spark
@@ -317,10 +317,86 @@ def test_appending_another_schema_is_refused(numbers, tmp_path):
         write(numbers.drop("label"), tmp_path / "t", layout=LAYOUT)
 
 
-def test_appending_to_partition_directories_is_refused(numbers, tmp_path):
+PARTED = LayoutSpec(sort_by=["k"], partition_by=["label"], files=3)
+
+
+def test_partitions_are_directories_sorted_inside(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    with_null = numbers.withColumn("label", fn.when(fn.col("label") != "row 4", fn.col("label")))
+    result = write(with_null, table, layout=PARTED)
+    assert {Path(file).parent.name for file in result.files} == {*(f"label=row {i}" for i in range(4)), NULL_DIRECTORY}
+    assert all(keys_in(file) == sorted(keys_in(file), key=nulls_first) for file in result.files)
+    found = spark.read.parquet(str(table)).select(*with_null.columns)
+    assert contents(found) == contents(with_null)
+    assert [f.code for f in check(table, layout=PARTED) if f.severity == "error"] == []
+
+
+NULL_DIRECTORY = f"label={arrange.NULL_DIRECTORY}"
+
+
+def test_partitions_take_more_files_and_are_replaced_alone(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    write(numbers, table, layout=PARTED)
+    before = set(table.rglob("*.parquet"))
+    write(numbers.where("id < 5"), table, layout=PARTED, mode="append")
+    assert spark.read.parquet(str(table)).count() == 3_005
+    result = write(numbers.where("id = 6"), table, layout=PARTED, mode="replace_partitions")
+    assert {Path(file).parent.name for file in result.removed} == {"label=row 1"}
+    left = spark.read.parquet(str(table))
+    assert left.where("label = 'row 1'").count() == 1
+    assert left.where("label <> 'row 1'").count() == 2_404
+    assert {file for file in before if "row 1" not in str(file)} <= set(table.rglob("*.parquet"))
+
+
+def test_overwriting_partitions_leaves_none_of_them(spark, numbers, tmp_path):
+    table = tmp_path / "t"
+    write(numbers, table, layout=PARTED)
+    write(numbers.where("label = 'row 2'"), table, layout=PARTED, mode="overwrite")
+    assert {path.parent.name for path in table.rglob("*.parquet")} == {"label=row 2"}
+    write(numbers, table, layout=LAYOUT, mode="overwrite")
+    assert spark.read.parquet(str(table)).count() == 3_000
+
+
+def test_a_write_of_partitions_that_fails_leaves_no_directory(numbers, tmp_path, monkeypatch):
+    table = tmp_path / "t"
+    write(numbers.where("label = 'row 0'"), table, layout=PARTED)
+    before = sorted(table.rglob("*"))
+    monkeypatch.setattr(commit, "_remove", lambda *_: None)
+    monkeypatch.setattr(commit, "_move", fail_half_way(commit._move))
+    with pytest.raises(StorageFailure):
+        write(numbers, table, layout=PARTED, mode="append")
+    assert sorted(table.rglob("*")) == before
+
+
+def fail_half_way(real):
+    """Move all, and then find no room."""
+
+    def move(journal, table):
+        real(journal, table)
+        raise OSError(28, "No space left on device")
+
+    return move
+
+
+def test_files_of_other_partition_columns_are_not_mixed(numbers, tmp_path):
     numbers.write.partitionBy("label").parquet(str(tmp_path / "t"))
-    with pytest.raises(UnsupportedFeature, match="partition directories"):
-        write(numbers, tmp_path / "t", layout=LAYOUT)
+    for layout in (LAYOUT, LayoutSpec(partition_by=["id"], files=1)):
+        with pytest.raises(WrongUse, match="lies in directories of label, and partition_by is"):
+            write(numbers, tmp_path / "t", layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        (LayoutSpec(partition_by=["nothing"]), "partition_by: no column 'nothing'"),
+        (LayoutSpec(sort_by=["K"], partition_by=["k"]), "partition_by: k is in sort_by or bloom too"),
+        (LayoutSpec(partition_by=["id", "k", "at", "price", "label"]), "are all columns"),
+    ],
+)
+def test_partition_columns_that_cannot_be_are_refused_before_a_job(numbers, tmp_path, layout, message):
+    with pytest.raises(LayoutError, match=message):
+        write(numbers, tmp_path / "t", layout=layout)
+    assert not (tmp_path / "t").exists()
 
 
 @pytest.mark.parametrize(
@@ -339,10 +415,12 @@ def test_a_layout_of_other_columns_is_refused_before_anything_is_written(numbers
 
 
 def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
-    with pytest.raises(UnsupportedFeature, match="format='delta'"):
-        write(numbers, tmp_path / "t", layout=LAYOUT, format="delta")
-    with pytest.raises(UnsupportedFeature, match="s3"):
-        write(numbers, "s3://bucket/t", layout=LAYOUT)
+    with pytest.raises(WrongUse, match="format='orc': choose 'parquet' or 'delta'"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, format="orc")
+    with pytest.raises(UnsupportedFeature, match="only of a Delta table"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, mode="overwrite", where="id = 1")
+    with pytest.raises(UnsupportedFeature, match="s3://bucket/t: .*format='delta'"):
+        write(numbers, "s3://bucket/t", layout=LAYOUT, format="parquet")
     with pytest.raises(WrongUse, match="mode='ignore'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, mode="ignore")
     (tmp_path / "file").write_text("not a table")

@@ -1,0 +1,263 @@
+"""Write a DataFrame into a Delta table: Spark writes the files, a commit to the log lets them count.
+
+Each write has a directory of its own inside of the table, `write-<32 hexadecimal digits>`, of which nobody knows until
+a commit names its files. One that was cut off leaves the directory; `vacuum` removes it in time, as it does all files
+that no version holds.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.errors import LayoutError, MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.storage import is_remote, list_data_files, local_path
+from parquet_core.storage.partition_discovery import unescape
+from prune_assets.semantics import SparkSemantics
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.delta_schema import logical_schema, stored_field
+from prune_assets.spark.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
+from prune_assets.spark.writing.write_options import bind_layout
+from prune_assets.spark.writing.write_result import WriteResult
+from prune_assets.tables.delta import has_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
+
+    from deltalog import Snapshot
+    from deltalog.log.full_actions import FullAdd
+    from deltalog.stats.footer_statistics import NewFile
+    from deltalog.table.schema import TableSchema
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Predicate
+    from prune_assets.spark.writing.write_result import Mode
+
+# Times in directory names become times in the log, which have a zone there.
+_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+_OF_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A table that rows go to, `snapshot` None for one to be made: `frame` has its columns, by its names."""
+
+    place: str
+    snapshot: Snapshot | None
+    schema: TableSchema
+    fields: tuple[StructField, ...]
+    frame: DataFrame
+    layout: LayoutSpec
+
+    def stored_name(self, name: str) -> str:
+        """Return what files and directories call a column."""
+        return next(self.stored(field).name for field in self.fields if field.name == name)
+
+    def stored(self, field: StructField) -> StructField:
+        """Return a column as files have it."""
+        return stored_field(field, self.schema.mapping, ids=True)
+
+
+def write_delta(
+    df: DataFrame,
+    table: str,
+    *,
+    layout: LayoutSpec,
+    mode: Mode,
+    where: str | Column | None,
+    options: Mapping[str, str] | None,
+) -> WriteResult:
+    """Write and commit, as `write` says; nothing is left where the commit is refused."""
+    place = table if is_remote(table) else local_path(table)
+    target = _target(df, place, layout, mode)
+    replaced = None if where is None else _selection(df, target, where, mode)
+    bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
+    arranged, of_layout = arrange(target.frame, target.layout, bound)
+    stored = arranged.select(*(_stored_column(arranged, target.stored(field), field.name) for field in target.fields))
+    partition_by = [target.stored_name(name) for name in bound.partition_by]
+    with _directory(place) as directory:
+        rows = write_parquet(
+            stored, directory, merged_options(of_layout | _OPTIONS, options), partition_by=partition_by
+        )
+        files = list_data_files(directory) if rows else []
+        index = read_dataset([file.path for file in files]) if files else None
+        found = 0 if index is None else int(index.row_count.sum())
+        if found != rows:
+            raise MalformedFile(
+                f"{directory}: Spark wrote {rows} rows and {found} are in the files; nothing was committed"
+            )
+        if not files:
+            _remove(directory)
+        version, removed = _commit(target, _adds(target, [file.path for file in files]), mode, replaced)
+    return WriteResult(
+        table=place,
+        files=tuple(file.path for file in files),
+        rows=rows,
+        bytes=sum(file.size for file in files),
+        row_groups=0 if index is None else len(index),
+        removed=removed,
+        version=version,
+    )
+
+
+def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Target:
+    """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
+    from pyspark.sql.types import StructType
+
+    import deltalog
+
+    if not has_log(place):
+        bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(df.sparkSession).case_sensitive)
+        fresh = logical_schema(df.schema)
+        schema = deltalog.check_create(place, fresh.json(), partition_by=bound.partition_by)
+        spelled = replace(layout, partition_by=bound.partition_by)
+        return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
+    snapshot = deltalog.open_snapshot(place)
+    if mode == "error":
+        raise WrongUse(f"{place}: a Delta table already; pass mode='append', 'overwrite' or 'replace_partitions'")
+    deltalog.check_appendable(snapshot)
+    fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
+    _check_partitions(place, layout, snapshot)
+    spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
+    return _Target(place, snapshot, snapshot.schema, tuple(fields), _conformed(df, place, fields), spelled)
+
+
+def _check_partitions(place: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
+    mine = [name.casefold() for name in layout.partition_by]
+    if mine and mine != [name.casefold() for name in snapshot.schema.partition_columns]:
+        theirs = ", ".join(snapshot.schema.partition_columns) or "nothing"
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by {theirs}, which a write does "
+            "not change; leave it out, or write a new table"
+        )
+
+
+def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> DataFrame:
+    """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
+    case_sensitive = SparkSemantics.of(df.sparkSession).case_sensitive
+    mine = {name if case_sensitive else name.casefold(): name for name in df.columns}
+    columns = []
+    for field in fields:
+        if _OF_LENGTH in field.metadata:
+            raise UnsupportedFeature(
+                f"{place}: column {field.name} is {field.metadata[_OF_LENGTH]}, whose length is not checked here; "
+                "write with delta-spark, which does"
+            )
+        name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
+        kind = field.dataType.simpleString()
+        found = None if name is None else df.schema[name].dataType.simpleString()
+        if name is None or found != kind:
+            said = "the data lack it" if name is None else f"in the data it is {found}"
+            raise WrongUse(f"{place}: the table has column {field.name} {kind}, {said}; write the same columns")
+        columns.append(column_of(name, nested=False).alias(field.name))
+    if mine:
+        raise WrongUse(f"{place}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
+    return df.select(*columns)
+
+
+def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
+    """Return a column by its name in files; of texts that name directories the type stays that of `frame`."""
+    column = column_of(name, nested=False)
+    if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
+        column = column.cast(stored.dataType)
+    return column.alias(stored.name, metadata=stored.metadata)
+
+
+def _selection(df: DataFrame, target: _Target, where: str | Column, mode: Mode) -> tuple[Predicate, str]:
+    """Lower what is to be replaced: by whole files, so of partition columns alone."""
+    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.tables.delta import delta_table
+
+    if mode != "overwrite":
+        raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
+    opened = (
+        None if target.snapshot is None else delta_table(target.place, version=target.snapshot.version, timestamp=None)
+    )
+    if opened is None:
+        raise WrongUse(f"where: {target.place} is no table yet, so nothing is to be replaced; leave it out")
+    lowered = lower_predicate(where, opened, session=df.sparkSession)
+    return lowered.predicate, lowered.sql
+
+
+@contextmanager
+def _directory(place: str) -> Iterator[str]:
+    """Give a new directory inside of a table, which is removed where what is done with it fails."""
+    from deltalog.errors import UncertainCommit
+
+    directory = f"{place.rstrip('/')}/write-{uuid4().hex}"
+    try:
+        yield directory
+    except UncertainCommit:
+        raise  # a commit may name its files
+    except BaseException:
+        _remove(directory)
+        raise
+
+
+def _remove(directory: str) -> None:
+    from deltalog.maintenance.delete_files import delete_files
+
+    if is_remote(directory):
+        delete_files(list_data_files(directory))
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _adds(target: _Target, paths: Sequence[str]) -> list[FullAdd]:
+    import deltalog
+
+    snapshot = target.snapshot
+    files = [_new_file(target, path) for path in paths]
+    properties, domains = ({}, None) if snapshot is None else (snapshot.properties, snapshot.domains)
+    return deltalog.adds_of(target.place, target.schema, files, properties=properties, domains=domains)
+
+
+def _new_file(target: _Target, path: str) -> NewFile:
+    """Describe a file, with the partition values that Spark named its directories by."""
+    import deltalog
+
+    below = path[len(target.place.rstrip("/")) + 1 :]
+    named = dict(part.split("=", 1) for part in below.split("/")[1:-1])
+    texts = {unescape(name): unescape(text) for name, text in named.items()}
+    kinds = {field.name: field.dataType.typeName() for field in target.fields}
+    values = {name: _value(texts[target.stored_name(name)], kinds[name]) for name in target.schema.partition_columns}
+    return deltalog.NewFile(below, values)
+
+
+def _value(text: str, kind: str) -> str | None:
+    """Return a partition value as the protocol writes it."""
+    if text == NULL_DIRECTORY:
+        return None
+    return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
+
+
+def _commit(
+    target: _Target, adds: Sequence[FullAdd], mode: Mode, replaced: tuple[Predicate, str] | None
+) -> tuple[int, tuple[str, ...]]:
+    """Let the files count; return the version and the files that do not any more."""
+    import deltalog
+
+    snapshot = target.snapshot
+    if snapshot is None:
+        made = deltalog.create_table(
+            target.place, target.schema.text, partition_by=target.schema.partition_columns, adds=adds
+        )
+        return made.version, ()
+    if mode == "append":
+        return deltalog.append(snapshot, adds).version, ()
+    before = set(snapshot.paths())
+    if mode == "replace_partitions":
+        done = deltalog.replace_partitions(snapshot, adds)
+    elif replaced is None:
+        done = deltalog.overwrite(snapshot, adds)
+    else:
+        done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1])
+    after = deltalog.open_snapshot(target.place, version=done.version)
+    return done.version, tuple(sorted(before.difference(after.paths())))
