@@ -419,7 +419,7 @@ def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
         write(numbers, tmp_path / "t", layout=LAYOUT, format="orc")
     with pytest.raises(UnsupportedFeature, match="only of a Delta table"):
         write(numbers, tmp_path / "t", layout=LAYOUT, mode="overwrite", where="id = 1")
-    with pytest.raises(UnsupportedFeature, match="s3://bucket/t: .*format='delta'"):
+    with pytest.raises(UnsupportedFeature, match=r"s3://bucket/t: .*format='delta'"):
         write(numbers, "s3://bucket/t", layout=LAYOUT, format="parquet")
     with pytest.raises(WrongUse, match="mode='ignore'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, mode="ignore")
