@@ -75,8 +75,17 @@ CASES = {
     "overwrite": (with_checksums, "overwrite"),
     "overwrite, of summaries too": (with_summaries, "overwrite"),
     "overwrite of partitions": (partitions, "overwrite"),
+    "append to a partition": (partitions, "append in day=2"),
+    "append a new partition": (partitions, "append in day=3"),
+    "replace a partition": (partitions, "replace_partitions in day=1"),
 }
 every_case = pytest.mark.parametrize(("make", "mode"), CASES.values(), ids=CASES)
+
+
+def after(old, mode):
+    """The rows when all is written."""
+    kept = {"append": old, "replace_partitions": FIRST[2:], "overwrite": (), "error": ()}[mode.split()[0]]
+    return tuple(sorted((*kept, *SECOND)))
 
 
 class Stage:
@@ -88,8 +97,10 @@ class Stage:
             put(place / f"part-{i:05}-{name}.parquet", [value])
 
     def write(self, table, mode):
+        mode, _, below = mode.partition(" in ")
+
         def fill(stage, old):
-            shutil.copytree(self.place, stage)
+            shutil.copytree(self.place, stage / below)
             return len(self.values)
 
         return write_files(table, fill, mode=mode)
@@ -223,13 +234,13 @@ def not_settled(table):
 def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, new, make, mode, mend):
     table = tmp_path / "t"
     old = make(tmp_path / "like")
-    whole = tuple(sorted((*old, *SECOND))) if mode == "append" else SECOND
+    whole = after(old, mode)
     found = []
     for at in states(table, make, lambda: new.write(table, mode)):
         before = seen(table)
         assert before in {old, whole}, at
-        if mend is by_write and make is partitions and before == old:
-            continue  # appending to partitions is refused before anything of it is looked at
+        if mend is by_write and make is partitions and (before == old or " in " in mode):
+            continue  # what lies beside partitions is not put there
         added = mend(table)
         assert seen(table) == tuple(sorted((*before, *added))), at
         assert not_settled(table) == [], at
@@ -275,7 +286,7 @@ def test_an_error_at_any_step_leaves_the_old_table_or_says_that_the_new_one_coun
 
     table = tmp_path / "t"
     old = make(table)
-    whole = tuple(sorted((*old, *SECOND))) if mode == "append" else SECOND
+    whole = after(old, mode)
     steps, _ = in_process(lambda: new.write(table, mode), counts=counts)
     for at in range(steps):
         shutil.rmtree(table, ignore_errors=True)
@@ -448,7 +459,7 @@ def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
     make, mode = CASES[case]
     table = tmp_path / "t"
     old = make(tmp_path / "like")
-    whole = tuple(sorted((*old, *SECOND))) if mode == "append" else SECOND
+    whole = after(old, mode)
     found = []
     for at in states(table, make, lambda: new.write(table, mode)):
         if not (table / JOURNAL).exists() and found and found[-1] == seen(table):
