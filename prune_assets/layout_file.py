@@ -18,7 +18,7 @@ from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec
 from parquet_core.printable import shown
 from parquet_core.storage import find_file
-from prune_assets.report.json_text import description_of
+from prune_assets.report.output import description_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable
 from parquet_core.redacted import redacted
 from prune_assets.layout_file import load_layout
-from prune_assets.report.json_text import json_text
-from prune_assets.report.terminal import rendered
+from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

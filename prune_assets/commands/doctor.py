@@ -11,8 +11,7 @@ import msgspec
 
 from parquet_core.printable import printable
 from parquet_core.redacted import redacted
-from prune_assets.report.json_text import json_text
-from prune_assets.report.terminal import rendered
+from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

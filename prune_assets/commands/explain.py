@@ -101,7 +101,7 @@ def _names(columns: str | None) -> list[str] | None:
 
 def _console_text(report: SkipReport) -> str:
     from prune_assets.report.console import WIDTH, print_report
-    from prune_assets.report.terminal import rendered
+    from prune_assets.report.output import rendered
 
     return rendered(lambda console: print_report(report, console), width_in_pipes=WIDTH)
 

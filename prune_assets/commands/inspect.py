@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parquet_core.printable import printable
-from prune_assets.report.terminal import rendered
+from prune_assets.report.output import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

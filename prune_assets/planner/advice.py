@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import valid_flags
+from parquet_core.arrow_arrays import numbers_from, scalar_of, valid_flags
 from parquet_core.evidence.bloom import probes
 from parquet_core.predicate import (
+    And,
     Compare,
     CompareColumns,
+    In,
     Interval,
     IsNull,
     IsTruth,
     Not,
     Op,
+    Or,
     StartsWith,
     Unsupported,
     columns_of,
@@ -23,20 +28,110 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.trees.post_order import post_order
-from prune_assets.planner.spread import spread_of
 from prune_assets.report.quantities import bytes_text, share_text
 from prune_assets.report.skip_report import Advice, Remedy
-from prune_assets.report.wording import rewrite_effect, row_groups_text
+from prune_assets.report.wording import row_groups_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.plan import Plan
-    from prune_assets.planner.spread import Spread
-    from prune_assets.report.skip_report import Extent, Rewrite
+    from prune_assets.report.skip_report import Extent
     from prune_assets.report.skip_report import Leaf as LeafReport
+
+    Span = tuple[float, float]
+
+
+_EVERYTHING = (-np.inf, np.inf)
+
+
+class Spread(NamedTuple):
+    """Shares, from 0 to 1, of all values of a column: what a row group holds on average, what is asked for."""
+
+    of_row_group: float
+    asked: float
+
+
+def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
+    """Return how the values of one column lie and what predicates on it alone ask for together; None when unknown."""
+    low, high = _numbers(bounds.lower), _numbers(bounds.upper)
+    if low is None or high is None:
+        return None
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return None
+    least, most = float(low[known].min()), float(high[known].max())
+    # One whole number, day or microsecond is one value.
+    unit = 0.0 if pa.types.is_floating(bounds.lower.type) or pa.types.is_decimal(bounds.lower.type) else 1.0
+    whole = most - least + unit
+    if whole <= 0:
+        return None
+    spans = _common([[(least, most)], *(found for part in conjuncts if (found := _spans(part)) is not None)])
+    asked = sum(stop - start + unit for start, stop in spans) / whole
+    return Spread(float(np.mean((high - low + unit)[known])) / whole, min(asked, 1.0))
+
+
+def _spans(predicate: Predicate) -> list[Span] | None:
+    """Return what a predicate asks for as closed ranges, None where it is no range."""
+    match predicate:
+        case Compare(_, op, value) if (number := _number(value)) is not None:
+            return _of_comparison(op, number)
+        case Interval(_, low, high) if (start := _number(low)) is not None and (stop := _number(high)) is not None:
+            return [(start, stop)]
+        case In(_, values) if (numbers := _numbers(values)) is not None:
+            return [(number, number) for number in numbers.tolist()]
+        case Or(children):
+            found = [_spans(child) for child in children]
+            return None if None in found else [span for part in found if part is not None for span in part]
+        case And(children):
+            found = [_spans(child) for child in children]
+            return _common([part for part in found if part is not None] or [[_EVERYTHING]])
+    return None
+
+
+def _of_comparison(op: Op, number: float) -> list[Span] | None:
+    match op:
+        case Op.EQ:
+            return [(number, number)]
+        case Op.LT | Op.LE:
+            return [(-np.inf, number)]
+        case Op.GT | Op.GE:
+            return [(number, np.inf)]
+    return None
+
+
+def _common(parts: list[list[Span]]) -> list[Span]:
+    spans, *others = parts
+    for wanted in others:
+        spans = [both for one in spans for other in wanted if (both := _overlap(one, other)) is not None]
+    return spans
+
+
+def _overlap(one: Span, other: Span) -> Span | None:
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else None
+
+
+def _number(value: pa.Scalar) -> float | None:
+    numbers = _numbers(pa.repeat(value, 1))
+    return None if numbers is None or np.isnan(numbers[0]) else float(numbers[0])
+
+
+def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
+    """Return numbers, days or ticks as doubles, NaN where unknown; None for what is no number."""
+    kind = values.type
+    if pa.types.is_date32(kind):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return None
+    doubles = pc.cast(values, pa.float64(), safe=False)
+    return numbers_from(pc.fill_null(doubles, scalar_of(np.nan, pa.float64())))
+
 
 # Advice is given where less than this is skipped, and only of what saves at least as much again.
 _ENOUGH_SKIPPED = 0.5
@@ -51,7 +146,7 @@ _ONE_ROW_GROUP = (
 )
 
 
-def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...], rewrites: tuple[Rewrite, ...]) -> Advice | None:
+def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...]) -> Advice | None:
     """Say what keeps most of the bytes from being skipped, None where enough of them are; reads nothing more."""
     kept = plan.kept.extent(plan.index)
     if not kept.bytes or total.bytes - kept.bytes >= _ENOUGH_SKIPPED * total.bytes:
@@ -61,7 +156,7 @@ def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...], rewrites:
         share = share_text(proven, kept.rows)
         return Advice(f"the predicate is true of {share} of the rows that are read: there is little to skip")
     columns = [_Column(plan, column, parts) for column, parts in _by_column(plan)]
-    found = [*_of_wording(plan, total, kept, rewrites), *(remedy for one in columns for remedy in one.remedies())]
+    found = [*_of_wording(plan), *(remedy for one in columns for remedy in one.remedies())]
     if len(plan.index) == 1 and any(one.is_known for one in columns):
         found.append(Remedy("row_groups", _ONE_ROW_GROUP))
     found.sort(key=lambda remedy: (remedy.kept_bytes is None, remedy.kept_bytes or 0))
@@ -80,21 +175,18 @@ def _by_column(plan: Plan) -> list[tuple[LeafColumn, tuple[Predicate, ...]]]:
     return known[:_MOST_COLUMNS]
 
 
-def _of_wording(plan: Plan, total: Extent, kept: Extent, rewrites: tuple[Rewrite, ...]) -> list[Remedy]:
-    """Return the rewrites that skip more, else what the refused parts themselves say would help."""
-    found = [
-        Remedy(
-            "write_predicate",
-            f"write {rewrite.rewritten} for {rewrite.sql}: {rewrite_effect(rewrite, total, kept)}",
-            rewrite.kept.bytes,
-        )
-        for rewrite in rewrites
-        if rewrite.kept.bytes <= _WORTH_IT * kept.bytes
-    ]
-    rewritten = {rewrite.sql for rewrite in rewrites}
+def _of_wording(plan: Plan) -> list[Remedy]:
+    """Return what the refused parts themselves say would help."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
-    told = [part for part in parts if part.remedy and part.sql not in rewritten]
-    return found + [Remedy("write_predicate", f"{part.sql}: {part.remedy}") for part in told]
+    told = [(part.sql, remedy) for part in parts if (remedy := remedy_of(part))]
+    return [Remedy("write_predicate", f"{sql}: {remedy}") for sql, remedy in told]
+
+
+def remedy_of(part: Unsupported) -> str:
+    """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
+    if not part.rewrite:
+        return part.remedy
+    return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"
 
 
 def _why(plan: Plan, columns: list[_Column], told: tuple[LeafReport, ...]) -> str:

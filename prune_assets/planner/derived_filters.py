@@ -3,7 +3,7 @@
 Spark's reader is asked about plain columns alone. `year(day) = 2024` says nothing to it, the range of days that it
 comes to does; and it takes no verdict on a row group, but it does skip by ranges. So two things are handed to it
 beside the user's own filter: what a conjunct that Spark keeps to itself implies, cut to the bounds of the surviving
-row groups, and the ranges that the survivors have in common (`implied.py`).
+row groups, and the ranges that the survivors have in common (`survivors.py`).
 
 A derived filter is never needed for the right rows. It holds plain ranges, short lists, prefixes and null tests of
 values inside the survivors' bounds; what is anything else is left out.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from parquet_core.access_plan import Verdict
 from parquet_core.arrow_arrays import array_of_scalars
@@ -33,8 +34,7 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.trees.post_order import post_order
-from prune_assets.planner.implied import implied_ranges
-from prune_assets.planner.survivor_bounds import SurvivorBounds, can_be_written, value_key
+from prune_assets.planner.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
     _Cut: TypeAlias = Predicate | Literal["never"] | None
+
 
 # Spark evaluates a derived filter on every row that it reads: what has more leaves, or longer lists, costs too much.
 MAX_LEAVES = 36
@@ -65,7 +66,7 @@ def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
         pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
-    found.append(implied_ranges(plan.evaluation, index))
+    found.append(survivor_ranges(plan.evaluation, index))
     return tuple(part for part in found if part is not None and _is_short(part))
 
 

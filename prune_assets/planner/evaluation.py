@@ -11,8 +11,7 @@ from parquet_core.access_plan import AccessPlan, flagged_segments, join, make_ac
 from parquet_core.outcomes import Outcomes, may_match, must_match
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported
 from prune_assets.planner.levels import LEVELS, PARTITIONS
-from prune_assets.planner.levels.level import LevelState
-from prune_assets.planner.levels.question import Question, question_of
+from prune_assets.planner.levels.question import LevelState, Question, question_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from parquet_core.dataset.file_answers import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.predicate import Predicate
-    from prune_assets.planner.levels.level import Level
     from prune_assets.planner.levels.page_level import PageAnswers
+    from prune_assets.planner.levels.question import Level
 
 
 @dataclass(frozen=True, slots=True)

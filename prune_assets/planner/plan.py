@@ -16,22 +16,22 @@ from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
 from parquet_core.trees.replaced import replaced
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.compare import best_possible, engines_of
 from prune_assets.planner.engines.wrong_skips import wrong_skips
 from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
+from prune_assets.planner.file_reports import FileReports
 from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
-from prune_assets.planner.summary import file_reports, summarize
+from prune_assets.planner.summary import summarize
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.types.zones import check_zone_name
-from prune_assets.tables.opening import open_table
+from prune_assets.tables.opening import made_steadily, open_table
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import OnPartitions, OnValues, Predicate, Unsupported
     from parquet_core.storage import DataFile
-    from prune_assets.report.lazy_tuple import LazyTuple
     from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
     from prune_assets.spark_filters import SparkFilter
     from prune_assets.tables.table import Table
@@ -119,9 +118,9 @@ class Plan:
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @cached_property
-    def files(self) -> LazyTuple[FileReport]:
+    def files(self) -> Sequence[FileReport]:
         """What happens to every file, row group by row group; each is put together when it is looked at."""
-        return file_reports(self)
+        return FileReports(self)
 
     @cached_property
     def spark_filters(self) -> SparkFilter:
@@ -336,7 +335,7 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
 def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
     if session is None or isinstance(session, SparkSemantics):
         return None
-    from prune_assets.spark.asking.own_functions import is_own_function
+    from prune_assets.spark.asking.ask_values import is_own_function
 
     return cache(partial(is_own_function, session))
 

@@ -11,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parquet_core.printable import printable
-from prune_assets.report.file_names import short_path
-from prune_assets.report.quantities import bytes_text, clipped, count_text, seconds_text, share_text
-from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
+from prune_assets.report.quantities import bytes_text, clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
     comparison,
     delta_text,
@@ -24,8 +22,6 @@ from prune_assets.report.wording import (
     level_title,
     made_text,
     outcome_text,
-    rewrite_effect,
-    rewrite_meaning,
     unopened_text,
 )
 
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from prune_assets.report.skip_report import Engine, Level, Remedy, SkipReport
+    from prune_assets.report.skip_report import Engine, Level, Remedy, RowGroupReport, SkipReport
 
 WIDTH = 100
 _SHOWN = 10
@@ -67,7 +63,6 @@ def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
     parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
     parts += _section("Not used for pruning", _unsupported(report))
-    parts += _section("Planned again with what could be written instead", _rewrites(report))
     parts += _section("Leaf by leaf", _leaves(report))
     parts += _section("Conjuncts, each on its own", _conjuncts(report))
     parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
@@ -146,18 +141,6 @@ def _unsupported(report: SkipReport) -> list[RenderableType]:
     return parts + _rest(report.unsupported)
 
 
-def _rewrites(report: SkipReport) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for rewrite in report.rewrites[:_SHOWN]:
-        said = f"{rewrite_effect(rewrite, report.total, report.kept)}; {rewrite_meaning(rewrite)}"
-        parts += [
-            _sql(rewrite.sql),
-            Text.assemble("-> ", _sql(rewrite.rewritten)),
-            _indented(_plain(said, _LONGEST_SQL)),
-        ]
-    return parts + _rest(report.rewrites)
-
-
 def _leaves(report: SkipReport) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for leaf in report.leaves[:_SHOWN]:
@@ -226,8 +209,8 @@ def _cost(report: SkipReport) -> Text:
 
 
 def _kept(report: SkipReport) -> list[RenderableType]:
-    kept = kept_row_groups(report)
-    lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(item, report.table)]
+    kept = report.kept_row_groups()
+    lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(*item, report.table)]
     count = report.kept.row_groups
     if not report.files_complete and len(kept) > _SHOWN and count is not None:
         # The report itself names but the costliest.
@@ -235,10 +218,9 @@ def _kept(report: SkipReport) -> list[RenderableType]:
     return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
 
 
-def _kept_row_group(item: PlacedRowGroup, table: str) -> list[RenderableType]:
-    group = item.row_group
-    some = "all" if item.kept_rows == group.row_count else f"{item.kept_rows:,} of"
-    path = printable(short_path(item.path, table, _LONGEST_PATH))
+def _kept_row_group(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
+    some = "all" if group.kept_rows == group.row_count else f"{group.kept_rows:,} of"
+    path = printable(short_path(file, table, _LONGEST_PATH))
     rows = f": {some} {group.row_count:,} rows, {bytes_text(group.kept_bytes)}"
     head = Text.assemble(path, (f" row group {group.index}", "bold"), rows, overflow="fold")
     return [head, _indented(_plain(group.reason, _LONGEST_REASON))] if group.reason else [head]

@@ -1,25 +1,24 @@
-"""The HTML form of a skip report: one page that loads nothing and runs only its own few lines of script."""
+"""A skip report as HTML: a page that loads nothing and runs only its own few lines of script, a card for notebooks."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 
 from parquet_core.printable import printable
 from prune_assets.report import quantities, wording
-from prune_assets.report.cells import OTHER
-from prune_assets.report.file_names import short_path
-from prune_assets.report.level_strips import LevelStrip, level_strips
-from prune_assets.report.mosaic import STRIP_WIDTH, Mosaic, Strip, mosaic
-from prune_assets.report.page_strips import page_strips
-from prune_assets.report.row_groups import PlacedRowGroup, kept_row_groups
+from prune_assets.report.map import OTHER, STRIP_WIDTH, Map, Strip, map_of, page_strips
+from prune_assets.report.quantities import clipped, short_path
+from prune_assets.report.wording import comparison, headline
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import Level, Rewrite, SkipReport
+    from prune_assets.report.skip_report import Level, RowGroupReport, SkipReport
+
 
 _TEMPLATE = "skip_report.html.j2"
 _SCRIPT = "skip_report.js"
@@ -28,6 +27,10 @@ _SHOWN_PARTS = 50
 _LONGEST_TEXT = 2_000
 _LONGEST_PATH = 90
 _PALETTE = 6
+_LONGEST_OF_CARD = 200
+_CARD = "border:1px solid #8886;border-radius:8px;padding:10px 14px;max-width:760px;font-family:sans-serif"
+_TRACK = "background:#8883;border-radius:4px;height:8px;margin:8px 0"
+_READ = "background:#d9560b;border-radius:4px;height:8px"
 
 
 class LevelRow(NamedTuple):
@@ -52,19 +55,17 @@ class Part(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the template shows; `together`: the rewrite of all unsupported parts at once, if there is one."""
+    """What the template shows."""
 
     report: SkipReport
     headline: str
     levels: tuple[LevelRow, ...]
     colours: dict[str, str]
     whole: tuple[Part, ...]
-    strips: tuple[LevelStrip, ...]
-    map: Mosaic
+    map: Map
     map_width: int
     pages: tuple[Strip, ...]
-    together: tuple[Rewrite, ...]
-    kept: tuple[PlacedRowGroup, ...]
+    kept: tuple[tuple[str, RowGroupReport], ...]
     kept_count: int
     any_matches: bool
     script: str
@@ -78,8 +79,7 @@ def to_html(report: SkipReport) -> str:
 
 def _page(report: SkipReport) -> Page:
     colours: dict[str, str] = {level.level: f"level-{number % _PALETTE}" for number, level in enumerate(report.levels)}
-    kept = kept_row_groups(report)
-    parts = {part.sql for part in report.unsupported}
+    kept = report.kept_row_groups()
     script, count = _script(), report.kept.row_groups
     return Page(
         report=report,
@@ -90,14 +90,12 @@ def _page(report: SkipReport) -> Page:
         ),
         colours=colours,
         whole=_whole(report, colours),
-        strips=level_strips(report, colours),
-        map=mosaic(report, colours),
+        map=map_of(report, colours),
         map_width=STRIP_WIDTH,
         pages=page_strips(report, colours.get("page_index", OTHER)),
-        together=tuple(rewrite for rewrite in report.rewrites if rewrite.sql not in parts),
         kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
         kept_count=len(kept) if report.files_complete or count is None else count,
-        any_matches=any(item.row_group.matches for item in kept),
+        any_matches=any(group.matches for _, group in kept),
         script=script,
         # The page's own policy lets this script run and no other, should escaping ever fail.
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -159,8 +157,6 @@ def _environment() -> jinja2.Environment:
         permille=_bar,
         extents=wording.extents,
         title=wording.level_title,
-        effect=wording.rewrite_effect,
-        meaning=wording.rewrite_meaning,
         delta=wording.delta_text,
         compared=wording.comparison,
         made=wording.made_text,
@@ -177,3 +173,24 @@ def _text(value: str) -> str:
 
 def _path(value: str, table: str) -> str:
     return printable(short_path(value, table, _LONGEST_PATH))
+
+
+def to_card(report: SkipReport) -> str:
+    """Return a report as a piece of HTML: what is skipped, Spark alone and with the plan, and what would help."""
+    lines = [comparison(report)]
+    if report.advice is not None:
+        lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]
+    files = (
+        f"{report.kept.files:,} of {report.total.files:,} files, {quantities.bytes_text(report.kept.bytes)} are read"
+    )
+    said = "".join(f"<div>{_escaped(part)}</div>" for part in [files, *lines] if part)
+    share = 100 * report.kept.bytes / report.total.bytes if report.total.bytes else 0
+    return (
+        f'<div style="{_CARD}"><b>{_escaped(headline(report))}</b>'
+        f'<div style="{_TRACK}"><div style="{_READ};width:{share:.3f}%"></div></div>'
+        f"<code>{_escaped(report.table)}</code> where <code>{_escaped(report.predicate)}</code>{said}</div>"
+    )
+
+
+def _escaped(text: str) -> str:
+    return escape(printable(clipped(text, _LONGEST_OF_CARD)))

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from parquet_core.errors import WrongUse
-from prune_assets.report.json_text import description_of, json_text
-from prune_assets.report.lazy_tuple import LazyTuple
+from prune_assets.report.output import description_of, json_text
 from prune_assets.report.skip_report import SCHEMA, SkipReport
 
 
@@ -24,14 +23,7 @@ class _Header(msgspec.Struct):
 
 def to_json(report: SkipReport) -> str:
     """Render a report as one line of JSON."""
-    return json_text(report, enc_hook=_plain)
-
-
-def _plain(value: object) -> object:
-    """Return what msgspec knows in place of a tuple whose elements are made when they are looked at."""
-    if isinstance(value, LazyTuple):
-        return tuple(value)
-    raise NotImplementedError(type(value).__name__)
+    return json_text(report)
 
 
 def from_json(text: str) -> SkipReport:

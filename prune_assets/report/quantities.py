@@ -1,6 +1,8 @@
-"""Numbers as people read them, rounded so that they never claim more than is true."""
+"""Numbers, values and paths as people read them; numbers are rounded so that they never claim more than is true."""
 
 from __future__ import annotations
+
+import pyarrow as pa
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _LAST_STEP = 999.95
@@ -59,3 +61,46 @@ def clipped(text: str, limit: int) -> str:
     ('abcdef', 'abc… (7 characters)')
     """
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+MAX_VALUE_CHARACTERS = 40
+
+
+def value_text(value: pa.Scalar) -> str:
+    """Render a bound, shortened; null is unknown.
+
+    >>> value_text(pa.scalar(b"abc")), value_text(pa.scalar(None, pa.int64())), value_text(pa.scalar("x" * 41))
+    ('abc', 'unknown', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
+    """
+    if not value.is_valid:
+        return "unknown"
+    if pa.types.is_timestamp(value.type):
+        # Cast with its zone it would be looked up in the machine's database.
+        return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
+    # A date beyond year 9999 has no Python value, only a text.
+    plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
+    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
+
+
+_SHORTEST_TAIL = 8
+
+
+def short_path(path: str, table: str, limit: int) -> str:
+    """Name a file as seen from its table, shortened in the middle to `limit` characters.
+
+    >>> short_path("s3://lake/orders/day=1/part-0.parquet", "s3://lake/orders/", 40)
+    'day=1/part-0.parquet'
+    >>> short_path("s3://bucket/a/very/long/way/part-00001.parquet", "s3://lake", 32)
+    's3://bucket/…/part-00001.parquet'
+    """
+    root = table.rstrip("/") + "/"
+    name = path.removeprefix(root) if len(root) > 1 else path
+    return name if len(name) <= limit else _without_middle(name, limit)
+
+
+def _without_middle(name: str, limit: int) -> str:
+    tail = name[-max(limit * 2 // 3, _SHORTEST_TAIL) :]
+    cut = tail.find("/")
+    tail = tail[cut:] if cut >= 0 else tail
+    return f"{name[: max(limit - len(tail) - 1, 0)]}…{tail}"

@@ -56,22 +56,6 @@ class UnsupportedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
-    """A part that no metadata was asked about, written so that it can be, and the plan that comes of it.
-
-    `sql`: the part, or the whole predicate where all parts are rewritten at once; `rewritten`: what to write instead.
-    `exact`: it selects the same rows; else it is what was probably meant. `kept`: what the whole predicate would
-    read then. `complete`: every level was asked; else partition values and statistics alone, and more may be skipped.
-    """
-
-    sql: str
-    rewritten: str
-    exact: bool
-    kept: Extent
-    complete: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Conjunct:
     """One operand of the topmost AND and what it would skip alone.
 
@@ -179,6 +163,11 @@ class RowGroupReport:
     kept_bytes: int
     kept_by: tuple[int, ...] = ()
 
+    @property
+    def kept_rows(self) -> int:
+        """Return how many of its rows are read."""
+        return self.row_count if self.verdict == "scan" else sum(stop - start for start, stop in self.ranges)
+
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
@@ -272,8 +261,8 @@ class SkipReport:
     ('skip', 'id < 150: id in [900, 999], 0 nulls')
 
     `total`, `kept`: how much there is, and how much is read; `levels`: what each kind of evidence left.
-    `requests`, `bytes_fetched`: the reads of metadata; `seconds`: the planning. What is read later, for conjuncts alone
-    and rewrites, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
+    `requests`, `bytes_fetched`: the reads of metadata; `seconds`: the planning. What is read later, for conjuncts
+    alone, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index was absent.
     `leaves`: the comparisons of `normalized` from left to right, of many the first 200.
@@ -307,7 +296,6 @@ class SkipReport:
     dictionary_bytes: int = 0
     warnings: tuple[ReaderWarning, ...] = ()
     leaves: tuple[Leaf, ...] = ()
-    rewrites: tuple[Rewrite, ...] = ()
     pages: tuple[ColumnPages, ...] = ()
     files_complete: bool = True
     map: tuple[MapCell, ...] = ()
@@ -328,6 +316,11 @@ class SkipReport:
         """Return `skipped_bytes` as a part of all bytes, from 0 to 1; None when there was nothing to read."""
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
+    def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:
+        """Return the row groups that are read, wholly or in part, each with its file's path: the costliest first."""
+        kept = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
+        return sorted(kept, key=lambda item: -item[1].kept_bytes)
+
     def to_json(self) -> str:
         """Render as JSON of schema `skip-report/1`."""
         from prune_assets.report.json_form import to_json
@@ -341,12 +334,12 @@ class SkipReport:
         return to_html(self)
 
     def __repr__(self) -> str:
-        from prune_assets.report.card import line
+        from prune_assets.report.wording import one_line
 
-        return line(self)
+        return one_line(self)
 
     def _repr_html_(self) -> str:
-        from prune_assets.report.card import to_card
+        from prune_assets.report.html import to_card
 
         return to_card(self)
 

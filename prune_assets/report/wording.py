@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.report.quantities import bytes_text, share_text
+from prune_assets.report.quantities import bytes_text, clipped, share_text
 
 if TYPE_CHECKING:
-    from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, Rewrite, SkipReport
+    from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport
 
 # In cost order; a level that is not named here is shown after these, under its own name.
 LEVEL_TITLES = {
@@ -19,6 +19,7 @@ LEVEL_TITLES = {
     "page_index": "Page index",
 }
 
+_LONGEST_NAME = 100
 # How the names of the readers end that are compared, without the plan and with it.
 _ALONE, _WITH_PLAN = " alone", " with the hand-over"
 
@@ -53,6 +54,12 @@ def headline(report: SkipReport) -> str:
     unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
     approximately = "about " if report.estimated or unopened else ""
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
+
+
+def one_line(report: SkipReport) -> str:
+    """Return a report as one line."""
+    table, predicate = (clipped(text, _LONGEST_NAME) for text in (report.table, report.predicate))
+    return f"SkipReport({table!r}, where={predicate!r}: {headline(report)})"
 
 
 def did_nothing(level: Level) -> bool:
@@ -141,21 +148,6 @@ def leaf_outcome(leaf: Leaf) -> str:
     opened = f"leaves {row_groups_text(leaf.open_row_groups)} of what is read ({bytes_text(leaf.open_bytes)})"
     certain = f", {leaf.proven_row_groups:,} of them because it holds for every row" if leaf.proven_row_groups else ""
     return f"{said}; {opened}{certain}"
-
-
-def rewrite_effect(rewrite: Rewrite, total: Extent, kept: Extent) -> str:
-    """Say what a rewrite would skip of the table, beside what is skipped now."""
-    whole = total.bytes
-    if rewrite.kept.bytes >= kept.bytes:
-        return "skips no more than now" if rewrite.complete else "statistics alone skip no more than now"
-    least = "" if rewrite.complete else "at least "
-    then = f"skips {least}{share_text(whole - rewrite.kept.bytes, whole)} of the bytes"
-    return f"{then} instead of {share_text(whole - kept.bytes, whole)}, reads {bytes_text(rewrite.kept.bytes)}"
-
-
-def rewrite_meaning(rewrite: Rewrite) -> str:
-    """Say how far a rewrite can be trusted to mean the same."""
-    return "selects the same rows" if rewrite.exact else "not quite the same: check that it is what you mean"
 
 
 def denied_text(denial: Denial) -> str:

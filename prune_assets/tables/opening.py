@@ -1,16 +1,18 @@
-"""Find out what keeps the files of a table, and open it."""
+"""Find out what keeps the files of a table, and open it; again where files come or go meanwhile."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
+from parquet_core.errors import StaleListing
 from prune_assets.tables.delta import delta_table
 from prune_assets.tables.parquet import ParquetTable
 
 if TYPE_CHECKING:
     import datetime as dt
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -47,3 +49,24 @@ def read_whole(
 
     delta = delta_table(table, version=None, timestamp=None, allow=allow)
     return (read_dataset(table), None) if delta is None else (delta.read_all(), delta.partition_of_files())
+
+
+Made = TypeVar("Made")
+_ATTEMPTS = 3
+
+
+def made_steadily(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
+    """Return what an attempt makes; one that meets StaleListing, or is not steady, is followed by another.
+
+    Of the third one the result is returned, or the error raised, whatever it is.
+
+    >>> numbers = iter([1, 2, 3, 4])
+    >>> made_steadily(lambda: next(numbers), is_steady=lambda number: number > 1)
+    2
+    """
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(StaleListing):
+            made = attempt()
+            if is_steady(made):
+                return made
+    return attempt()

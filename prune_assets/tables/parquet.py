@@ -12,7 +12,7 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
-from prune_assets.report.value_text import value_text
+from prune_assets.report.quantities import value_text
 
 if TYPE_CHECKING:
     import os

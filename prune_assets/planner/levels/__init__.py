@@ -11,9 +11,8 @@ leaf. So an OR is skipped when statistics deny one arm and a bloom filter the ot
 
 from prune_assets.planner.levels.bloom_level import BLOOM_FILTERS
 from prune_assets.planner.levels.dictionary_level import DICTIONARIES
-from prune_assets.planner.levels.log_level import LOG_STATISTICS
+from prune_assets.planner.levels.file_levels import LOG_STATISTICS, PARTITIONS
 from prune_assets.planner.levels.page_level import PAGES
-from prune_assets.planner.levels.partition_level import PARTITIONS
 from prune_assets.planner.levels.statistics_level import STATISTICS
 
 LEVELS = (PARTITIONS, LOG_STATISTICS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)

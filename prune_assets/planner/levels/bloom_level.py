@@ -10,7 +10,7 @@ from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
-from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
 from parquet_core.trees.open_leaves import asked_outcomes
-from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect, must_match
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
-from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

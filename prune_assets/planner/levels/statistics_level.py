@@ -9,7 +9,7 @@ from parquet_core.evidence.two_columns import outcomes_from_two_bounds
 from parquet_core.outcomes import intersect
 from parquet_core.predicate import Constant
 from parquet_core.pruning import constant_answers
-from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from prune_assets.report.inspection.parts import cells, line, more, name_text, section
-from prune_assets.report.inspection.wording import (
+from prune_assets.report.inspection.parts import (
     bound_text,
+    cells,
     counted,
     coverage_text,
     filter_text,
     is_valueless,
+    line,
+    more,
+    name_text,
     nulls_text,
     number_text,
     order_text,
+    section,
     sizes_text,
     type_text,
 )

@@ -6,11 +6,20 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
-from prune_assets.report.file_names import short_path
 from prune_assets.report.inspection.columns import column_block, column_lines
-from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
-from prune_assets.report.inspection.wording import counted, number_text, sizes_text, sorting_text
-from prune_assets.report.quantities import bytes_text, clipped
+from prune_assets.report.inspection.parts import (
+    cells,
+    counted,
+    grid,
+    line,
+    more,
+    name_text,
+    number_text,
+    section,
+    sizes_text,
+    sorting_text,
+)
+from prune_assets.report.quantities import bytes_text, clipped, short_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

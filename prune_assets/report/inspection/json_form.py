@@ -14,7 +14,7 @@ import msgspec
 
 from deltalog.inspection import DeltaInspection
 from parquet_core.inspection.facts import SCHEMA, FileInspection, TableInspection
-from prune_assets.report.json_text import description_of, json_text
+from prune_assets.report.output import description_of, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

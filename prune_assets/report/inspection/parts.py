@@ -1,4 +1,4 @@
-"""Pieces that the sections of the console form are made of."""
+"""Parts and words that the forms of an inspection share."""
 
 from __future__ import annotations
 
@@ -9,13 +9,168 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from parquet_core.inspection.facts import Hex
 from parquet_core.printable import printable
-from prune_assets.report.quantities import clipped
+from prune_assets.report.quantities import bytes_text, clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import RenderableType
+
+    from parquet_core.inspection.facts import (
+        BloomFacts,
+        ColumnFacts,
+        PageIndexFacts,
+        SortingColumn,
+        Spread,
+        Value,
+    )
+
+
+_LONGEST_BOUND = 24
+UNKNOWN = "?"
+NOTHING = "-"
+
+
+def value_text(value: Value) -> str:
+    """Show a bound: texts in quotes, unknown as a question mark, what is long clipped.
+
+    >>> value_text("a"), value_text(Hex("00ff")), value_text(None), value_text(0), value_text("x" * 30)
+    ("'a'", '0x00ff', '?', '0', "'xxxxxxxxxxxxxxxxxxxxxxxx… (30 characters)")
+    """
+    match value:
+        case None:
+            return UNKNOWN
+        case Hex(digits):
+            return clipped(f"0x{digits}", _LONGEST_BOUND)
+        case str() if len(value) > _LONGEST_BOUND:
+            return printable(f"'{clipped(value, _LONGEST_BOUND)}")
+        case str():
+            return printable(f"'{value}'")
+        case _:
+            return str(value)
+
+
+def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = False) -> str:
+    """Show a bound with a mark when it is only near a value; a dash where there is no value to bound.
+
+    >>> bound_text("a", exact=False), bound_text(None, valueless=True)
+    ("~'a'", '-')
+    """
+    if value is None and valueless:
+        return NOTHING
+    return f"~{value_text(value)}" if exact is False and value is not None else value_text(value)
+
+
+def number_text(number: int | None) -> str:
+    """Show a count with thousands separated.
+
+    >>> number_text(1234), number_text(None)
+    ('1,234', '?')
+    """
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def counted(count: int, what: str) -> str:
+    """Show a count with its noun.
+
+    >>> counted(1, "page"), counted(1234, "row group")
+    ('1 page', '1,234 row groups')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def nulls_text(nulls: int | None, nans: int | None) -> str:
+    """Show how many values are null, and how many NaN if some are.
+
+    >>> nulls_text(0, None), nulls_text(0, 2), nulls_text(None, 0)
+    ('0', '0, 2 NaN', '?')
+    """
+    return f"{number_text(nulls)}, {nans:,} NaN" if nans else number_text(nulls)
+
+
+def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
+    """Tell whether there is surely no value to bound: nulls and NaN alone.
+
+    >>> is_valueless(3, 3, None), is_valueless(3, 1, 2), is_valueless(3, None, None)
+    (True, True, False)
+    """
+    return nulls is not None and nulls + (0 if nans is None else nans) == values
+
+
+def coverage_text(part: int, whole: int) -> str:
+    """Show in how many of the row groups something is.
+
+    >>> coverage_text(0, 3), coverage_text(3, 3), coverage_text(1, 3)
+    ('none', 'all', '1 of 3')
+    """
+    if part == 0:
+        return "none"
+    return "all" if part == whole else f"{part:,} of {whole:,}"
+
+
+def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
+    """Show how many rows and bytes row groups or pages have: the same each, or least, median and most.
+
+    >>> from parquet_core.inspection.facts import Spread
+    >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
+    'of 5 rows, 10 B / 20 B / 900 B (least / median / most)'
+    """
+    if rows is None or sizes is None:
+        return ""
+    several = rows.min != rows.max or sizes.min != sizes.max
+    legend = " (least / median / most)" if several else ""
+    return f"of {_spread(rows, '{:,}'.format)} rows, {_spread(sizes, bytes_text)}{legend}"
+
+
+def _spread(spread: Spread, show: Callable[[int], str]) -> str:
+    if spread.min == spread.max:
+        return show(spread.min)
+    return " / ".join(map(show, (spread.min, spread.median, spread.max)))
+
+
+def type_text(column: ColumnFacts) -> str:
+    """Show the type of a column and how it is stored."""
+    stored = column.physical if column.type_length is None else f"{column.physical}({column.type_length})"
+    return stored if column.type is None else f"{column.type} as {stored}"
+
+
+def order_text(index: PageIndexFacts) -> str:
+    """Show the boundary order that is claimed, and the true one where it is another."""
+    claimed, found = index.boundary_order, index.recomputed_order
+    if claimed is None:
+        return UNKNOWN if found is None else f"{found}, not claimed"
+    return claimed if found in {None, claimed} else f"claims {claimed}, is {found}"
+
+
+def filter_text(bloom: BloomFacts) -> str:
+    """Show the size of a filter, and what its filling tells."""
+    if bloom.bytes is None or bloom.fill is None or bloom.estimated_fpp is None:
+        return NOTHING
+    distinct = "full" if bloom.estimated_distinct is None else f"~{bloom.estimated_distinct:,} values"
+    share, chance = percent_text(bloom.fill), percent_text(bloom.estimated_fpp)
+    return f"{bytes_text(bloom.bytes)}, {share} set, fpp {chance}, {distinct}"
+
+
+def percent_text(share: float) -> str:
+    """Show a share with three significant digits.
+
+    >>> percent_text(0.5), percent_text(0.0000123)
+    ('50 %', '0.00123 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+def sorting_text(columns: tuple[SortingColumn, ...]) -> str:
+    """Show by what a row group claims to be sorted."""
+    parts = (
+        f"{printable(clipped(column.column, 40))} {'descending' if column.descending else 'ascending'}, "
+        f"nulls {'first' if column.nulls_first else 'last'}"
+        for column in columns[:5]
+    )
+    return "; ".join(parts) if columns else NOTHING
+
 
 _LONGEST_NAME = 60
 _NAME_WIDTH = 30

@@ -1,8 +1,8 @@
-"""What a part of a predicate is for values of its columns, as Spark says itself.
+"""What a session says while a plan is made: of a part on values of its columns, of constants, of functions' names.
 
-The values become a local relation, over which Spark's optimizer evaluates the part without a job. What it would not
-evaluate there (a subquery, a UDF of Python), or not to the same again (the time, the user, chance, a variable of the
-session), is not asked.
+A part is asked as a filter on a local relation of the values, which Spark's optimizer evaluates without a job. What it
+would not evaluate there (a subquery, a UDF of Python), or not to the same again (the time, the user, chance, a variable
+of the session), is not asked.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
 
+
 # Queries for one set of values of which some raise.
 MAX_QUERIES = 9
 _MAX_NODES = 200
@@ -35,6 +36,7 @@ _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.
 # Types whose literals have one text that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
+_OWN_CLASS = "Class: org.apache.spark.sql.catalyst.expressions."
 _MOVES_ON = "it names a day that moves on"
 
 
@@ -189,3 +191,19 @@ def _names_moving_day(node: Any) -> bool:
     if not text.foldable() or text.dataType().typeName() != "string":
         return False
     return is_relative_date(str(text.eval(None)))
+
+
+def is_own_function(session: SparkSession, name: str) -> bool:
+    """Tell whether Spark takes a function's name for one of its own; False where that is not known.
+
+    A session may register another in its place. Before functions were looked up along a path, that hid Spark's own; now
+    it does so with spark.sql.functionResolution.sessionOrder=first.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        with quiet():
+            lines = session.sql(f"DESCRIBE FUNCTION `{name.replace('`', '``')}`").collect()
+    except PySparkException:
+        return False
+    return any(str(line[0]).startswith(_OWN_CLASS) for line in lines)

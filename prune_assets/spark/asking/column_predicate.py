@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,9 +13,9 @@ from parquet_core.errors import WrongUse
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.trees.replaced import replaced
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.spark.asking.connect_text import NoText, column_of_message, messages_of_conjuncts, text_of_message
 from prune_assets.sql.binding import clock
 from prune_assets.sql.lower import LoweredPredicate, lower, lowered_conjunction, refused
+from prune_assets.sql.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _REASON = "this part of the Column has no SQL text that means the same"
 _REMEDY = "give the predicate as text"
+_INFIX = {"==": "=", "or": "OR", "and": "AND", "like": "LIKE", "rlike": "RLIKE", "ilike": "ILIKE"}
+_INFIX |= {sign: sign for sign in (">", "<", ">=", "<=", "<=>", "+", "-", "*", "/", "%")}
 _ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark asks the clock itself, later", _REMEDY)
 
 
@@ -42,9 +46,9 @@ def lower_column(
 
     The analyzed condition of classic Spark is written as SQL, conjunct by conjunct, and what Spark does not read
     back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. Of Spark
-    Connect the expression tree is written. What asks the clock is asked it at `now` where all of the Column has such
-    text, which then is what Spark has to be asked. Raises WrongUse where Spark cannot analyze the Column, and as
-    `lower`.
+    Connect the messages of the client are written, as far as they have plain words. What asks the clock is asked it at
+    `now` where all of the Column has such text, which then is what Spark has to be asked. Raises WrongUse where Spark
+    cannot analyze the Column, and as `lower`.
     """
     filtered = _analyzed(frame, where)
     found = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
@@ -69,15 +73,105 @@ def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the same of a Column of Spark Connect."""
+    """Yield the same of a Column of Spark Connect: its server tells whether text and Column mean the same."""
     client: Any = frame.sparkSession.client
-    for message in messages_of_conjuncts(where.to_plan(client)):  # type: ignore[operator]  # Connect's own Column
+    stack = [where.to_plan(client)]  # type: ignore[operator]  # Connect's own Column
+    while stack:
+        part = stack.pop()
+        if part.WhichOneof("expr_type") == "unresolved_function" and part.unresolved_function.function_name == "and":
+            stack += reversed(part.unresolved_function.arguments)
+            continue
         try:
-            text = text_of_message(message)
-        except NoText as reason:
+            text = _text_of_message(part)
+        except (Refusal, OverflowError) as reason:
             yield f"no_sql_text('{reason}')", lambda: False
         else:
-            yield text, partial(_means_the_same, frame, column_of_message(message), text)
+            yield text, partial(_means_the_same, frame, _column_of_message(part), text)
+
+
+def _column_of_message(message: Any) -> Column:
+    from pyspark.sql.connect.column import Column
+    from pyspark.sql.connect.expressions import Expression
+
+    class Sent(Expression):
+        def to_plan(self, session: object) -> Any:  # noqa: ARG002  # the message is made already
+            return message
+
+        def __repr__(self) -> str:
+            return "a part of the predicate"
+
+    return Column(Sent())
+
+
+def _text_of_message(expression: Any) -> str:
+    """Return the SQL of an Expression message (`expressions.proto`), in brackets where it has operators."""
+    match expression.WhichOneof("expr_type"):
+        case "unresolved_attribute":
+            return str(expression.unresolved_attribute.unparsed_identifier)
+        case "literal":
+            return _literal(expression.literal)
+        case "alias":
+            return _text_of_message(expression.alias.expr)
+        case "expression_string":
+            # The line ends a comment that the text may end with.
+            return f"({expression.expression_string.expression}\n)"
+        case "cast":
+            return f"CAST({_text_of_message(expression.cast.expr)} AS {expression.cast.type_str})"
+        case "unresolved_function":
+            arguments = map(_text_of_message, expression.unresolved_function.arguments)
+            return _call(expression.unresolved_function.function_name, *arguments)
+        case kind:
+            raise Refusal(str(kind))
+
+
+def _call(name: str, *arguments: str) -> str:
+    match name, arguments:
+        case _, [left, right] if name in _INFIX:
+            return f"({left} {_INFIX[name]} {right})"
+        case "in", [value, *members]:
+            return f"({value} IN ({', '.join(members)}))"
+        case "isNull" | "isNotNull", [operand]:
+            return f"({operand} IS {'NULL' if name == 'isNull' else 'NOT NULL'})"
+        case "not", [operand]:
+            return f"(NOT {operand})"
+        case _ if name.isidentifier():
+            return f"{name}({', '.join(arguments)})"
+        case _:
+            raise Refusal(name)
+
+
+def _literal(literal: Any) -> str:
+    kind = literal.WhichOneof("literal_type")
+    if kind not in _LITERALS:
+        raise Refusal(f"a literal of kind {kind}")
+    return _LITERALS[kind](getattr(literal, kind))
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _double(value: float) -> str:
+    if not math.isfinite(value):
+        raise Refusal(str(value))
+    return f"{value!r}D"
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_LITERALS: dict[str, Callable[[Any], str]] = {
+    "byte": "{}Y".format,
+    "short": "{}S".format,
+    "integer": str,
+    "long": "{}L".format,
+    "boolean": str,
+    "string": _quoted,
+    "binary": lambda value: f"X'{bytes(value).hex()}'",
+    "double": _double,
+    "decimal": lambda value: f"{value.value}BD",
+    "date": lambda days: f"DATE '{(_EPOCH + dt.timedelta(days)).date()}'",
+    "timestamp": lambda micros: f"TIMESTAMP '{_EPOCH + dt.timedelta(microseconds=micros)}'",
+}
 
 
 def _is_connect(where: Column) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import list_data_files, local_path
-from prune_assets.planner.attempts import made_steadily
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
@@ -20,6 +19,7 @@ from prune_assets.spark.reading.delta_version import open_version
 from prune_assets.spark.reading.file_names import one_of_names
 from prune_assets.spark.reading.filter_text import filter_text
 from prune_assets.tables.delta import DeltaTable, has_log
+from prune_assets.tables.opening import made_steadily
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -20,10 +20,10 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
 from prune_assets.planner import evaluation, reasons
 from prune_assets.planner.evaluation import evaluate
-from prune_assets.planner.implied import MAX_RANGES, implied_ranges
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
-from prune_assets.planner.levels.level import Level, LevelState
+from prune_assets.planner.levels.question import Level, LevelState
 from prune_assets.planner.plan import plan
+from prune_assets.planner.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
 
 
@@ -55,7 +55,7 @@ def test_no_selected_row_is_skipped(seed, tmp_path):
         assert rows_of(index, evaluation.access.matches) <= wanted, predicate
         by_groups = evaluate(predicate, index, pages=False)
         assert kept <= rows_of(index, by_groups.access.ranges), "more evidence never keeps more"
-        implied = implied_ranges(evaluation, index)
+        implied = survivor_ranges(evaluation, index)
         if implied is not None:
             assert len(list(leaves(implied))) <= MAX_RANGES + 1
             assert all(truth(implied, rows[i]) is True for i in wanted), predicate
@@ -145,13 +145,13 @@ def test_levels_say_what_became_of_them(sorted_table, tmp_path):
 
 def test_the_implied_range_says_what_spark_cannot_find_by_itself(sorted_table):
     evaluation = evaluate(Or((eq("day", 5), eq("key", KEY_OF_500))), sorted_table)
-    implied = implied_ranges(evaluation, sorted_table)
+    implied = survivor_ranges(evaluation, sorted_table)
     assert render(implied) == "day BETWEEN 0 AND 9 OR day BETWEEN 500 AND 599"
 
 
 def test_nothing_is_implied_where_spark_skips_as_much(sorted_table):
-    assert implied_ranges(evaluate(eq("day", 5), sorted_table), sorted_table) is None
-    assert implied_ranges(evaluate(eq("day", 5000), sorted_table), sorted_table) is None
+    assert survivor_ranges(evaluate(eq("day", 5), sorted_table), sorted_table) is None
+    assert survivor_ranges(evaluate(eq("day", 5000), sorted_table), sorted_table) is None
 
 
 def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_reads_it_whole(tmp_path):
@@ -171,7 +171,7 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
         rows = {"a": pa.array(range(1000), kind), "b": list(range(1000))}
         pq.write_table(pa.table(rows), tmp_path / f"t/{i}.parquet", row_group_size=100, write_page_index=True)
     index = read_dataset(tmp_path / "t")
-    found = implied_ranges(evaluate(Or((eq("a", 7), eq("b", 907))), index), index)
+    found = survivor_ranges(evaluate(Or((eq("a", 7), eq("b", 907))), index), index)
     assert found is None or found.column.name == "b"
 
 
@@ -231,7 +231,7 @@ def test_dates_beyond_pythons_calendar(tmp_path):
     assert late.access.verdict.tolist() == [Verdict.SKIP, Verdict.SCAN]
     made = plan(str(tmp_path / "t.parquet"), where="t > DATE '2020-01-01' AND x > 0")
     assert "t > DATE '2020-01-01': max 29349-01-26 > 2020-01-01" in made.report.to_json()
-    assert implied_ranges(evaluate(eq("x", 6), index), index) is None
+    assert survivor_ranges(evaluate(eq("x", 6), index), index) is None
 
 
 def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):

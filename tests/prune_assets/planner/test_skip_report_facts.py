@@ -1,4 +1,4 @@
-"""What the report says of levels, leaves, row groups and rewrites, against the table it is about."""
+"""What the report says of levels, leaves and row groups, against the table it is about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from prune_assets.planner import summary
+from parquet_core.predicate import Unsupported
+from prune_assets.planner import file_reports
+from prune_assets.planner.advice import remedy_of
 from prune_assets.planner.plan import plan
 
 OPTIONS = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
@@ -164,21 +166,10 @@ def test_conjuncts_are_asked_no_deeper_than_the_plan(table):
     assert report.conjuncts[0].skipped_alone_bytes == report.skipped_bytes
 
 
-def test_a_rewrite_is_planned_again_in_its_place(table):
-    report = report_of(table, "CAST(x AS STRING) = '123' AND s <> 'z'")
-    (rewrite,) = report.rewrites
-    assert (rewrite.sql, rewrite.rewritten, rewrite.exact) == ("CAST(x AS STRING) = '123'", "x = 123", True)
-    assert report.kept == report.total
-    assert rewrite.kept == report_of(table, "x = 123 AND s <> 'z'").kept
-    assert rewrite.complete
-
-
-def test_rewrites_of_the_arms_of_an_or_are_planned_together_too(table):
-    one, other, both = report_of(table, "CAST(x AS STRING) = '123' OR CAST(d AS STRING) = '2024-01-05'").rewrites
-    assert one.kept == other.kept == both.kept.__class__(2, 10, one.kept.pages, 1_000, one.kept.bytes)
-    assert both.sql == "CAST(x AS STRING) = '123' OR CAST(d AS STRING) = '2024-01-05'"
-    assert both.rewritten == "x = 123 OR d = DATE '2024-01-05'"
-    assert both.kept.rows == 20
+def test_a_part_says_what_to_write_instead(table):
+    (part,) = report_of(table, "CAST(x AS STRING) = '123' AND s <> 'z'").unsupported
+    assert part.remedy == "write x = 123"
+    assert remedy_of(Unsupported("s = 5", "..", "..", "s = '5'")) == "write s = '5', if that is what you mean"
 
 
 def test_pages_of_selected_row_groups_come_with_their_bounds(table):
@@ -193,7 +184,7 @@ def test_pages_of_selected_row_groups_come_with_their_bounds(table):
 
 @pytest.fixture
 def few_in_words(monkeypatch):
-    monkeypatch.setattr(summary, "MAX_DETAILED", 3)
+    monkeypatch.setattr(file_reports, "MAX_DETAILED", 3)
 
 
 @pytest.mark.usefixtures("few_in_words")
@@ -217,16 +208,13 @@ def test_of_a_large_table_the_costliest_row_groups_are_told_and_the_map_has_all(
     assert f"{report.kept.row_groups - 3:,} more" in report.to_html()
 
 
-def test_alternatives_of_a_large_table_are_asked_of_statistics_alone(table, monkeypatch):
-    monkeypatch.setattr("prune_assets.planner.alternatives.MAX_ROW_GROUPS", 9)
-    where = "CAST(x AS STRING) = '123' AND k = 997"
+def test_conjuncts_of_a_large_table_are_asked_of_statistics_alone(table, monkeypatch):
+    monkeypatch.setattr("prune_assets.planner.attribution.MAX_ROW_GROUPS", 9)
+    where = "x = 123 AND k = 997"
     plan_ = plan(table, where=where)
     requests = plan_.index.traffic.requests
     report = plan_.report
     assert plan_.index.traffic.requests == requests, "nothing more is read"
-    (rewrite,) = report.rewrites
-    assert not rewrite.complete
-    assert rewrite.kept.row_groups == 1
     assert [conjunct.complete for conjunct in report.conjuncts] == [False, False]
     assert report.conjuncts[1].skipped_alone_bytes == 0, "odd keys lie within all bounds"
 

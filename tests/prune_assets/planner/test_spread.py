@@ -11,7 +11,7 @@ import pytest
 
 from parquet_core.predicate import And, Compare, In, Interval, Not, Op, Or
 from parquet_core.trust.bounds import Bounds
-from prune_assets.planner.spread import spread_of
+from prune_assets.planner.advice import spread_of
 
 C = ("c",)
 NEW_YEAR = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 
 from prune_assets.report.skip_report import (
@@ -14,8 +15,8 @@ from prune_assets.report.skip_report import (
     FileReport,
     Leaf,
     Level,
+    MapCell,
     Page,
-    Rewrite,
     RowGroupReport,
     SkipReport,
     UnsupportedPart,
@@ -34,6 +35,23 @@ def make_report(*, files=24, row_groups=4, seed=7, hit=0.3, path=None, **changes
         for i in range(files)
     )
     return SkipReport(**{**described(reports), **changes})
+
+
+def in_runs(report, most=1_500) -> SkipReport:
+    """The report as a planner gives it of a table too large to tell each row group: the map has them all."""
+    groups = [(file.path, group) for file in report.files for group in file.row_groups]
+    step = -(-len(groups) // most)
+    runs = tuple(map_cell(groups[i : i + step]) for i in range(0, len(groups), step))
+    told = tuple(file for file in report.files if file.verdict != "skip")[:50]
+    return replace(report, files=told, files_complete=False, map=runs)
+
+
+def map_cell(run) -> MapCell:
+    (first, begin), (last, end), groups = run[0], run[-1], [group for _, group in run]
+    skipped = (sum(g.bytes - g.kept_bytes for g in groups if g.level == level) for level in LEVELS)
+    kept, size = sum(group.kept_bytes for group in groups), sum(group.bytes for group in groups)
+    read = sum(group.verdict != "skip" for group in groups)
+    return MapCell(first, begin.index, last, end.index, len(run), read, size, kept, tuple(skipped))
 
 
 def file_report(path, groups) -> FileReport:
@@ -119,9 +137,6 @@ def described(files) -> dict:
         "estimated": False,
         "engines": (Engine("best possible", kept), Engine("Spark alone", levels[0].kept)),
         "leaves": leaves_of(levels, kept),
-        "rewrites": (
-            Rewrite("lower(status) = 'open'", "status IN ('open', 'Open', 'OPEN')", False, halved(kept), True),  # noqa: FBT003
-        ),
     }
 
 
@@ -133,10 +148,6 @@ def leaves_of(levels, kept) -> tuple[Leaf, ...]:
         Leaf("order_date >= DATE '2024-05-01'", by_date, kept.row_groups, kept.bytes, kept.row_groups // 2),
         Leaf("lower(status) = 'open'", (), kept.row_groups, kept.bytes, 0, reason),
     )
-
-
-def halved(kept) -> Extent:
-    return Extent(kept.files, kept.row_groups, None, kept.rows // 2, kept.bytes // 2)
 
 
 def paged(column="customer_id", path="s3://lake/orders/a.parquet", reason="", bound="7") -> ColumnPages:

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from prune_assets.report.console import print_report, to_text
 from prune_assets.report.quantities import bytes_text, count_text
-from prune_assets.report.row_groups import kept_row_groups
 from prune_assets.report.skip_report import (
     Advice,
     Engine,
@@ -96,18 +95,6 @@ def test_conjuncts_implied_predicates_engines_and_cost_are_shown(report):
     assert f"{report.requests} requests, {bytes_text(report.bytes_fetched)} fetched" in text
 
 
-def test_rewrites_say_what_they_would_skip_and_how_far_they_mean_the_same(report):
-    (rewrite,) = report.rewrites
-    text = " ".join(to_text(report).split())
-    share = 100 * (1 - rewrite.kept.bytes / report.total.bytes)
-    assert f"{rewrite.sql} -> {rewrite.rewritten} skips {share:.1f} % of the bytes instead of" in text
-    assert "not quite the same" in text
-    partly = replace(rewrite, complete=False, exact=True)
-    text = " ".join(to_text(replace(report, rewrites=(partly,))).split())
-    assert f"skips at least {share:.1f} %" in text
-    assert "selects the same rows" in text
-
-
 def test_leaves_say_what_they_rule_out_and_what_they_leave(report):
     text = " ".join(to_text(report).split())
     first, second = report.leaves
@@ -144,10 +131,10 @@ def test_a_report_that_names_the_costliest_says_how_many_there_are(report):
 
 
 def test_reasons_of_kept_row_groups_stop_at_ten(report):
-    text, kept = to_text(report), kept_row_groups(report)
+    text, kept = to_text(report), report.kept_row_groups()
     assert text.count(" row group ") == 10
     assert text.endswith(f"... and {len(kept) - 10} more")
-    assert kept[0].row_group.reason in text
+    assert kept[0][1].reason in text
 
 
 def test_a_single_file_that_is_read_wholly():
@@ -189,7 +176,7 @@ def test_names_cannot_drive_the_terminal():
         predicate="a = '\x1b[31m'\nand [bold]b[/bold]",
         unsupported=(UnsupportedPart("\x1b[1m", "\x9b31m", "[/]"),),
     )
-    assert kept_row_groups(hostile)
+    assert hostile.kept_row_groups()
     out = StringIO()
     print_report(hostile, Console(file=out, color_system=None, width=100))
     for text in (out.getvalue(), to_text(hostile)):

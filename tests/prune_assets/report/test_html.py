@@ -11,7 +11,6 @@ from report_factory import make_report, paged
 
 from prune_assets.report.html import to_html
 from prune_assets.report.quantities import bytes_text
-from prune_assets.report.row_groups import kept_row_groups
 from prune_assets.report.skip_report import (
     Advice,
     Conjunct,
@@ -20,9 +19,9 @@ from prune_assets.report.skip_report import (
     Extent,
     Leaf,
     Level,
+    MapCell,
     ReaderWarning,
     Remedy,
-    Rewrite,
     RowGroupReport,
     UnsupportedPart,
 )
@@ -112,7 +111,6 @@ def hostile_report():
         engines=(Engine(HOSTILE, Extent(1, 1, 1, 1, 1), estimated=True, why=HOSTILE),),
         warnings=(ReaderWarning(HOSTILE, HOSTILE, HOSTILE),),
         leaves=(Leaf(HOSTILE, (Denial(HOSTILE, 1, 1),), 1, 1, 1), Leaf(HOSTILE, (), 1, 1, 0, HOSTILE)),
-        rewrites=(Rewrite(HOSTILE, HOSTILE, exact=True, kept=Extent(0, 0, 0, 0, 0), complete=False),),
         pages=(paged(HOSTILE, HOSTILE, HOSTILE), paged(HOSTILE, HOSTILE, "", HOSTILE)),
         schema=HOSTILE,
     )
@@ -127,10 +125,14 @@ def with_hostile_row_groups(report):
     return replace(report, files=spoilt, levels=levels)
 
 
-@pytest.mark.parametrize("copies", [1, 30, 500], ids=["strips", "cells", "bins"])
-def test_hostile_names_and_predicates_stay_text(page, copies):
+@pytest.mark.parametrize("kind", ["strips", "cells", "bins"])
+def test_hostile_names_and_predicates_stay_text(page, kind):
     report = with_hostile_row_groups(hostile_report())
-    report = replace(report, files=report.files * copies)
+    if kind == "cells":
+        report = replace(report, files=report.files * 30)
+    elif kind == "bins":
+        run = MapCell(HOSTILE, 0, HOSTILE, 9, 10, 1, 1_000, 10, (90, *[0] * (len(report.levels) - 1)))
+        report = replace(report, files_complete=False, map=(run,))
     hostile = Page(to_html(report))
     assert set(hostile.tags) <= set(page.tags) | {"rect", "path"}
     assert hostile.tags.count("script") == 1
@@ -183,33 +185,15 @@ def test_legend_names_proven_matches_only_where_there_are_any(report, page):
 
 def test_kept_row_groups_are_listed_with_their_reason(report, page):
     cells = page.text("td")
-    for item in kept_row_groups(report):
-        assert item.row_group.reason in cells
-        assert item.path.removeprefix("s3://lake/orders/") in cells
+    for path, group in report.kept_row_groups():
+        assert group.reason in cells
+        assert path.removeprefix("s3://lake/orders/") in cells
 
 
 def test_unsupported_parts_come_with_their_remedy(report, page):
     (part,) = report.unsupported
     assert part.reason in page.text("p")
     assert part.remedy in page.text("p")
-
-
-def test_a_rewrite_stands_by_the_part_it_is_of_with_what_it_would_skip(report):
-    (rewrite,) = report.rewrites
-    unlike = replace(rewrite, kept=report.kept, exact=True)
-    text = Page(to_html(report)).texts
-    assert rewrite.rewritten in "".join(text["code"])
-    share = 100 * (1 - rewrite.kept.bytes / report.total.bytes)
-    assert any(f"skips {share:.1f} % of the bytes instead of" in part for part in text["span"])
-    assert "not quite the same" in "".join(text["p"])
-    text = Page(to_html(replace(report, rewrites=(unlike,)))).texts
-    assert "skips no more than now" in text["span"]
-    assert "selects the same rows" in "".join(text["p"])
-
-
-def test_a_rewrite_of_all_parts_at_once_is_told_apart(report):
-    both = replace(report.rewrites[0], sql=report.predicate)
-    assert "Planned again with all of them" in Page(to_html(replace(report, rewrites=(both,)))).text("p")
 
 
 def test_leaves_say_what_they_rule_out_and_what_they_leave(report, page):
@@ -296,12 +280,11 @@ def test_row_groups_without_bytes_are_drawn(report):
     assert Page(to_html(replace(report, files=(file,)))).tags.count("g") == 2
 
 
-@pytest.mark.parametrize(("files", "blocks"), [(10_000, 1_482), (500, 2_000)], ids=["binned", "most cells"])
-def test_size_stays_bounded(files, blocks):
-    report = make_report(files=files)
-    html = to_html(report)
-    assert len(html.encode()) < 1_500_000
-    assert Page(html).tags.count("g") == blocks
+def test_size_stays_bounded(vast_report):
+    for report, blocks in ((vast_report, 1_482), (make_report(files=500), 2_000)):
+        html = to_html(report)
+        assert len(html.encode()) < 1_500_000
+        assert Page(html).tags.count("g") == blocks
 
 
 def test_every_row_group_lies_in_a_bin(vast_report):

@@ -1,15 +1,19 @@
-"""Values as JSON that a terminal may show and any encoder takes."""
+"""What commands print: JSON, or text as wide as the terminal."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.console import Console
 
 
 def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) -> str:
@@ -42,3 +46,17 @@ def description_of(docstring: str) -> str:
         if not text.startswith(">>>") and not (i in before_examples and text.endswith(":"))
     ]
     return "\n\n".join(told)
+
+
+WIDTH_IN_PIPES = 120
+
+
+def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_PIPES) -> str:
+    """Render the whole before a byte of it is printed; a pipe is as wide as `COLUMNS` says, where it is set."""
+    from rich.console import Console
+
+    in_pipe = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").lstrip("0").isdecimal()
+    console = Console(width=width_in_pipes if in_pipe else None, emoji=False)
+    with console.capture() as capture:
+        show(console)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_factory import make_report, merged
 
-from prune_assets.report.cells import bin_cell, row_group_cell, spans
-from prune_assets.report.mosaic import Placed, mosaic
-from prune_assets.report.row_groups import PlacedRowGroup
+from prune_assets.report.map import Placed, bin_cell, map_of, row_group_cell, spans
 from prune_assets.report.skip_report import MapCell, RowGroupReport
 
 COLOURS = {"row_group_statistics": "level-0", "bloom_filter": "level-1", "page_index": "level-2"}
@@ -38,7 +37,7 @@ def test_no_rows_have_no_spans():
 
 
 def group(verdict, *, level="", ranges=(), size=100, kept=0):
-    return PlacedRowGroup("f", RowGroupReport(0, 1_000, verdict, ranges, (), (), "", level, size, kept))
+    return RowGroupReport(0, 1_000, verdict, ranges, (), (), "", level, size, kept)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ def group(verdict, *, level="", ranges=(), size=100, kept=0):
     ids=["skipped", "read", "read in part", "level without a colour"],
 )
 def test_a_row_group_is_painted_by_what_happens_to_it(item, painted):
-    assert row_group_cell(item, "t", COLOURS, 10).colours == painted
+    assert row_group_cell("f", item, "t", COLOURS, 10).colours == painted
 
 
 def test_a_bin_is_split_by_bytes_and_shows_the_least_read():
@@ -76,16 +75,14 @@ def test_a_bin_without_bytes_is_still_drawn():
         (41, 4, "cells"),
         (1, 201, "cells"),
         (500, 4, "cells"),
-        (501, 4, "bins"),
-        (3_001, 1, "bins"),
     ],
 )
 def test_form_follows_the_number_of_row_groups(files, row_groups, kind):
-    assert mosaic(make_report(files=files, row_groups=row_groups), COLOURS).kind == kind
+    assert map_of(make_report(files=files, row_groups=row_groups), COLOURS).kind == kind
 
 
 def test_strips_are_as_wide_as_their_bytes(report):
-    strips = mosaic(report, COLOURS).strips
+    strips = map_of(report, COLOURS).strips
     sizes = [sum(group.bytes for group in file.row_groups) for file in report.files]
     widths = [strip.cells[-1].x + strip.cells[-1].width for strip in strips]
     assert max(widths) == pytest.approx(1_000, abs=3)
@@ -93,21 +90,24 @@ def test_strips_are_as_wide_as_their_bytes(report):
 
 
 def test_cells_do_not_overlap_and_lie_in_the_drawing():
-    drawn = mosaic(make_report(files=100), COLOURS)
+    drawn = map_of(make_report(files=100), COLOURS)
     places = [(cell.x, cell.y) for cell in drawn.cells]
     assert len(set(places)) == len(places) == 400
     assert all(cell.x + cell.width <= drawn.width and cell.y + cell.height <= drawn.height for cell in drawn.cells)
 
 
-def test_underlines_cover_each_file_once():
-    drawn = mosaic(make_report(files=100, row_groups=7), COLOURS)
-    assert len({(line.x, line.y) for line in drawn.underlines}) == len(drawn.underlines) >= 100
-    cells = sum(round((line.width + 2) / 18) for line in drawn.underlines)
-    assert cells == 700
+def test_runs_of_a_table_too_large_to_tell_each_row_group_are_bins():
+    runs = tuple(MapCell("f", i * 7, "f", i * 7 + 6, 7, 1, 100, 10, (50, 20, 20)) for i in range(130))
+    drawn = map_of(replace(make_report(files=1), files_complete=False, map=runs), COLOURS)
+    assert (drawn.kind, len(drawn.cells), drawn.per_cell) == ("bins", 130, 7)
+    assert all(cell.upright for cell in drawn.cells)
+    assert all(cell.y + cell.height <= drawn.height for cell in drawn.cells)
 
 
 def test_outlines_are_rectangles_inside_the_cell():
-    cell = row_group_cell(group("selection", level="page_index", ranges=((0, 100), (900, 1_000))), "t", COLOURS, 10)
+    cell = row_group_cell(
+        "f", group("selection", level="page_index", ranges=((0, 100), (900, 1_000))), "t", COLOURS, 10
+    )
     (_, base), (colour, kept) = Placed(cell, 5, 7, 20, 9).outlines()
     assert base == "M5 7h20v9h-20z"
     assert colour == "kept"
