@@ -18,12 +18,12 @@ from parquet_core.trees.replaced import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.derived_filters import derived_filters
-from prune_assets.planner.engines.compare import best_possible, engines_of
-from prune_assets.planner.engines.wrong_skips import wrong_skips
+from prune_assets.planner.engines.compare import best_possible, compared
+from prune_assets.planner.engines.spark import SPARK
+from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.file_reports import FileReports
-from prune_assets.planner.spark_scan import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.summary import summarize
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
@@ -135,7 +135,7 @@ class Plan:
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
         """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
-        return derived_filters(self) if self.table.is_plain else ()
+        return derived_filters(self, SPARK) if self.table.is_plain else ()
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
@@ -143,12 +143,12 @@ class Plan:
 
         Of a table that has readers of its own the last alone.
         """
-        return engines_of(self) if self.table.is_plain else (best_possible(self),)
+        return compared(self, SPARK) if self.table.is_plain else (best_possible(self),)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """Where Spark would lose rows by itself, and what `read` switches off for it."""
-        return wrong_skips(self) if self.table.is_plain else ()
+        return SPARK.reader_bugs(self) if self.table.is_plain else ()
 
     @cached_property
     def report(self) -> SkipReport:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.planner.engines.compare import ALONE
+from prune_assets.planner.engines.spark import ALONE
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics
 from tests.numbered_cases.cases import check, number_of_alone

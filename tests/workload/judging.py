@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 
 import prune_assets as pr
 from prune_assets.cli import main
-from prune_assets.planner.engines.compare import ALONE, HANDED_OVER
+from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
 from prune_assets.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 

@@ -1,1 +1,4 @@
-"""What other readers, left alone, would read of the same files for the same predicate."""
+"""What readers do with the same files and predicate: a room for each, with a profile; a new one is an entry in ENGINES.
+
+The rules of parquet-java, which several readers share, stand beside the rooms.
+"""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import list_data_files, local_path
 from prune_assets.planner.columns import check_names
+from prune_assets.planner.engines.spark.opening import Opening
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
 from prune_assets.planner.plan import plan as make_plan
-from prune_assets.planner.spark_scan import Opening
 from prune_assets.planner.value_tests import tests_hold
 from prune_assets.semantics import SparkSemantics, is_true
 from prune_assets.spark.asking.table_schema import escaped, known_schema, open_for_columns, open_for_schema, patterns_of

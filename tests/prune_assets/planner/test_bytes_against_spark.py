@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.planner.engines.compare import ALONE
+from prune_assets.planner.engines.spark import ALONE
 from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark

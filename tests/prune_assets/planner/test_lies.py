@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset import opening
-from prune_assets.planner.engines.wrong_skips import ALL
+from prune_assets.planner.engines.spark.reader_bugs import ALL
 from prune_assets.planner.plan import plan
 from tests.lies.judging import Truth, judged, read_now
 from tests.lies.lies import CONTRADICTIONS, UNSEEN, Place

@@ -16,11 +16,12 @@ from sql_cases import predicate
 from test_soundness_against_spark import write_by_spark
 
 import prune_assets as pr
-from prune_assets.planner.engines.compare import ALONE, BEST, HANDED_OVER
-from prune_assets.planner.engines.spark_profile import spark_profile
+from prune_assets.planner.engines.compare import BEST
+from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
+from prune_assets.planner.engines.spark.predicted_scan import predicted_scan
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics
-from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, leaves_of
 from tests.peers.parquet_java import filtered_record_count
 
 pytestmark = pytest.mark.spark
@@ -40,7 +41,11 @@ PATTERNS = {
 
 def predicted(tree, made):
     """Row ranges by file and row group, with every dictionary and bloom filter read."""
-    profile = spark_profile(tree, made.index, made.columns, fetch=True)
+    everywhere, asked = np.arange(len(made.index)), {leaf.column for leaf in leaves_of(tree)}
+    for column in (column for column in made.index.columns if column.path in asked):
+        made.index.dictionaries.read(column, everywhere)
+        made.index.bloom_filters.read(column, everywhere)
+    profile = predicted_scan(made, tree, files=np.ones(len(made.index.files), np.bool_))
     found = {file.path: defaultdict(list) for file in made.index.files}
     for group, start, stop in zip(profile.ranges.row_group, profile.ranges.start, profile.ranges.stop, strict=True):
         path = made.index.files[made.index.file[group]].path

@@ -20,7 +20,7 @@ import prune_assets as pr
 from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
-from prune_assets.planner.spark_scan import Opening
+from prune_assets.planner.engines.spark.opening import Opening
 from prune_assets.spark.reading import reader
 from prune_assets.spark.writing.commit import leftovers, recover
 from prune_assets.spark.writing.writer import write_files

@@ -1,12 +1,11 @@
 """What Spark 4.3 reads of a dataset for a predicate, by the rules of its own reader.
 
 Bounds and page indexes are asked as parquet-java would. Dictionaries and bloom filters are asked where the plan has
-read them already, and more are read only on demand: a profile that would be lower with them says so.
+read them already: a prediction that would be lower with more of them says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,10 @@ from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
 from parquet_core.outcomes import may_match, negate
-from parquet_core.predicate import Compare, In, IsNull, Op
+from parquet_core.predicate import Compare, In, IsNull, Op, Unsupported, columns_of, leaves
 from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
+from parquet_core.trees.replaced import replaced
 from parquet_core.trust.judgement import trust
 from prune_assets.planner.engines.parquet_java import (
     Evidence,
@@ -32,8 +32,10 @@ from prune_assets.planner.engines.parquet_java import (
     folded,
     kept_by_pages,
 )
-from prune_assets.planner.engines.pushed import of_directories, of_files, pushed_to
+from prune_assets.planner.engines.profile import PredictedScan
+from prune_assets.planner.engines.spark.pushed import of_directories, of_files, pushed_to
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_of
+from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
+    from prune_assets.planner.plan import Plan
     from prune_assets.spark_filters import SparkFilter
 
     Flags = NDArray[np.bool_]
@@ -61,34 +64,14 @@ _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
 MAX_COLUMN_INDEXES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The rows that a reader would read.
+def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
+    """Return what Spark reads of the chosen files for a predicate, when it reads the columns of a plan.
 
-    `unread`: what the reader would look at and was not read for the profile, so that it may read less.
+    `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
     """
-
-    ranges: RangeList
-    unread: tuple[str, ...]
-
-
-def spark_profile(
-    tree: SparkFilter,
-    index: MetadataIndex,
-    columns: Sequence[LeafColumn],
-    *,
-    files: Flags | None = None,
-    pages: bool = True,
-    fetch: bool = False,
-    off: Collection[str] = (),
-) -> Profile:
-    """Return what Spark reads of the chosen files (all) for a predicate, when it reads these columns.
-
-    `pages`: whether page indexes may be read; `fetch`: whether dictionaries and bloom filters may be. `off`: what is
-    switched off of its reader.
-    """
-    asked = _Asked(index, fetch=fetch, off=off)
-    alive = index.row_count > 0 if files is None else (index.row_count > 0) & files[index.file]
+    index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
+    asked = _Asked(index, off)
+    alive = (index.row_count > 0) & files[index.file]
     names = {column.path[0] for column in index.partitions}
     by_directory = of_directories(tree, names)
     if by_directory is not None:
@@ -110,7 +93,25 @@ def spark_profile(
         cut = join(cut, asked.pages(pushed, np.flatnonzero(paged)))
     if not pages:
         asked.unread["page indexes"] = None
-    return Profile(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), tuple(asked.unread))
+    why = f"{' and '.join(asked.unread)} that it looks at were not read: it may read less" if asked.unread else ""
+    return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why)
+
+
+def listed_files(plan: Plan) -> tuple[Flags, str]:
+    """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
+    index = plan.index
+    left, why = np.ones(len(index.files), np.bool_), ""
+    of_directories = {column.path for column in index.partitions}
+    listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
+    for _, conjunct in plan.lowered.conjuncts:
+        asked = replaced(conjunct, plan.tests)
+        named = columns_of(asked)
+        refused = [leaf.sql.casefold() for leaf in leaves(asked) if isinstance(leaf, Unsupported)]
+        if any(name in sql for sql in refused for name in listed_by):
+            why = "files that only Spark can judge by where they lie: it may read less"
+        if named and of_directories.issuperset(named) and not refused:
+            left &= answers_of_directories(asked, index).kept
+    return left, why
 
 
 def _of_files(tree: SparkFilter, index: MetadataIndex) -> Flags:
@@ -192,10 +193,9 @@ def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
 class _Asked:
     """Asks one level after the other; `unread` gathers what they would have needed."""
 
-    def __init__(self, index: MetadataIndex, *, fetch: bool, off: Collection[str]) -> None:
+    def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
         self._index = index
         self._off = off
-        self._fetch = fetch
         self._by_path = {column.path: column for column in index.columns}
         self._statistics: dict[Path, Evidence] = {}
         self.unread: dict[str, None] = {}
@@ -264,7 +264,7 @@ class _Asked:
                 return nothing, nothing
             there = chunks.bloom_filter[positions, 0] > 0
         values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
-        found = values.read(column, positions) if self._fetch else values.at_hand(column, positions)
+        found = values.at_hand(column, positions)
         unread = np.array([each is None for each in found], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in found]
         if level == _DICTIONARIES:

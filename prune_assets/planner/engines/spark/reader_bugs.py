@@ -31,7 +31,7 @@ from parquet_core.trees.open_leaves import asked_outcomes
 from parquet_core.trust.doubts import reason_of
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
-from prune_assets.planner.engines.spark_profile import BLOOM, DICTIONARY, PAGES, STATISTICS
+from prune_assets.planner.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS
 from prune_assets.report.skip_report import ReaderWarning
 from prune_assets.spark_filters import Filter, Rel, leaves_of
 from prune_assets.sql.as_spark_filters import filters_of
@@ -57,7 +57,7 @@ _OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
 _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
-def wrong_skips(plan: Plan) -> tuple[ReaderWarning, ...]:
+def reader_bugs(plan: Plan) -> tuple[ReaderWarning, ...]:
     """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
     alive = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(alive) == 0:

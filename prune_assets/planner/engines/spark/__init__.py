@@ -1,0 +1,45 @@
+"""Spark 4.3: what it pushes down to its reader, what that reads, where it reads wrongly, how it opens survivors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
+from prune_assets.planner.engines.spark.reader_bugs import reader_bugs
+from prune_assets.spark_filters import Opaque, all_of, parts_of
+from prune_assets.sql.as_spark_filters import as_spark_filters, filters_of
+
+if TYPE_CHECKING:
+    from prune_assets.planner.engines.profile import PredictedScan
+    from prune_assets.planner.plan import Plan
+    from prune_assets.report.skip_report import ReaderWarning
+
+ALONE, HANDED_OVER = "Spark 4.3 alone", "Spark 4.3 with the hand-over"
+
+
+class Spark:
+    """Spark 4.3 with its own reader of Parquet, as `EngineProfile` has it."""
+
+    def scans(self, plan: Plan) -> dict[str, PredictedScan]:
+        """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""
+        listed, why = listed_files(plan)
+        handed = all_of([plan.spark_filters, *map(filters_of, plan.derived_filters)])
+        off = {warning.option for warning in plan.warnings}
+        alone = predicted_scan(plan, plan.spark_filters, files=listed)
+        with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
+        return {name: scan._replace(why=scan.why or why) for name, scan in ((ALONE, alone), (HANDED_OVER, with_plan))}
+
+    def pushes_down(self, plan: Plan) -> list[bool]:
+        """Tell of each conjunct whether all of it is pushed down."""
+        pushed = (
+            as_spark_filters([part], plan.table.columns, semantics=plan.semantics)
+            for part in plan.lowered.written_conjuncts()
+        )
+        return [not any(isinstance(part, Opaque) for part in parts_of(tree)) for tree in pushed]
+
+    def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
+        """Return what Spark's reader would skip wrongly, by the option that prevents it."""
+        return reader_bugs(plan)
+
+
+SPARK = Spark()
