@@ -1,4 +1,4 @@
-"""What a report says of files, row groups and pages, and the map of a table that has too many to tell each."""
+"""What a report says of files and row groups, and the map of a table that has too many to tell each."""
 
 from __future__ import annotations
 
@@ -10,24 +10,18 @@ import numpy as np
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
-from parquet_core.row_ranges import overlaps
 from prune_assets.planner.reasons import Reasons
-from prune_assets.report.quantities import value_text
-from prune_assets.report.skip_report import ColumnPages, FileReport, MapCell, Page, RowGroupReport
+from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport
 from prune_assets.report.skip_report import Verdict as VerdictName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.page_batch import PageBatch
-    from parquet_core.predicate import Path
     from prune_assets.planner.plan import Plan
 
 
 # Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
 MAX_DETAILED = 2_000
-MAX_PAGED_ROW_GROUPS = 8
-MAX_PAGES = 1_500
 MAX_CELLS = 1_500
 
 _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
@@ -128,46 +122,6 @@ def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tu
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
     first, last = np.searchsorted(ranges.row_group, (position, position + 1))
     return tuple(zip(ranges.start[first:last].tolist(), ranges.stop[first:last].tolist(), strict=True))
-
-
-def page_details(plan: Plan) -> tuple[ColumnPages, ...]:
-    """Return the pages of the costliest row groups that are read in part, at most `MAX_PAGES` in all."""
-    answers = plan.evaluation.pages.of_pages
-    if answers is None:
-        return ()
-    selected = np.flatnonzero(plan.evaluation.access.verdict == Verdict.SELECTION)
-    costliest = selected[np.argsort(-plan.kept.bytes[selected], kind="stable")][:MAX_PAGED_ROW_GROUPS]
-    found, left = [], MAX_PAGES
-    for position in costliest.tolist():
-        for path, batch in answers.pages.items():
-            place = int(np.searchsorted(answers.positions, position))
-            count = int(batch.first[place + 1] - batch.first[place])
-            if count <= left:
-                left -= count
-                found.append(_pages_of(plan, path, batch, place, position))
-    return tuple(found)
-
-
-def _pages_of(plan: Plan, path: Path, batch: PageBatch, place: int, position: int) -> ColumnPages:
-    rows, reason = int(plan.index.row_count[position]), str(batch.reason[place])
-    elements = np.arange(batch.first[place], batch.first[place + 1])
-    start = batch.first_row[elements]
-    stop = np.append(start[1:], rows)
-    kept = overlaps(plan.evaluation.access.ranges.of(position), start, stop)
-    bounds = batch.bounds.take(elements)
-    pages = tuple(
-        Page(
-            first_row=int(start[i]),
-            row_count=int(stop[i] - start[i]),
-            lower=value_text(bounds.lower[i]) if bounds.lower[i].is_valid else None,
-            upper=value_text(bounds.upper[i]) if bounds.upper[i].is_valid else None,
-            null_count=bounds.null_count[i].as_py(),
-            kept=bool(kept[i]),
-        )
-        for i in range(len(elements))
-    )
-    file = plan.index.files[int(plan.index.file[position])].path
-    return ColumnPages(file, int(plan.index.ordinal[position]), rows, ".".join(path), reason, pages)
 
 
 def credited_level(plan: Plan) -> NDArray[np.int64]:

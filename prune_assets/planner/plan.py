@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parquet_core.access_plan import Verdict
-from parquet_core.dataset.splits import midpoints, row_groups_within
 from parquet_core.errors import WrongUse
 from parquet_core.ragged import distinct
 from parquet_core.redacted import redacted
@@ -18,7 +17,7 @@ from parquet_core.trees.replaced import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.derived_filters import derived_filters
-from prune_assets.planner.engines.compare import best_possible, compared
+from prune_assets.planner.engines.profile import best_possible, compared
 from prune_assets.planner.engines.spark import SPARK
 from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
     from pyspark.sql import Column, SparkSession
 
-    from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import OnPartitions, OnValues, Predicate, Unsupported
@@ -51,17 +48,6 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 Depth = Literal["row_groups", "pages"]
-
-
-@dataclass(frozen=True, slots=True)
-class SplitPlan:
-    """What to read of the row groups of a split.
-
-    `row_groups` are their numbers in the file; entry i of `access` is about the i-th of them.
-    """
-
-    row_groups: NDArray[np.int64]
-    access: AccessPlan
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,27 +143,6 @@ class Plan:
         self.index.save()
         self.table.save()
         return report
-
-    def within(self, file: str, start: int, length: int) -> SplitPlan:
-        """Return what to read of the row groups that belong to a byte range of a file.
-
-        A row group belongs to the split that its middle byte lies in, as Spark's readers have it. Raises WrongUse for
-        a file that is none of the table's.
-        """
-        number = self._numbers.get(file)
-        if number is None:
-            raise WrongUse(f"{file}: no data file of {self.table.name}")
-        positions = row_groups_within(self.index, self._midpoints, number, start, length)
-        positions = positions[self.index.ordinal[positions] >= 0]
-        return SplitPlan(self.index.ordinal[positions], self.evaluation.access.take(positions))
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {file.path: i for i, file in enumerate(self.index.files)}
-
-    @cached_property
-    def _midpoints(self) -> NDArray[np.int64]:
-        return midpoints(self.index)
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:

@@ -15,7 +15,7 @@ from prune_assets import __version__
 from prune_assets.planner.advice import advise, remedy_of
 from prune_assets.planner.attribution import conjuncts_alone, leaf_attribution
 from prune_assets.planner.extents import extent_of
-from prune_assets.planner.file_reports import costliest_files, page_details, table_map, tells_every_row_group
+from prune_assets.planner.file_reports import costliest_files, table_map, tells_every_row_group
 from prune_assets.report.skip_report import (
     DeltaVersion,
     Extent,
@@ -54,7 +54,6 @@ def summarize(plan: Plan) -> SkipReport:
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
         leaves=told,
-        pages=page_details(plan),
         files_complete=complete,
         map=() if complete else table_map(plan),
         engines=plan.engines,

@@ -12,7 +12,7 @@ import jinja2
 
 from parquet_core.printable import printable
 from prune_assets.report import quantities, wording
-from prune_assets.report.map import OTHER, STRIP_WIDTH, Map, Strip, map_of, page_strips
+from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
 from prune_assets.report.wording import comparison, headline
 
@@ -63,8 +63,6 @@ class Page(NamedTuple):
     colours: dict[str, str]
     whole: tuple[Part, ...]
     map: Map
-    map_width: int
-    pages: tuple[Strip, ...]
     kept: tuple[tuple[str, RowGroupReport], ...]
     kept_count: int
     any_matches: bool
@@ -91,8 +89,6 @@ def _page(report: SkipReport) -> Page:
         colours=colours,
         whole=_whole(report, colours),
         map=map_of(report, colours),
-        map_width=STRIP_WIDTH,
-        pages=page_strips(report, colours.get("page_index", OTHER)),
         kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
         kept_count=len(kept) if report.files_complete or count is None else count,
         any_matches=any(group.matches for _, group in kept),

@@ -1,4 +1,4 @@
-"""The map of a table: every row group as a cell, coloured by the level that removed it; and below it, pages.
+"""The map of a table: every row group as a cell, coloured by the level that removed it.
 
 Three sizes of table, three forms of one thing: `strips`, a line for each file with widths by bytes;
 `cells`, equal cells in file order; `bins`, equal cells that each stand for some successive row
@@ -17,7 +17,7 @@ from prune_assets.report.wording import level_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from prune_assets.report.skip_report import ColumnPages, FileReport, MapCell, Page, RowGroupReport, SkipReport
+    from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport, SkipReport
 
 KEPT = "kept"
 MATCHED = "matched"
@@ -75,7 +75,7 @@ class Placed(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A line of the map, for a file, or for a column's pages in a row group."""
+    """A line of the map: one file."""
 
     label: str
     size: str
@@ -214,43 +214,3 @@ def _bin_title(cell: MapCell, table: str, levels: Sequence[str]) -> str:
 def _place(path: str, row_group: int, table: str) -> str:
     name = printable(short_path(path, table, _LONGEST_PATH))
     return f"{name} (not opened)" if row_group < 0 else f"{name} row group {row_group}"
-
-
-def page_strips(report: SkipReport, skipped: str) -> tuple[Strip, ...]:
-    """Draw the pages of row groups read in part; `skipped`: the colour class of those that are not read."""
-    return tuple(_page_strip(column, report.table, skipped) for column in report.pages)
-
-
-def _page_strip(column: ColumnPages, table: str, skipped: str) -> Strip:
-    place = _place(column.path, column.row_group, table)
-    unit = STRIP_WIDTH / column.row_count if column.row_count else 0.0
-    # A hair between neighbours, as long as they are wide enough to spare it.
-    gap = 1.0 if len(column.pages) <= STRIP_WIDTH // 5 else 0.0
-    cells = tuple(
-        Placed(
-            Cell(_page_title(page, column, place), 1, ((KEPT if page.kept else skipped, ((0, 1),)),)),
-            round(page.first_row * unit, 2),
-            0,
-            round(max(page.row_count * unit - gap, 0.5), 2),
-            STRIP_HEIGHT,
-        )
-        for page in column.pages
-    )
-    read = sum(page.kept for page in column.pages)
-    return Strip(f"{printable(column.column)}, {place}", f"{read:,} of {len(column.pages):,}", cells)
-
-
-def _page_title(page: Page, column: ColumnPages, place: str) -> str:
-    stop = page.first_row + page.row_count
-    lines = [
-        f"{printable(column.column)}: {'read' if page.kept else 'skipped'}, rows {page.first_row:,} to {stop:,}",
-        place,
-        _bounds(page) if not column.reason else printable(clipped(column.reason, _LONGEST_REASON)),
-    ]
-    return "\n".join(lines)
-
-
-def _bounds(page: Page) -> str:
-    low, high = (printable(bound) if bound is not None else "unknown" for bound in (page.lower, page.upper))
-    nulls = "unknown" if page.null_count is None else f"{page.null_count:,}"
-    return f"min {low}, max {high}, {nulls} nulls"

@@ -99,30 +99,6 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One data page of a row group: its rows, the bounds its column index gives as text, and whether it is read."""
-
-    first_row: int
-    row_count: int
-    lower: str | None
-    upper: str | None
-    null_count: int | None
-    kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnPages:
-    """The pages of one column of the predicate in one row group; `reason`: why they have no bounds."""
-
-    path: str
-    row_group: int
-    row_count: int
-    column: str
-    reason: str
-    pages: tuple[Page, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class MapCell:
     """Successive row groups of a table too large to tell each: from the first to the last, both included.
 
@@ -266,7 +242,6 @@ class SkipReport:
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index was absent.
     `leaves`: the comparisons of `normalized` from left to right, of many the first 200.
-    `pages`: those of the costliest row groups of which only some rows are read.
     `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
     all, in runs.
     `delta`: for a Delta table.
@@ -296,7 +271,6 @@ class SkipReport:
     dictionary_bytes: int = 0
     warnings: tuple[ReaderWarning, ...] = ()
     leaves: tuple[Leaf, ...] = ()
-    pages: tuple[ColumnPages, ...] = ()
     files_complete: bool = True
     map: tuple[MapCell, ...] = ()
     delta: DeltaVersion | None = None
@@ -323,9 +297,9 @@ class SkipReport:
 
     def to_json(self) -> str:
         """Render as JSON of schema `skip-report/1`."""
-        from prune_assets.report.json_form import to_json
+        from prune_assets.report.output import json_text
 
-        return to_json(self)
+        return json_text(self)
 
     def to_html(self) -> str:
         """Render as one self-contained page that needs no network."""

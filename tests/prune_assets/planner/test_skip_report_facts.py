@@ -172,16 +172,6 @@ def test_a_part_says_what_to_write_instead(table):
     assert remedy_of(Unsupported("s = 5", "..", "..", "s = '5'")) == "write s = '5', if that is what you mean"
 
 
-def test_pages_of_selected_row_groups_come_with_their_bounds(table):
-    report = report_of(table, "x = 123 OR s = '777'")
-    shown = {(column.row_group, column.column): column for column in report.pages}
-    assert set(shown) == {(1, "x"), (1, "s"), (2, "x"), (2, "s")}
-    column = shown[1, "x"]
-    assert [(page.first_row, page.row_count) for page in column.pages] == [(i * 10, 10) for i in range(10)]
-    assert [page.kept for page in column.pages] == [i == 2 for i in range(10)]
-    assert (column.pages[2].lower, column.pages[2].upper, column.pages[2].null_count) == ("120", "129", 0)
-
-
 @pytest.fixture
 def few_in_words(monkeypatch):
     monkeypatch.setattr(file_reports, "MAX_DETAILED", 3)
@@ -204,7 +194,7 @@ def test_of_a_large_table_the_costliest_row_groups_are_told_and_the_map_has_all(
     assert sum(cell.kept_bytes for cell in report.map) == report.kept.bytes
     for i, level in enumerate(report.levels):
         assert sum(cell.skipped_bytes[i] for cell in report.map) == level.skipped_bytes
-    assert report.to_html().partition("page-map")[0].count("<g>") == 10
+    assert report.to_html().count("<g>") == 10
     assert f"{report.kept.row_groups - 3:,} more" in report.to_html()
 
 

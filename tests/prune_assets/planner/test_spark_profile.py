@@ -16,7 +16,7 @@ from sql_cases import predicate
 from test_soundness_against_spark import write_by_spark
 
 import prune_assets as pr
-from prune_assets.planner.engines.compare import BEST
+from prune_assets.planner.engines.profile import BEST
 from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
 from prune_assets.planner.engines.spark.predicted_scan import predicted_scan
 from prune_assets.planner.plan import plan

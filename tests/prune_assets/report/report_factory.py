@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from prune_assets.report.skip_report import (
-    ColumnPages,
     Conjunct,
     Denial,
     Engine,
@@ -16,7 +15,6 @@ from prune_assets.report.skip_report import (
     Leaf,
     Level,
     MapCell,
-    Page,
     RowGroupReport,
     SkipReport,
     UnsupportedPart,
@@ -148,12 +146,6 @@ def leaves_of(levels, kept) -> tuple[Leaf, ...]:
         Leaf("order_date >= DATE '2024-05-01'", by_date, kept.row_groups, kept.bytes, kept.row_groups // 2),
         Leaf("lower(status) = 'open'", (), kept.row_groups, kept.bytes, 0, reason),
     )
-
-
-def paged(column="customer_id", path="s3://lake/orders/a.parquet", reason="", bound="7") -> ColumnPages:
-    """Ten pages of 100 rows; the third and fourth are read."""
-    pages = tuple(Page(i * 100, 100, bound, None, None if i % 2 else i, i in {2, 3}) for i in range(10))
-    return ColumnPages(path, 4, 1_000, column, reason, pages)
 
 
 def levels_of(files) -> tuple[Level, ...]:

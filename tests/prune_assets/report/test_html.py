@@ -7,7 +7,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
-from report_factory import make_report, paged
+from report_factory import make_report
 
 from prune_assets.report.html import to_html
 from prune_assets.report.quantities import bytes_text
@@ -111,7 +111,6 @@ def hostile_report():
         engines=(Engine(HOSTILE, Extent(1, 1, 1, 1, 1), estimated=True, why=HOSTILE),),
         warnings=(ReaderWarning(HOSTILE, HOSTILE, HOSTILE),),
         leaves=(Leaf(HOSTILE, (Denial(HOSTILE, 1, 1),), 1, 1, 1), Leaf(HOSTILE, (), 1, 1, 0, HOSTILE)),
-        pages=(paged(HOSTILE, HOSTILE, HOSTILE), paged(HOSTILE, HOSTILE, "", HOSTILE)),
         schema=HOSTILE,
     )
 
@@ -204,16 +203,6 @@ def test_leaves_say_what_they_rule_out_and_what_they_leave(report, page):
     (denial,) = report.leaves[0].denied
     assert f"Row-group statistics: {denial.row_groups:,} row group" in page.text("span")
     assert report.leaves[1].why in page.text("span")
-
-
-def test_pages_are_blocks_that_tell_their_bounds(report):
-    page = Page(to_html(replace(report, pages=(paged(), paged("status", reason="no column index")))))
-    titles = [title for title in page.titles() if "rows 200 to 300" in title]
-    assert titles[0].startswith("customer_id: read")
-    assert titles[0].endswith("min 7, max unknown, 2 nulls")
-    assert titles[1].endswith("no column index")
-    assert sum("skipped" in title for title in page.titles() if "customer_id: " in title) == 8
-    assert [value for _, name, value in page.attributes if name == "id" and value == "page-map"] == ["page-map"]
 
 
 def test_engines_are_bars_of_the_bytes_they_read(report, html):

@@ -5,16 +5,21 @@ from dataclasses import fields, replace
 from importlib.resources import files
 from typing import get_args, get_origin, get_type_hints
 
-import pytest
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from report_factory import make_report
 
-from parquet_core.errors import WrongUse
-from prune_assets.report.json_form import from_json, json_schema, schema_text, to_json
+from prune_assets.report.json_form import json_schema, schema_text
 from prune_assets.report.skip_report import Extent, Level, SkipReport
 
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+
+
+def read_back(text):
+    return msgspec.convert(json.loads(text), SkipReport)
+
+
 whole = st.integers(-(2**63), 2**64 - 1)
 st.register_type_strategy(int, whole)
 
@@ -29,11 +34,11 @@ FEW = {
 
 @given(st.builds(SkipReport, **FEW, schema=st.just("skip-report/1")))
 def test_every_report_survives_the_round_trip(report):
-    assert from_json(to_json(report)) == report
+    assert read_back(report.to_json()) == report
 
 
 def test_is_one_compact_line_with_fields_in_order_of_declaration(report):
-    text = to_json(report)
+    text = report.to_json()
     assert "\n" not in text
     assert text == json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
     assert list(json.loads(text)) == [field.name for field in fields(SkipReport)]
@@ -42,40 +47,15 @@ def test_is_one_compact_line_with_fields_in_order_of_declaration(report):
 def test_unknown_page_counts_stay_unknown():
     extent = Extent(1, 1, None, 10, 100)
     report = make_report(files=1, total=extent)
-    assert json.loads(to_json(report))["total"]["pages"] is None
-    assert from_json(to_json(report)).total.pages is None
+    assert json.loads(report.to_json())["total"]["pages"] is None
+    assert read_back(report.to_json()).total.pages is None
 
 
 def test_a_file_name_that_is_not_utf8_survives():
     report = make_report(files=1, path=lambda _: "/lake/caf\udce9.parquet")
-    text = to_json(report)
+    text = report.to_json()
     text.encode()
-    assert from_json(text) == report
-
-
-def test_fields_of_a_later_writer_are_passed_over(report):
-    later = json.loads(to_json(report)) | {"invented_later": [1]}
-    assert from_json(json.dumps(later)) == report
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"schema": "skip-report/2"}, "'skip-report/2'"),
-        ({"seconds": "fast"}, r"Expected `float`, got `str` - at `\$.seconds`"),
-        ({"levels": [{}]}, r"\$.levels\[0\]"),
-        ({"requests": 1.5}, r"\$.requests"),
-    ],
-)
-def test_what_is_not_a_report_is_refused_with_its_place(report, change, message):
-    with pytest.raises(WrongUse, match=message):
-        from_json(json.dumps(json.loads(to_json(report)) | change))
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "1"])
-def test_text_that_holds_no_report_is_refused(text):
-    with pytest.raises(WrongUse, match="not a skip report"):
-        from_json(text)
+    assert read_back(text) == report
 
 
 def test_checked_in_schema_is_that_of_the_dataclasses():
@@ -106,4 +86,4 @@ def nodes(value):
 
 
 def test_equal_reports_have_equal_text(report):
-    assert to_json(replace(report)) == to_json(report)
+    assert replace(report).to_json() == report.to_json()
