@@ -8,25 +8,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import numbers_from, scalar_of, valid_flags
+from parquet_core.arrow_arrays import from_numpy, numbers_from, scalar_of, valid_flags
 from parquet_core.evidence.bloom import probes
+from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.outcomes import may_match
 from parquet_core.predicate import (
-    And,
+    ColumnLeaf,
     Compare,
     CompareColumns,
-    In,
     Interval,
     IsNull,
     IsTruth,
     Not,
     Op,
-    Or,
     StartsWith,
     Unsupported,
     columns_of,
     conjuncts_of,
     leaves,
 )
+from parquet_core.pruning import fold
 from parquet_core.trees.post_order import post_order
 from prune_assets.report.quantities import bytes_text, share_text
 from prune_assets.report.skip_report import Advice, Remedy
@@ -42,10 +43,10 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Extent
     from prune_assets.report.skip_report import Leaf as LeafReport
 
-    Span = tuple[float, float]
 
-
-_EVERYTHING = (-np.inf, np.inf)
+# Evenly spread values that are tried, to estimate how many of all a predicate asks for.
+_POINTS = 1_000
+_LARGEST = 9e18
 
 
 class Spread(NamedTuple):
@@ -69,55 +70,22 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
     whole = most - least + unit
     if whole <= 0:
         return None
-    spans = _common([[(least, most)], *(found for part in conjuncts if (found := _spans(part)) is not None)])
-    asked = sum(stop - start + unit for start, stop in spans) / whole
-    return Spread(float(np.mean((high - low + unit)[known])) / whole, min(asked, 1.0))
+    points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
+    asked = np.mean(np.all([_selects(part, _values(points, bounds.lower.type)) for part in conjuncts], axis=0))
+    return Spread(float(np.mean((high - low + unit)[known])) / whole, float(asked))
 
 
-def _spans(predicate: Predicate) -> list[Span] | None:
-    """Return what a predicate asks for as closed ranges, None where it is no range."""
-    match predicate:
-        case Compare(_, op, value) if (number := _number(value)) is not None:
-            return _of_comparison(op, number)
-        case Interval(_, low, high) if (start := _number(low)) is not None and (stop := _number(high)) is not None:
-            return [(start, stop)]
-        case In(_, values) if (numbers := _numbers(values)) is not None:
-            return [(number, number) for number in numbers.tolist()]
-        case Or(children):
-            found = [_spans(child) for child in children]
-            return None if None in found else [span for part in found if part is not None for span in part]
-        case And(children):
-            found = [_spans(child) for child in children]
-            return _common([part for part in found if part is not None] or [[_EVERYTHING]])
-    return None
+def _selects(predicate: Predicate, values: pa.Array) -> NDArray[np.bool_]:
+    answers = [outcomes_of_values(leaf, values) for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)]
+    return may_match(fold(predicate, answers))
 
 
-def _of_comparison(op: Op, number: float) -> list[Span] | None:
-    match op:
-        case Op.EQ:
-            return [(number, number)]
-        case Op.LT | Op.LE:
-            return [(-np.inf, number)]
-        case Op.GT | Op.GE:
-            return [(number, np.inf)]
-    return None
-
-
-def _common(parts: list[list[Span]]) -> list[Span]:
-    spans, *others = parts
-    for wanted in others:
-        spans = [both for one in spans for other in wanted if (both := _overlap(one, other)) is not None]
-    return spans
-
-
-def _overlap(one: Span, other: Span) -> Span | None:
-    low, high = max(one[0], other[0]), min(one[1], other[1])
-    return (low, high) if low <= high else None
-
-
-def _number(value: pa.Scalar) -> float | None:
-    numbers = _numbers(pa.repeat(value, 1))
-    return None if numbers is None or np.isnan(numbers[0]) else float(numbers[0])
+def _values(points: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """Return doubles as numbers, days or ticks; whole ones are those before the points."""
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return from_numpy(points).cast(kind, safe=False)
+    whole = from_numpy(np.floor(np.clip(points, -_LARGEST, _LARGEST)).astype(np.int64))
+    return whole.cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else whole.cast(kind, safe=False)
 
 
 def _numbers(values: pa.Array) -> NDArray[np.float64] | None:

@@ -18,7 +18,6 @@ from parquet_core.predicate import (
     CompareColumns,
     Constant,
     In,
-    Interval,
     IsNaN,
     IsNull,
     OnPartitions,
@@ -211,8 +210,9 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
         return f"min {value_text(low)}, max {value_text(high)}"
     if pa.types.is_floating(low.type) and not _inside(leaf, low, high):
         return f"min {value_text(low)}, max {value_text(high)}; NaN, which bounds do not see, may be there"
-    said = _comparison(leaf, low, high)
-    return said or f"min {value_text(low)}, max {value_text(high)}"
+    return (
+        _members(leaf.values, low, high) if isinstance(leaf, In) else f"min {value_text(low)}, max {value_text(high)}"
+    )
 
 
 def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
@@ -244,26 +244,6 @@ def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
         case _:
             inside = True
     return bool(inside)
-
-
-def _comparison(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> str:
-    least, most = value_text(low), value_text(high)
-    match leaf:
-        case Compare(_, Op.EQ, value):
-            said = f"min {least} <= {value_text(value)} <= max {most}"
-        case Compare(_, Op.LT | Op.LE as op, value):
-            said = f"min {least} {op} {value_text(value)}"
-        case Compare(_, Op.GT | Op.GE as op, value):
-            said = f"max {most} {op} {value_text(value)}"
-        case Compare(_, Op.NE, value):
-            said = f"min {least} and max {most} are not both {value_text(value)}"
-        case Interval(_, first, last):
-            said = f"min {least} <= {value_text(last)} and max {most} >= {value_text(first)}"
-        case In(_, values):
-            said = _members(values, low, high)
-        case _:
-            said = ""
-    return said
 
 
 def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:

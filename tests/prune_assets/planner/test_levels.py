@@ -230,7 +230,7 @@ def test_dates_beyond_pythons_calendar(tmp_path):
     late = evaluate(Compare(("t",), Op.EQ, pa.scalar(10_000_000, pa.int32()).cast(pa.date32())), index)
     assert late.access.verdict.tolist() == [Verdict.SKIP, Verdict.SCAN]
     made = plan(str(tmp_path / "t.parquet"), where="t > DATE '2020-01-01' AND x > 0")
-    assert "t > DATE '2020-01-01': max 29349-01-26 > 2020-01-01" in made.report.to_json()
+    assert "max 29349-01-26" in made.report.to_json()
     assert survivor_ranges(evaluate(eq("x", 6), index), index) is None
 
 
