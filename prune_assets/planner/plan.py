@@ -16,7 +16,6 @@ from parquet_core.redacted import redacted
 from parquet_core.trees.replaced import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.derived_filters import derived_filters
 from prune_assets.planner.engines.profile import best_possible, compared
 from prune_assets.planner.engines.spark import SPARK
 from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
@@ -121,7 +120,7 @@ class Plan:
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
         """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
-        return derived_filters(self, SPARK) if self.table.is_plain else ()
+        return SPARK.derived_filters(self) if self.table.is_plain else ()
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:

@@ -12,6 +12,7 @@ from prune_assets.report.skip_report import Engine
 
 if TYPE_CHECKING:
     from parquet_core.access_plan import RangeList
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import ReaderWarning
 
@@ -32,8 +33,8 @@ class EngineProfile(Protocol):
         Reads the page indexes that it would look at and the plan did not.
         """
 
-    def pushes_down(self, plan: Plan) -> list[bool]:
-        """Tell of each conjunct of the predicate whether its reader of Parquet is asked all of it."""
+    def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
+        """Return conditions that follow from predicate and metadata, to AND to the user's filter."""
 
     def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
         """Return what its reader would skip wrongly in the row groups that survive, by the option that prevents it."""

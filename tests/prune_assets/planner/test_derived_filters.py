@@ -12,7 +12,7 @@ from predicate_cases import random_predicate, random_table, truth
 import prune_assets as pr
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
-from prune_assets.planner.derived_filters import necessary
+from prune_assets.planner.engines.spark.derived_filters import necessary
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.filter_text import filter_text
 from prune_assets.spark.reading.metrics import scan_metrics

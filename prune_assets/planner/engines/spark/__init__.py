@@ -1,15 +1,17 @@
-"""Spark 4.3: what it pushes down to its reader, what that reads, where it reads wrongly, how it opens survivors."""
+"""Spark 4.3: what it pushes down and is handed, what it reads then, where it reads wrongly, how it opens survivors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prune_assets.planner.engines.spark.derived_filters import derived_filters
 from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.engines.spark.reader_bugs import reader_bugs
-from prune_assets.spark_filters import Opaque, all_of, parts_of
-from prune_assets.sql.as_spark_filters import as_spark_filters, filters_of
+from prune_assets.spark_filters import all_of
+from prune_assets.sql.as_spark_filters import filters_of
 
 if TYPE_CHECKING:
+    from parquet_core.predicate import Predicate
     from prune_assets.planner.engines.profile import PredictedScan
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import ReaderWarning
@@ -29,13 +31,9 @@ class Spark:
         with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
         return {name: scan._replace(why=scan.why or why) for name, scan in ((ALONE, alone), (HANDED_OVER, with_plan))}
 
-    def pushes_down(self, plan: Plan) -> list[bool]:
-        """Tell of each conjunct whether all of it is pushed down."""
-        pushed = (
-            as_spark_filters([part], plan.table.columns, semantics=plan.semantics)
-            for part in plan.lowered.written_conjuncts()
-        )
-        return [not any(isinstance(part, Opaque) for part in parts_of(tree)) for tree in pushed]
+    def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
+        """Return plain conditions to AND to the user's filter, for the reader to skip by."""
+        return derived_filters(plan)
 
     def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
         """Return what Spark's reader would skip wrongly, by the option that prevents it."""

@@ -34,13 +34,14 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.trees.post_order import post_order
-from prune_assets.planner.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
+from prune_assets.planner.engines.spark.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
+from prune_assets.spark_filters import Opaque, parts_of
+from prune_assets.sql.as_spark_filters import as_spark_filters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from parquet_core.predicate import Leaf, Predicate
-    from prune_assets.planner.engines.profile import EngineProfile
     from prune_assets.planner.plan import Plan
 
     # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
@@ -54,15 +55,16 @@ MAX_VALUES = 100
 _NEVER: Literal["never"] = "never"
 
 
-def derived_filters(plan: Plan, engine: EngineProfile) -> tuple[Predicate, ...]:
+def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
     """Return the conditions to AND to the user's filter; none where the plan skips no row that Spark would read."""
     access, index = plan.evaluation.access, plan.index
     if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan):
         return ()
     bounds = SurvivorBounds(index, access)
     found = []
-    for is_pushed, (_, conjunct) in zip(engine.pushes_down(plan), plan.lowered.conjuncts, strict=True):
-        if not is_pushed:
+    for written, (_, conjunct) in zip(plan.lowered.written_conjuncts(), plan.lowered.conjuncts, strict=True):
+        pushed = as_spark_filters([written], plan.table.columns, semantics=plan.semantics)
+        if any(isinstance(part, Opaque) for part in parts_of(pushed)):
             found.append(cut_to_survivors(necessary(conjunct), bounds))
     found.append(survivor_ranges(plan.evaluation, index))
     return tuple(part for part in found if part is not None and _is_short(part))
