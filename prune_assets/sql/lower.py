@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.errors import PruneError
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# Each rewrite of a part is lowered, and may be planned, by itself.
-MAX_REWRITES = 10
 # The tree of a longer predicate is not held as long as a plan is: it takes a kilobyte for each.
 MAX_KEPT_TOKENS = 20_000
 
@@ -43,7 +40,7 @@ class LoweredPredicate:
     """A predicate as it was written and as the planner asks it.
 
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
-    tree as SQL; `rewrites`: the parts that metadata cannot answer for which there is SQL that it can, with its tree.
+    tree as SQL.
     `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
     `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
     are those of it. Spark has to be asked it,
@@ -55,7 +52,6 @@ class LoweredPredicate:
     predicate: Predicate
     conjuncts: tuple[tuple[str, Predicate], ...]
     normalized: str
-    rewrites: tuple[tuple[Unsupported, Predicate], ...] = ()
     frozen: str | None = None
     now: int | None = None
     parsed: tuple[ParsedPredicate, ...] = field(default=(), repr=False, compare=False)
@@ -80,7 +76,6 @@ def lower(
     columns: Sequence[LeafColumn],
     *,
     semantics: SparkSemantics,
-    propose: bool = True,
     is_own: Callable[[str], bool] | None = None,
     now: int | None = None,
     fold: Callable[[str], str | None] | None = None,
@@ -91,8 +86,7 @@ def lower(
     1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
     rules do not.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
-    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible. `propose`: look for SQL
-    to write instead.
+    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
     """
     parsed = parse_predicate(sql)
     if "${" in sql:
@@ -105,18 +99,17 @@ def lower(
         now = clock.now() if now is None else now
         frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_own=is_own)
         if frozen != sql:
-            asked = lower(frozen, columns, semantics=semantics, propose=propose, is_own=is_own, now=now, fold=fold)
+            asked = lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
             return replace(asked, sql=sql, frozen=asked.frozen_sql, now=now)
     conditions = Conditions(scope, parsed, semantics, is_own)
     if fold is not None:
         folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
-            asked = lower(folded, columns, semantics=semantics, propose=propose, is_own=is_own, now=now)
+            asked = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
             return replace(asked, sql=sql, frozen=folded)
     if any(column.type == pa.null() for column in columns):
         parsed = parsed.part(null_columns(parsed.tree.copy(), scope))
-    lowered = _lowered(parsed, conditions)
-    return replace(lowered, rewrites=_rewrites(lowered.predicate, columns, semantics)) if propose else lowered
+    return _lowered(parsed, conditions)
 
 
 def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicate:
@@ -142,37 +135,18 @@ def _unsupported_parts(predicate: Predicate, conditions: Conditions) -> dict[str
     return {sql: part for sql, part in found.items() if part is not None}
 
 
-def _rewrites(
-    predicate: Predicate, columns: Sequence[LeafColumn], semantics: SparkSemantics
-) -> tuple[tuple[Unsupported, Predicate], ...]:
-    """Lower the rewrites of unsupported parts, those that leave nothing unsupported."""
-    parts = dict.fromkeys(leaf for leaf in leaves(predicate) if isinstance(leaf, Unsupported) and leaf.rewrite)
-    lowered = [(part, _lowered_wholly(part.rewrite, columns, semantics)) for part in islice(parts, MAX_REWRITES)]
-    return tuple((part, instead) for part, instead in lowered if instead is not None)
-
-
-def _lowered_wholly(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> Predicate | None:
-    try:
-        instead = lower(sql, columns, semantics=semantics, propose=False).predicate
-    except PruneError:  # a proposal that is wrong must not fail the plan
-        return None
-    return None if any(isinstance(leaf, Unsupported) for leaf in leaves(instead)) else instead
-
-
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
     """Join predicates that were lowered one by one by AND."""
     if len(parts) == 1:
         return parts[0]
     conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
     predicate = all_of([tree for _, tree in conjuncts])
-    rewrites = tuple(rewrite for part in parts for rewrite in part.rewrites)
     sql = " AND ".join(part.sql for part in parts)
     lowered = LoweredPredicate(
         sql,
         predicate,
         conjuncts,
         render(predicate),
-        rewrites[:MAX_REWRITES],
         parsed=tuple(chain.from_iterable(part.parsed for part in parts)) if all(part.parsed for part in parts) else (),
         parts=dict(chain.from_iterable(part.parts.items() for part in parts)),
     )
