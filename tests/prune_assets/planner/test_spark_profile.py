@@ -18,7 +18,7 @@ from test_soundness_against_spark import write_by_spark
 import prune_assets as pr
 from prune_assets.planner.engines.profile import BEST
 from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
-from prune_assets.planner.engines.spark.predicted_scan import predicted_scan
+from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics
 from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, leaves_of
@@ -45,7 +45,7 @@ def predicted(tree, made):
     for column in (column for column in made.index.columns if column.path in asked):
         made.index.dictionaries.read(column, everywhere)
         made.index.bloom_filters.read(column, everywhere)
-    profile = predicted_scan(made, tree, files=np.ones(len(made.index.files), np.bool_))
+    profile = predicted_scan(made, tree, files=listed_files(made)[0])
     found = {file.path: defaultdict(list) for file in made.index.files}
     for group, start, stop in zip(profile.ranges.row_group, profile.ranges.start, profile.ranges.stop, strict=True):
         path = made.index.files[made.index.file[group]].path

@@ -12,13 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
-from parquet_core.arrow_arrays import array_of_scalars
-from parquet_core.evidence.single_values import outcomes_of_values
-from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
-from parquet_core.outcomes import may_match, negate
-from parquet_core.predicate import Compare, In, IsNull, Op, Unsupported, columns_of, leaves
+from parquet_core.predicate import Unsupported, leaves
 from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 from parquet_core.trees.replaced import replaced
@@ -33,8 +29,8 @@ from prune_assets.planner.engines.parquet_java import (
     kept_by_pages,
 )
 from prune_assets.planner.engines.profile import PredictedScan
-from prune_assets.planner.engines.spark.pushed import of_directories, of_files, pushed_to
-from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, Truth, leaves_of
+from prune_assets.planner.engines.spark.pushed import of_files, pushed_to
+from prune_assets.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
 from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
@@ -72,10 +68,9 @@ def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collecti
     index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
     asked = _Asked(index, off)
     alive = (index.row_count > 0) & files[index.file]
+    if Truth(holds=False) in conjuncts(tree):
+        alive[:] = False
     names = {column.path[0] for column in index.partitions}
-    by_directory = of_directories(tree, names)
-    if by_directory is not None:
-        alive &= _of_files(by_directory, index)[index.file]
     whole, cut = asked.unopened(alive), whole_groups(np.zeros(0, np.int64), index.row_count)
     alive &= ~whole
     for pushed, here in _by_kind(of_files(tree, names), index):
@@ -100,51 +95,12 @@ def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collecti
 def listed_files(plan: Plan) -> tuple[Flags, str]:
     """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
     index = plan.index
-    left, why = np.ones(len(index.files), np.bool_), ""
-    of_directories = {column.path for column in index.partitions}
+    asked = replaced(plan.lowered.predicate, plan.tests)
+    refused = [leaf.sql.casefold() for leaf in leaves(asked) if isinstance(leaf, Unsupported)]
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
-    for _, conjunct in plan.lowered.conjuncts:
-        asked = replaced(conjunct, plan.tests)
-        named = columns_of(asked)
-        refused = [leaf.sql.casefold() for leaf in leaves(asked) if isinstance(leaf, Unsupported)]
-        if any(name in sql for sql in refused for name in listed_by):
-            why = "files that only Spark can judge by where they lie: it may read less"
-        if named and of_directories.issuperset(named) and not refused:
-            left &= answers_of_directories(asked, index).kept
-    return left, why
-
-
-def _of_files(tree: SparkFilter, index: MetadataIndex) -> Flags:
-    """Tell which files Spark opens, by their directory names."""
-    everything = np.ones(len(index.files), np.bool_)
-    match tree:
-        case Filter(column):
-            values = index.partition_values.get(column)
-            if values is None:
-                return everything
-            of = next(partition for partition in index.partitions if partition.path == column)
-            return _holds(tree, values.cast(bounds_type(of)))
-        case AllOf(children) | AnyOf(children):
-            parts = np.stack([_of_files(child, index) for child in children])
-            combined: Flags = np.all(parts, axis=0) if isinstance(tree, AllOf) else np.any(parts, axis=0)
-            return combined
-        case Truth(holds):
-            return everything & holds
-        case _:
-            return everything
-
-
-def _holds(leaf: Filter, values: pa.Array) -> Flags:
-    match leaf.rel:
-        case Rel.IS_NULL | Rel.NOT_NULL:
-            outcomes = outcomes_of_values(IsNull(leaf.column), values)
-        case Rel.IN | Rel.NOT_IN:
-            outcomes = outcomes_of_values(In(leaf.column, array_of_scalars(leaf.values)), values)
-        case Rel.EQ | Rel.NE | Rel.LT | Rel.LE | Rel.GT | Rel.GE:
-            outcomes = outcomes_of_values(Compare(leaf.column, Op(leaf.rel.value), leaf.values[0]), values)
-        case _:
-            return np.ones(len(values), np.bool_)
-    return may_match(negate(outcomes) if leaf.rel in {Rel.NOT_NULL, Rel.NOT_IN} else outcomes)
+    unjudged = any(name in sql for sql in refused for name in listed_by)
+    why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
+    return answers_of_directories(asked, index).kept, why
 
 
 def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:

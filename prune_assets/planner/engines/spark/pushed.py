@@ -33,11 +33,6 @@ _ORDERED = _EQUALITIES | {Rel.LT, Rel.LE, Rel.GT, Rel.GE}
 _PATTERNS = frozenset({Rel.PREFIX, Rel.NOT_PREFIX, Rel.SUFFIX, Rel.NOT_SUFFIX, Rel.CONTAINS, Rel.NOT_CONTAINS})
 
 
-def of_directories(tree: SparkFilter, directories: Collection[str]) -> SparkFilter | None:
-    """Return the part of a predicate that directory names decide; None when there is none."""
-    return _only(tree, lambda leaf: leaf.column[0] in directories)
-
-
 def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
     """Return the filters that Spark plans to push down to the reader of every file."""
     parts = [*_not_nulls(tree), *conjuncts(tree)]
