@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
+    "checkpoint": "Write the checkpoint of the Delta table TABLE unless there is one.",
     "doctor": "Tell which Java, Spark and libraries are used, and what is missing.",
     "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
+    "history": "List the versions of the Delta table TABLE, the newest first.",
     "inspect": "Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.",
+    "vacuum": "List the files in the Delta table TABLE that no version needs, or delete them.",
+    "write": "Write the rows of SOURCE into TABLE as a layout says.",
 }
 DEBUG_VARIABLE = "PRUNE_DEBUG"
 

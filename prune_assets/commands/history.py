@@ -1,0 +1,74 @@
+"""`prune history`: the versions of a Delta table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import click
+
+from parquet_core.printable import printable
+from parquet_core.redacted import redacted
+from prune_assets.report.output import rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deltalog.snapshot.history import CommitInfo
+
+SCHEMA = "table-history/1"
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest so many.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-history/1.")
+def history(*, table: str, limit: int, as_json: bool) -> None:
+    """List the versions of the Delta table TABLE, the newest first.
+
+    Of each: when it was made, by which operation, and how many rows that wrote, where its commit says so.
+    """
+    import msgspec
+
+    import deltalog
+
+    found = deltalog.history(deltalog.open_snapshot(table), limit=limit)
+    if as_json:
+        versions = [{"version": one.version, "timestamp": one.timestamp, "info": one.info} for one in found]
+        said = {"schema": SCHEMA, "table": redacted(table), "versions": versions}
+        click.echo(msgspec.json.format(msgspec.json.encode(said)).decode())
+    else:
+        click.echo(_text(found))
+
+
+def _text(commits: Sequence[CommitInfo]) -> str:
+    from rich.table import Table
+
+    grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("version", "when", "operation", "parameters", "rows"):
+        grid.add_column(title, overflow="fold", justify="right" if title in {"version", "rows"} else "left")
+    for commit in commits:
+        info = commit.info or {}
+        grid.add_row(
+            str(commit.version),
+            _when(commit.timestamp),
+            printable(str(info.get("operation", ""))),
+            printable(_parameters(info.get("operationParameters"))),
+            _rows(info.get("operationMetrics")),
+        )
+    text: str = rendered(lambda console: console.print(grid, highlight=False))
+    return text
+
+
+def _when(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return ""
+    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(sep=" ", timespec="seconds")
+
+
+def _parameters(said: object) -> str:
+    return ", ".join(f"{key}={value}" for key, value in said.items()) if isinstance(said, dict) else ""
+
+
+def _rows(said: object) -> str:
+    return str(said.get("numOutputRows", "")) if isinstance(said, dict) else ""

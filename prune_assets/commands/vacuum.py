@@ -1,0 +1,40 @@
+"""`prune vacuum`: the files that no version of a Delta table needs any more."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+
+import click
+
+from parquet_core.printable import printable
+from parquet_core.redacted import redacted
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option("--delete", is_flag=True, help="Delete them; without it they are only listed.")
+@click.option(
+    "--retain-hours",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="Keep what versions of the last N hours need; by default what the table says, or a week.",
+)
+@click.option("--allow-shorter", is_flag=True, help="Allow fewer hours than the table says: readers may lose files.")
+def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorter: bool) -> None:
+    """List the files in the Delta table TABLE that no version needs, or delete them.
+
+    What versions within the retention need stays. Exits with 1 where a file could not be deleted.
+    """
+    import deltalog
+
+    retention = None if retain_hours is None else dt.timedelta(hours=retain_hours)
+    done = deltalog.vacuum(table, retention=retention, allow_shorter=allow_shorter, dry_run=not delete)
+    for file in done.files:
+        click.echo(printable(redacted(file.path)))
+    for file, reason in done.failed:
+        click.echo(f"{printable(redacted(file.path))}: {printable(reason)}", err=True)
+    what = "deleted" if delete else "would be deleted; pass --delete to do it"
+    click.echo(f"{len(done.files):,} files, {done.bytes:,} bytes {what}; {done.young:,} are too young", err=True)
+    if done.failed:
+        sys.exit(1)

@@ -1,0 +1,57 @@
+"""`prune write`: copy a table into another one with a layout, through Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parquet_core.printable import printable
+from parquet_core.redacted import redacted
+from prune_assets.layout_file import load_layout
+
+
+@click.command()
+@click.argument("source", type=click.Path(readable=False))
+@click.argument("table", type=click.Path(readable=False))
+@click.option(
+    "--layout",
+    "layout_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The layout to write, as YAML.",
+)
+@click.option(
+    "--format", "table_format", type=click.Choice(["parquet", "delta"]), help="By default what TABLE is, or parquet."
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["append", "overwrite", "replace_partitions", "error"]),
+    default="error",
+    show_default=True,
+    help="What becomes of the rows that TABLE has; error refuses a table with rows.",
+)
+@click.option("--select", "rows", metavar="SQL", default="true", help="The rows of SOURCE to write; all by default.")
+@click.option("--where", metavar="SQL", help="With overwrite: the partitions of a Delta table to replace.")
+def write(
+    *, source: str, table: str, layout_file: Path, table_format: str | None, mode: str, rows: str, where: str | None
+) -> None:
+    """Write the rows of SOURCE into TABLE as a layout says.
+
+    SOURCE is a directory of Parquet or a Delta table. All rows arrive, or TABLE stays as it was. For example:
+
+    prune write lake/orders lake/orders_by_day --layout layout.yaml --format delta
+    """
+    import prune_assets as pr
+    from prune_assets.spark.session import spark_session
+
+    layout = load_layout(layout_file)
+    spark = spark_session()
+    frame = pr.read(spark, source, where=rows)
+    done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices
+    parts = f"{len(done.files):,} files, {done.row_groups:,} row groups, {done.bytes:,} bytes"
+    version = "" if done.version is None else f"version {done.version}, "
+    click.echo(
+        f"{printable(redacted(table))}: {version}{done.rows:,} rows in {parts}; {len(done.removed):,} files replaced"
+    )

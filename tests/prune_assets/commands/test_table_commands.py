@@ -1,0 +1,104 @@
+"""`prune write`, `history`, `vacuum` and `checkpoint`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import deltalog
+from prune_assets.cli import main
+
+LAYOUT = "sort_by: [id]\nfiles: 2\n"
+
+
+def prune(*arguments):
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = pa.table({"id": range(10)})
+    place = tmp_path / "t"
+    deltalog.create_table(place, rows.schema)
+    pq.write_table(rows, place / "a.parquet")
+    snapshot = deltalog.open_snapshot(place)
+    deltalog.append(snapshot, deltalog.adds_of(str(place), snapshot.schema, [deltalog.NewFile("a.parquet")]))
+    return place
+
+
+@pytest.fixture
+def layout(tmp_path):
+    path = tmp_path / "layout.yaml"
+    path.write_text(LAYOUT)
+    return path
+
+
+def test_history_lists_versions_newest_first(table):
+    lines = prune("history", table).output.splitlines()
+    assert [line.split()[0] for line in lines] == ["version", "1", "0"]
+    assert "WRITE" in lines[1]
+    assert "CREATE TABLE" in lines[2]
+
+
+def test_history_as_json_has_what_commits_say(table):
+    said = json.loads(prune("history", table, "--json", "--limit", "1").output)
+    assert said["schema"] == "table-history/1"
+    assert [one["version"] for one in said["versions"]] == [1]
+    assert said["versions"][0]["info"]["operation"] == "WRITE"
+
+
+def test_vacuum_lists_and_then_deletes_what_no_version_needs(table):
+    left = table / "write-0" / "part.parquet"
+    left.parent.mkdir()
+    left.write_bytes(b"PAR1")
+    old = time.time() - 30 * 86_400
+    os.utime(left, (old, old))
+    listed = prune("vacuum", table)
+    assert listed.stdout.splitlines() == [str(left)]
+    assert "would be deleted" in listed.stderr
+    assert left.exists()
+    assert prune("vacuum", table, "--delete").stdout.splitlines() == [str(left)]
+    assert not left.exists()
+    assert (table / "a.parquet").exists()
+
+
+def test_vacuum_of_fewer_hours_than_the_table_says_is_refused(table):
+    done = prune("vacuum", table, "--retain-hours", "1")
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_checkpoint_is_written_once(table):
+    assert "checkpoint of version 1 written" in prune("checkpoint", table).output
+    assert "checkpoint of version 1 is there already" in prune("checkpoint", table).output
+
+
+@pytest.mark.parametrize("command", ["history", "vacuum", "checkpoint"])
+def test_what_is_no_delta_table_is_one_line(command, tmp_path):
+    done = prune(command, tmp_path)
+    assert done.exit_code in {2, 3}
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.spark
+def test_a_table_is_copied_into_a_layout(spark, table, layout, tmp_path):
+    done = prune("write", table, tmp_path / "new", "--layout", layout, "--format", "delta", "--select", "id < 8")
+    assert done.exit_code == 0, done.output
+    assert "version 0, 8 rows in 2 files" in done.output
+    assert "0 files replaced" in done.output
+    again = prune("write", table, tmp_path / "new", "--layout", layout)
+    assert again.exit_code == 2
+    assert "a Delta table already" in again.stderr
+    assert (
+        "version 1, 10 rows" in prune("write", table, tmp_path / "new", "--layout", layout, "--mode", "append").output
+    )
+    plain = prune("write", table, tmp_path / "plain", "--layout", layout)
+    assert plain.exit_code == 0, plain.output
+    assert spark.read.parquet(str(tmp_path / "plain")).count() == 10
