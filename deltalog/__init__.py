@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from deltalog.maintenance.clean_log import clean_log
     from deltalog.maintenance.vacuum import orphans, vacuum
     from deltalog.maintenance.write_checkpoint import write_checkpoint
-    from deltalog.snapshot.history import history, snapshot_time, version_at, versions
-    from deltalog.snapshot.snapshot import Snapshot, open_snapshot
+    from deltalog.snapshot.history import history, snapshot_time, versions
+    from deltalog.snapshot.opening import open_snapshot, version_at
+    from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.data_skipping import skip_files
     from deltalog.stats.footer_statistics import NewFile, adds_of
     from deltalog.transaction.change import Change, Reads
@@ -51,7 +52,7 @@ _HOMES = {
     "create_table": "transaction.create",
     "history": "snapshot.history",
     "inspect_snapshot": "inspection",
-    "open_snapshot": "snapshot.snapshot",
+    "open_snapshot": "snapshot.opening",
     "orphans": "maintenance.vacuum",
     "overwrite": "transaction.operations",
     "read_vector": "log.deletion_vectors",
@@ -61,7 +62,7 @@ _HOMES = {
     "snapshot_time": "snapshot.history",
     "vacuum": "maintenance.vacuum",
     "vector_of": "log.deletion_vectors",
-    "version_at": "snapshot.history",
+    "version_at": "snapshot.opening",
     "versions": "snapshot.history",
     "write_checkpoint": "maintenance.write_checkpoint",
 }

@@ -10,11 +10,11 @@ import numpy as np
 from deltalog.log.deletion_vectors import deleted_rows
 from deltalog.maintenance.vacuum import orphans
 from deltalog.snapshot.history import snapshot_time
-from deltalog.stats.file_bounds import ABSENT, record_counts, statistics_reader
-from deltalog.table.indexed_columns import COUNTED, NAMED, indexed_count, is_named, named_columns
-from deltalog.table.reader_features import reader_features, writer_features
+from deltalog.stats.file_bounds import ABSENT, WITHOUT_BOUNDS, record_counts, statistics_reader
+from deltalog.table.features import reader_features, writer_features
+from deltalog.table.properties import COUNTED, NAMED, indexed_count, is_named, named_columns
 from parquet_core.inspection.facts import SCHEMA
-from parquet_core.redacted import redacted
+from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
 SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
 _SHOWN_ORPHANS = 100
-_ONLY_NULLS = {"boolean", "binary"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +218,7 @@ class _Why:
             return "a partition column: the log has its values"
         if column.refused:
             return column.refused
-        if column.kind in _ONLY_NULLS:
+        if column.kind in WITHOUT_BOUNDS:
             return f"of type {column.kind} only nulls are counted"
         if self._named is not None:
             if not is_named(column, self._named):

@@ -19,8 +19,7 @@ then the next step.
 
 from __future__ import annotations
 
-from parquet_core.printable import one_line
-from parquet_core.redacted import redacted
+from parquet_core.printable import one_line, redacted
 
 
 class PruneError(Exception):

@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "parquet_core": {
         "storage": (),
-        "trees": (),
         "format": ("storage",),
         "bloom": ("format",),
         "spark_rules": ("format", "storage"),
@@ -32,7 +31,7 @@ ROOMS = {
         "table": ("errors", "log"),
         "snapshot": ("errors", "log", "table"),
         "stats": ("log", "table", "snapshot"),
-        "maintenance": ("errors", "log", "table", "stats"),
+        "maintenance": ("errors", "log", "table", "snapshot", "stats"),
         "transaction": ("errors", "log", "table", "snapshot", "stats", "maintenance"),
         "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
     },

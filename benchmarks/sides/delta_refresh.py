@@ -5,8 +5,8 @@ import sys
 import time
 
 from benchmarks.delta_logs import grown_copy
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.snapshot.refresh import refresh
-from deltalog.snapshot.snapshot import open_snapshot
 
 with grown_copy(sys.argv[1]) as (table, grow):
     snapshot = open_snapshot(table)

@@ -5,7 +5,7 @@ import sys
 import time
 
 from benchmarks.delta_predicates import STATISTICS_ALONE
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 
 started = time.perf_counter()

@@ -1,6 +1,7 @@
-"""The actions of a commit, as far as reading needs their fields; others are passed over.
+"""The actions of a commit, field names as in the protocol. What is absent stays None: an absent count is not 0.
 
-Field names are those of the protocol. What is absent stays None: an absent count is not 0.
+Reading takes the fields that it needs and passes others over. What is written again must not lose them: `FullAdd`,
+`FullRemove` and `FullLine` have all that the protocol has.
 """
 
 from __future__ import annotations
@@ -120,3 +121,37 @@ def fits(number: int) -> bool:
     [True, False, False]
     """
     return 0 <= number <= _MAX_INT64
+
+
+class FullAdd(Add, frozen=True, gc=False, rename="camel"):
+    """A file that is part of the table."""
+
+    data_change: bool = True
+    tags: dict[str, str | None] | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+    clustering_provider: str | None = None
+
+
+class FullRemove(Remove, frozen=True, gc=False, rename="camel"):
+    """A file that is no longer part of the table."""
+
+    data_change: bool = True
+    extended_file_metadata: bool | None = None
+    partition_values: dict[str, str | None] | None = None
+    size: int | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+
+
+class FullLine(Line, frozen=True, gc=False):
+    """A line of a commit or of a checkpoint in JSON."""
+
+    add: FullAdd | None = None
+    remove: FullRemove | None = None
+    meta_data: Metadata | None = msgspec.field(default=None, name="metaData")
+    protocol: Protocol | None = None
+    txn: Transaction | None = None
+    domain_metadata: DomainMetadata | None = msgspec.field(default=None, name="domainMetadata")
+    checkpoint_metadata: CheckpointMetadata | None = msgspec.field(default=None, name="checkpointMetadata")
+    sidecar: Sidecar | None = None

@@ -1,27 +1,37 @@
-"""A checkpoint: its manifest or parts, and its sidecars."""
+"""A checkpoint: its manifest or parts, its sidecars, and `_last_checkpoint`, the hint where the newest one may be.
+
+What the hint says beside the version is not believed: writers let it grow stale, tables are made anew below it, and
+some stores show half of it. The listing decides.
+"""
 
 from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from deltalog.errors import MalformedLog
 from deltalog.log.allowed_places import opened_place
 from deltalog.log.checkpoint_file import CheckpointFile
 from deltalog.log.commit_file import LINES, read_commits
 from deltalog.log.paths import canonical_path, is_absolute
-from parquet_core.storage import find_file
+from parquet_core.errors import PruneError
+from parquet_core.storage import find_file, read_whole
 from parquet_core.storage.ranges import in_flight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deltalog.log.actions import Line
-    from deltalog.log.listing import Checkpoint
+    from deltalog.log.listing import Checkpoint, LogListing
     from parquet_core.storage import DataFile, Traffic
+
 
 _SIDECARS = "_sidecars"
 WITH_UUID = 2
+# The schema of the checkpoint stands in it, which has a field for every column.
+_MAX_BYTES = 16 << 20
 
 
 class LoadedCheckpoint(NamedTuple):
@@ -80,3 +90,42 @@ def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
     if "/" in name or not name:
         raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
     return f"{place}/{_SIDECARS}/{name}"
+
+
+class Hint(NamedTuple):
+    """What the hint says, and what is wrong with it: empty when nothing is."""
+
+    version: int | None
+    complaint: str
+
+
+class _Said(msgspec.Struct):
+    version: int
+
+
+def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
+    """Read the hint and hold it against the listing. Never raises for its content."""
+    if listing.hint is None:
+        return Hint(None, "")
+    version, complaint = hinted(listing.hint, traffic=traffic)
+    if version is None:
+        return Hint(None, f"_last_checkpoint {complaint}; the listing was used")
+    newest = max(listing.checkpoints, default=None)
+    if version not in listing.checkpoints:
+        return Hint(version, f"_last_checkpoint names version {version}, of which there is no checkpoint")
+    if newest is not None and newest > version:
+        return Hint(version, f"_last_checkpoint names version {version}, but there is one of {newest}")
+    return Hint(version, "")
+
+
+def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
+    """Read the version that the hint names, None with what is wrong with it."""
+    if not 0 < hint.size <= _MAX_BYTES:
+        return Hint(None, f"has {hint.size} bytes")
+    try:
+        data = next(read_whole([hint], purpose="log", traffic=traffic))
+        return Hint(msgspec.json.decode(data, type=_Said).version, "")
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Hint(None, "is no JSON with a version")
+    except PruneError as error:
+        return Hint(None, f"cannot be read ({error})")

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from deltalog.errors import MalformedLog
 from deltalog.log.actions import CheckpointMetadata, DomainMetadata, Line, Metadata, Protocol, Sidecar, Transaction
 from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, StatisticsBatch, texts_of_map
-from deltalog.log.paths import canonical_paths
-from deltalog.log.text_arrays import path_array
+from deltalog.log.paths import canonical_paths, path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
 from parquet_core.storage import find_file, is_remote
@@ -44,7 +43,6 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
 }
 _STORAGE_TYPES = path_array(["u", "p", "i"])
 _REMEDY = "restore the checkpoint or remove it"
-_REMOVE_COLUMNS = ("path", "deletionTimestamp", "deletionVector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +163,6 @@ class CheckpointFile:
             table = opened.table(group, ["add.path"])
             path = pc.struct_field(_whole(table.column("add")), "path")
             return path.filter(path.is_valid())
-
-    def removed(self) -> Iterator[tuple[str, int | None]]:
-        """Return path, as written, and time of deletion of each tombstone."""
-        with self._opened() as opened:
-            fields = _fields(opened.schema, "remove")
-            names = [f"remove.{name}" for name in _REMOVE_COLUMNS[:2] if name in fields]
-            if "path" not in fields:
-                return
-            for group in opened.row_groups:
-                column = opened.table(group, names).column("remove")
-                for row in column.filter(pc.is_valid(column)).to_pylist():
-                    yield row["path"], row.get("deletionTimestamp")
 
 
 def _few_values(footer: Footer) -> list[str]:

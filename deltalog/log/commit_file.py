@@ -6,7 +6,7 @@ A large file is read in blocks that end at line breaks, so that its bytes never 
 from __future__ import annotations
 
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -42,6 +42,16 @@ def read_commits(
         small = list(some)
         for file, data in zip(small, read_whole(small, purpose="log", traffic=traffic), strict=True):
             yield _decoded(data, decoder, file)
+
+
+def info_of(lines: Iterable[Line]) -> dict[str, Any]:
+    """Return what a commit says of itself, nothing where it is no object: readers do not depend on it."""
+    said = next((line.commit_info for line in lines if line.commit_info), None)
+    try:
+        found = None if said is None else msgspec.json.decode(said)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Iterator[list[AnyLine]]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
 from deltalog.errors import MalformedLog
+from deltalog.log.actions import DeletionVector
 from deltalog.log.allowed_places import opened_place
 from deltalog.log.paths import canonical_path, resolve
 from parquet_core.arrow_arrays import numbers_from
@@ -34,16 +36,6 @@ _DIGIT = {sign: number for number, sign in enumerate(_ALPHABET)}
 _MAGIC = 1681511377
 _UUID_SIGNS = 20
 _LAYOUT_VERSION = 1
-
-
-class Vector(NamedTuple):
-    """A deletion vector as an action describes it."""
-
-    storage_type: str
-    path_or_inline_dv: str
-    offset: int | None
-    size_in_bytes: int
-    cardinality: int
 
 
 def decode_z85(text: str) -> bytes:
@@ -67,10 +59,10 @@ def decode_z85(text: str) -> bytes:
     return bytes(out)
 
 
-def vector_path(vector: Vector, table: str) -> str:
+def vector_path(vector: DeletionVector, table: str) -> str:
     """Return the file that holds a vector, of storage type `u` or `p`; ValueError when it is no path.
 
-    >>> vector_path(Vector("u", "ab^-aqEH.-t@S}K{vb[*k^", 4, 40, 6), "s3://b/t")
+    >>> vector_path(DeletionVector("u", "ab^-aqEH.-t@S}K{vb[*k^", 40, 6), "s3://b/t")
     's3://b/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin'
     """
     text = vector.path_or_inline_dv
@@ -83,7 +75,9 @@ def vector_path(vector: Vector, table: str) -> str:
     return resolve(table, f"{inside}deletion_vector_{name}.bin")
 
 
-def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()) -> BitMap64:
+def read_vector(
+    vector: DeletionVector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()
+) -> BitMap64:
     """Return the deleted row positions; `allow`: where its file may lie other than below the table.
 
     Raises MalformedLog when the vector is not what the action says, and OutsideTable.
@@ -101,7 +95,9 @@ def read_vector(vector: Vector, table: str, *, traffic: Traffic | None = None, a
     return rows
 
 
-def _bytes_of(vector: Vector, table: str, traffic: Traffic, where: str, allow: Sequence[str]) -> tuple[bytes, str]:
+def _bytes_of(
+    vector: DeletionVector, table: str, traffic: Traffic, where: str, allow: Sequence[str]
+) -> tuple[bytes, str]:
     if vector.storage_type == "i":
         # Z85 pads to a multiple of four bytes.
         data = decode_z85(vector.path_or_inline_dv)
@@ -140,14 +136,12 @@ def decode_bitmap(data: bytes) -> BitMap64:
     return BitMap64.deserialize(data[4:])
 
 
-def vector_of(block: FileBlock, position: int) -> Vector | None:
+def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
     """Return the deletion vector of a file, None when it has none."""
     found = None if block.vectors is None else block.vectors[position].as_py()
     if found is None:
         return None
-    return Vector(
-        found["storageType"], found["pathOrInlineDv"], found["offset"], found["sizeInBytes"], found["cardinality"]
-    )
+    return msgspec.convert(found, DeletionVector)
 
 
 def deleted_rows(blocks: Sequence[FileBlock]) -> NDArray[np.int64]:

@@ -5,19 +5,21 @@ Statistics are not in it: a block knows where they stand, and they are read for 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.log.paths import canonical_path
-from deltalog.log.text_arrays import path_array, text_array
+from deltalog.log.paths import canonical_path, path_array, text_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.storage.ranges import in_flight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 NULL, ABSENT = -1, -2
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# What is done ahead takes memory.
+_MOST_THREADS = 4
+_LEAST_FILES = 10_000
 # Statistics are taken in so many files at a time, whatever the parts of the log.
 BATCH_FILES = 1 << 16
 VECTOR_TYPE = pa.struct(
@@ -165,7 +172,7 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
     """Put the actions of commits into a block."""
     vectors = None
     if any(add.deletion_vector is not None for add in adds):
-        vectors = pa.array([_vector(add) for add in adds], VECTOR_TYPE)
+        vectors = pa.array([msgspec.to_builtins(add.deletion_vector) for add in adds], VECTOR_TYPE)
     return FileBlock(
         path=path_array([canonical_path(add.path) for add in adds]),
         size=np.array([add.size for add in adds], np.int64),
@@ -192,19 +199,6 @@ def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts
     }
 
 
-def _vector(add: Add) -> dict[str, object] | None:
-    vector = add.deletion_vector
-    if vector is None:
-        return None
-    return {
-        "storageType": vector.storage_type,
-        "pathOrInlineDv": vector.path_or_inline_dv,
-        "offset": vector.offset,
-        "sizeInBytes": vector.size_in_bytes,
-        "cardinality": vector.cardinality,
-    }
-
-
 def identities(vectors: pa.StructArray) -> pa.Array:
     """Return what tells the deletion vectors of a path apart, null where there is none."""
     place = pc.binary_join_element_wise(
@@ -212,3 +206,15 @@ def identities(vectors: pa.StructArray) -> pa.Array:
     )
     offset = pc.struct_field(vectors, "offset").cast(pa.string())
     return pc.coalesce(pc.binary_join_element_wise(place, offset, "@"), place)
+
+
+def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:
+    """Do something with each block, as many at once as there are processors; results and errors come in order.
+
+    `files`: how many the blocks hold about together. Of few nothing is done ahead: threads would take longer.
+
+    >>> list(in_parallel(abs, [-1, 2, -3], files=100_000))
+    [1, 2, 3]
+    """
+    threads = min(_MOST_THREADS, os.cpu_count() or 1) if files >= _LEAST_FILES else 1
+    return in_flight(do, items, threads=threads, ahead=threads + 1)

@@ -24,7 +24,6 @@ LOG = "_delta_log"
 HINT = "_last_checkpoint"
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _COMMIT = re.compile(r"([0-9]{20})\.json")
-_COMPACTED = re.compile(r"([0-9]{20})\.([0-9]{20})\.compacted\.json")
 _CHECKPOINT = re.compile(
     rf"([0-9]{{20}})\.checkpoint\.(?:([0-9]{{10}})\.([0-9]{{10}})\.parquet|({_UUID})\.(?:json|parquet)|parquet)"
 )
@@ -44,15 +43,14 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class LogListing:
-    """The files of a log. `compactions`: by the version they begin with, (last version, file).
+    """The files of a log. `partial`: versions of checkpoints that lack parts; `empty`: checkpoints without a byte.
 
-    `partial`: versions of checkpoints that lack parts; `empty`: files of the log without a byte.
+    Compactions of several commits say what these say, which are there too: they are not read.
     """
 
     place: str
     commits: dict[int, DataFile]
     checkpoints: dict[int, tuple[Checkpoint, ...]]
-    compactions: dict[int, tuple[tuple[int, DataFile], ...]]
     hint: DataFile | None
     partial: tuple[int, ...]
     empty: tuple[DataFile, ...]
@@ -60,14 +58,11 @@ class LogListing:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What makes a version: a checkpoint, if any, and the files after it, oldest first.
-
-    `tail` holds (first version, last version, file): commits, and compactions of several.
-    """
+    """What makes a version: a checkpoint, if any, and the commits after it, oldest first."""
 
     version: int
     checkpoint: Checkpoint | None
-    tail: tuple[tuple[int, int, DataFile], ...]
+    tail: tuple[DataFile, ...]
 
 
 def list_log(table: str) -> LogListing:
@@ -90,7 +85,6 @@ def holds_log(table: str) -> bool:
 
 def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
     commits: dict[int, DataFile] = {}
-    compactions: defaultdict[int, list[tuple[int, DataFile]]] = defaultdict(list)
     candidates: list[tuple[re.Match[str], DataFile]] = []
     empty: list[DataFile] = []
     hint = None
@@ -100,11 +94,6 @@ def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
             hint = file
         elif (found := _COMMIT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
             commits[int(found[1])] = file
-        elif found := _COMPACTED.fullmatch(name):
-            if file.size and int(found[1]) < int(found[2]) <= _MAX_VERSION:
-                compactions[int(found[1])].append((int(found[2]), file))
-            elif not file.size:
-                empty.append(file)
         elif (found := _CHECKPOINT.fullmatch(name)) and int(found[1]) <= _MAX_VERSION:
             if file.size:
                 candidates.append((found, file))
@@ -115,7 +104,6 @@ def _sorted_out(place: str, files: Iterable[DataFile]) -> LogListing:
         place=place,
         commits=commits,
         checkpoints=checkpoints,
-        compactions={first: tuple(sorted(found, reverse=True)) for first, found in compactions.items()},
         hint=hint,
         partial=partial,
         empty=tuple(empty),
@@ -155,13 +143,7 @@ def last_version(listing: LogListing) -> int:
     return max([*listing.commits, *listing.checkpoints])
 
 
-def segment_of(
-    listing: LogListing,
-    version: int | None,
-    *,
-    without: frozenset[Checkpoint] = frozenset(),
-    compactions: bool = True,
-) -> Segment:
+def segment_of(listing: LogListing, version: int | None, *, without: frozenset[Checkpoint] = frozenset()) -> Segment:
     """Return the files that make a version, the latest by default.
 
     `without`: checkpoints that proved damaged. Raises NoSuchVersion, and BrokenLog naming the first version that
@@ -183,7 +165,7 @@ def segment_of(
     )
     first = 0 if checkpoint is None else checkpoint.version + 1
     _check_contiguous(listing, first, target, checkpoint)
-    return Segment(target, checkpoint, tuple(_tail(listing, first, target, compactions=compactions)))
+    return Segment(target, checkpoint, tuple(listing.commits[at] for at in range(first, target + 1)))
 
 
 def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: Checkpoint | None) -> None:
@@ -198,12 +180,3 @@ def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: 
         f"{listing.place}: version {target} cannot be put together: commit {missing} is missing and {after}{parts}; "
         "restore the file, or ask for a version that is whole"
     )
-
-
-def _tail(listing: LogListing, first: int, target: int, *, compactions: bool) -> Iterable[tuple[int, int, DataFile]]:
-    at = first
-    while at <= target:
-        found = listing.compactions.get(at, ()) if compactions else ()
-        last, file = next(((last, file) for last, file in found if last <= target), (at, listing.commits[at]))
-        yield at, last, file
-        at = last + 1

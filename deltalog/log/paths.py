@@ -6,11 +6,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _FILE_URI = re.compile(r"file:(?://[^/]*)?(/.*)", re.IGNORECASE | re.DOTALL)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -20,6 +27,8 @@ _HEX = np.full(256, 255, np.uint8)
 _HEX[np.frombuffer(b"0123456789", np.uint8)] = np.arange(10)
 _HEX[np.frombuffer(b"abcdef", np.uint8)] = np.arange(10, 16)
 _HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
+# The texts of many stand encoded beside those that they were made of.
+_ENCODED_AT_ONCE = 1 << 16
 
 
 def canonical_path(path: str) -> str:
@@ -105,3 +114,30 @@ def encoded_path(path: str) -> str:
     ('p=a%2520b/x%20y+1.parquet', 'a:b/é#?')
     """
     return quote(path, safe=_NOT_ENCODED)
+
+
+def text_array(texts: Sequence[str | None]) -> pa.Array:
+    """Return an array of large strings.
+
+    >>> text_array(["a", None, "\u00e9"]).to_pylist()
+    ['a', None, '\u00e9']
+    """
+    lengths, data = list[int](), bytearray()
+    for first in range(0, len(texts), _ENCODED_AT_ONCE):
+        encoded = [b"" if text is None else text.encode() for text in texts[first : first + _ENCODED_AT_ONCE]]
+        lengths += map(len, encoded)
+        data += b"".join(encoded)
+    stops = np.cumsum(lengths, dtype=np.int64)
+    valid = np.array([text is not None for text in texts], np.bool_)
+    validity = None if valid.all() else from_numpy(valid).buffers()[1]
+    offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), stops]))
+    return pa.Array.from_buffers(pa.large_string(), len(texts), [validity, offsets, pa.py_buffer(data)])
+
+
+def path_array(paths: Sequence[str]) -> pa.Array:
+    """Return an array of strings; ArrowInvalid when they take more than 2 GiB.
+
+    >>> path_array(["a", "b"]).type
+    DataType(string)
+    """
+    return text_array(paths).cast(pa.string())

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from deltalog.log.actions import Add
+from deltalog.log.commit_file import read_commits
 from deltalog.log.file_block import FileBlock, Texts, block_of_adds, chosen_statistics, identities
 from deltalog.log.path_fingerprints import fingerprints, is_among, repeated
-from deltalog.log.paths import canonical_path
-from deltalog.log.text_arrays import path_array
+from deltalog.log.paths import canonical_path, path_array
 from parquet_core.arrow_arrays import from_numpy
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deltalog.log.actions import DeletionVector, DomainMetadata, Line, Metadata, Protocol, Remove, Transaction
+    from deltalog.log.commit_file import AnyLine
     from deltalog.log.path_fingerprints import Fingerprints
+    from parquet_core.storage import DataFile, Traffic
 
     Key = tuple[str, str | None]
 
@@ -60,13 +62,11 @@ class Tail:
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
     def take_earlier(self, said: Tail) -> None:
-        """Take what older commits said in the end, but for the files that they added."""
+        """Take what older commits said in the end, but for their files."""
         self.protocol = said.protocol if self.protocol is None else self.protocol
         self.metadata = said.metadata if self.metadata is None else self.metadata
         self.transactions = said.transactions | self.transactions
         self.domains = said.domains | self.domains
-        earlier = {key: remove for key, remove in said.removed.items() if key not in self.added}
-        self.removed = self.removed | {key: remove for key, remove in earlier.items() if key not in self.removed}
         for path, deleted in said.most_deleted.items():
             self.most_deleted[path] = max(deleted, self.most_deleted.get(path, 0))
 
@@ -92,6 +92,14 @@ class Tail:
             self.domains.setdefault(line.domain_metadata.domain, line.domain_metadata)
 
 
+def read_tail(commits: Sequence[DataFile], decoder: msgspec.json.Decoder[AnyLine], traffic: Traffic) -> Tail:
+    """Read commits, which are given from the oldest to the newest; raises as `read_commits`."""
+    tail = Tail()
+    for lines in read_commits(commits[::-1], decoder, traffic=traffic):
+        tail.take([*lines])
+    return tail
+
+
 def without_adds(tail: Tail) -> Tail:
     """Return what is kept of a tail beside the files that are live."""
     return replace(tail, added={})
@@ -99,19 +107,6 @@ def without_adds(tail: Tail) -> Tail:
 
 def _deleted(add: Add) -> int:
     return 0 if add.deletion_vector is None else add.deletion_vector.cardinality
-
-
-def contradiction(lines: Sequence[Line]) -> str:
-    """Say of which file actions speak twice, empty when of none: then their order says nothing."""
-    seen: set[Key] = set()
-    for line in lines:
-        action = line.add if line.add is not None else line.remove
-        if action is not None:
-            key = key_of(action.path, action.deletion_vector)
-            if key in seen:
-                return action.path
-            seen.add(key)
-    return ""
 
 
 def key_of(path: str, vector: DeletionVector | None) -> Key:

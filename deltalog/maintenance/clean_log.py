@@ -14,19 +14,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from deltalog.errors import MalformedLog
-from deltalog.log.checkpoint import load_checkpoint
-from deltalog.log.commit_file import LINES, read_commits
-from deltalog.log.last_checkpoint import read_hint
-from deltalog.maintenance.delete_files import check_deletable, delete_files
+from deltalog.log.checkpoint import load_checkpoint, read_hint
+from deltalog.log.commit_file import LINES, info_of, read_commits
+from deltalog.maintenance.file_changes import check_deletable, delete_files
+from deltalog.maintenance.last_checkpoint import checkpoint_of, hint_of, write_hint
 from deltalog.maintenance.log_state import open_state
-from deltalog.maintenance.maintenance_features import check_maintainable, protected_before
-from deltalog.maintenance.write_last_checkpoint import write_hint
-from deltalog.maintenance.written_checkpoint import checkpoint_of, hint_of
-from deltalog.table.durations import DAY_MS, duration_of
+from deltalog.table.features import check_maintainable, protected_before
+from deltalog.table.properties import DAY_MS, duration_of
 from parquet_core.storage import Traffic, is_remote, list_directory, local_path, name_of
 
 if TYPE_CHECKING:
@@ -149,12 +146,8 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
 
 def _in_commit_time(file: DataFile) -> int | None:
     """Return the time that a commit gives itself; None of one from before the table had such times."""
-    for line in next(read_commits([file], LINES, traffic=Traffic())):
-        if line.commit_info:
-            said = msgspec.json.decode(line.commit_info)
-            found = said.get("inCommitTimestamp") if isinstance(said, dict) else None
-            return found if isinstance(found, int) else None
-    return None
+    found = info_of(next(read_commits([file], LINES, traffic=Traffic()))).get("inCommitTimestamp")
+    return found if isinstance(found, int) else None
 
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:

@@ -15,20 +15,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable
+from deltalog.errors import MalformedLog
+from deltalog.log.actions import FullAdd, FullLine, FullRemove
 from deltalog.log.checkpoint import load_checkpoint
 from deltalog.log.commit_file import read_commits
 from deltalog.log.file_block import identities
-from deltalog.log.full_actions import FullAdd, FullLine, FullRemove
-from deltalog.log.listing import list_log, segment_of
+from deltalog.log.listing import list_log
 from deltalog.log.path_fingerprints import fingerprints, repeated
-from deltalog.log.paths import canonical_paths
-from deltalog.log.replay import Tail
-from deltalog.log.text_arrays import path_array
-from deltalog.table.reader_features import check_readable
-from deltalog.table.schema import read_schema
+from deltalog.log.paths import canonical_paths, path_array
+from deltalog.log.replay import Tail, read_tail
+from deltalog.snapshot.opening import load_around, twice
+from deltalog.snapshot.snapshot import describe
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
@@ -36,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Transaction
+    from deltalog.log.actions import Metadata, Protocol, Transaction
     from deltalog.log.checkpoint_file import CheckpointFile
-    from deltalog.log.listing import Checkpoint, LogListing, Segment
+    from deltalog.log.listing import LogListing, Segment
     from deltalog.log.path_fingerprints import Fingerprints
     from deltalog.table.schema import TableSchema
 
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 15
 _KEY = ("path", "deletionVector")
 _LINES = msgspec.json.Decoder(FullLine)
-_NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 
 class StoredActions(NamedTuple):
@@ -76,7 +73,7 @@ class LogState:
     schema: TableSchema
     properties: dict[str, str]
     transactions: dict[str, Transaction]
-    domains: dict[str, DomainMetadata]
+    domains: dict[str, str]
     adds: list[FullAdd]
     removes: list[FullRemove]
     stored: tuple[CheckpointFile, ...]
@@ -176,41 +173,17 @@ def open_state(table: str, version: int | None = None) -> LogState:
     `table`: a local path or a URI. Raises NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog, UnsupportedTable and
     StorageFailure, each naming the file or version.
     """
-    try:
-        return _open(table, version)
-    except NotADeltaTable:
-        raise
-    except (TableNotFound, StorageFailure):
-        # Log cleanup took a file that was listed: what it left makes every version that it means to keep.
-        return _open(table, version)
 
+    def read() -> LogState:
+        listing = list_log(table)
+        return load_around(listing, version, lambda segment: _load(table, listing, segment))
 
-def _open(table: str, version: int | None) -> LogState:
-    listing = list_log(table)
-    damaged: frozenset[Checkpoint] = frozenset()
-    error: MalformedLog | None = None
-    while True:
-        try:
-            # Compactions say the same with less certainty, and save little here.
-            segment = segment_of(listing, version, without=damaged, compactions=False)
-        except BrokenLog:
-            if error is not None:
-                raise error from None
-            raise
-        try:
-            return _load(table, listing, segment)
-        except MalformedLog as found:
-            error = error or found
-            if segment.checkpoint is None:
-                raise error from None
-            damaged |= {segment.checkpoint}
+    return twice(read)
 
 
 def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
-    traffic, tail = Traffic(), Tail()
-    files = [file for _, _, file in segment.tail[::-1]]
-    for lines in read_commits(files, _LINES, traffic=traffic):
-        tail.take([*lines])
+    traffic = Traffic()
+    tail = read_tail(segment.tail, _LINES, traffic)
     stored: list[CheckpointFile] = []
     if segment.checkpoint is not None:
         found = load_checkpoint(segment.checkpoint, place=listing.place, traffic=traffic)
@@ -219,12 +192,6 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         manifests = [file for file in segment.checkpoint.files if file.path.endswith(".json")]
         for lines in read_commits(manifests, _LINES, traffic=traffic):
             tail.take([*lines])
-    place = f"{listing.place}, version {segment.version}"
-    if tail.protocol is None or tail.metadata is None:
-        missing = "protocol" if tail.protocol is None else "metaData"
-        raise MalformedLog(f"{place}: the log has no {missing} action; it is not whole")
-    check_readable(tail.protocol, place=place)
-    properties = {key: value for key, value in (tail.metadata.configuration or {}).items() if value is not None}
     spoken_of: dict[str, set[str | None]] = {}
     for path, identity in (*tail.added, *tail.removed):
         spoken_of.setdefault(path, set()).add(identity)
@@ -233,17 +200,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         version=segment.version,
         listing=listing,
         segment=segment,
-        protocol=tail.protocol,
-        metadata=tail.metadata,
-        schema=read_schema(
-            _NO_COLUMNS if tail.metadata.schema_string is None else tail.metadata.schema_string,
-            partition_columns=tail.metadata.partition_columns,
-            mapping=properties.get("delta.columnMapping.mode", "none").lower(),
-            place=place,
-        ),
-        properties=properties,
-        transactions=tail.transactions,
-        domains=tail.domains,
+        **describe(tail, f"{listing.place}, version {segment.version}")._asdict(),
         adds=_live(tail),
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),

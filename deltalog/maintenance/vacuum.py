@@ -11,12 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltalog.maintenance.delete_files import check_deletable, delete_files
+from deltalog.maintenance.file_changes import check_deletable, delete_files
 from deltalog.maintenance.log_state import open_state
-from deltalog.maintenance.maintenance_features import check_maintainable
-from deltalog.maintenance.named_files import named_files
-from deltalog.maintenance.table_files import table_files
-from deltalog.table.durations import duration_of
+from deltalog.maintenance.table_files import named_files, table_files
+from deltalog.table.features import check_maintainable
+from deltalog.table.properties import duration_of
 from parquet_core.errors import WrongUse
 from parquet_core.storage import is_remote, local_path
 

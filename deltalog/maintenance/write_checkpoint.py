@@ -36,16 +36,13 @@ from deltalog.maintenance.checkpoint_rows import (
 )
 from deltalog.maintenance.checkpoint_writer import CheckpointWriter
 from deltalog.maintenance.clean_log import clean_after_checkpoint
+from deltalog.maintenance.file_changes import publish, staged
+from deltalog.maintenance.last_checkpoint import WrittenCheckpoint, checkpoint_of, hint_of, write_hint
 from deltalog.maintenance.log_state import BATCH_ROWS, open_state
-from deltalog.maintenance.maintenance_features import check_maintainable, protected_before
-from deltalog.maintenance.staged_files import publish, staged
-from deltalog.maintenance.write_last_checkpoint import write_hint
-from deltalog.maintenance.written_checkpoint import WrittenCheckpoint, checkpoint_of, hint_of
-from deltalog.stats.parsed_partitions import parsed_partition_type, parsed_partitions
 from deltalog.stats.parsed_statistics import ParsedStatistics
-from deltalog.table.durations import milliseconds
-from deltalog.table.indexed_columns import indexed_columns
-from deltalog.table.reader_features import writer_features
+from deltalog.stats.partition_values import parsed_partition_type, parsed_partitions
+from deltalog.table.features import check_maintainable, protected_before, writer_features
+from deltalog.table.properties import indexed_columns, milliseconds
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import PruneError
 from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
@@ -140,8 +137,7 @@ def _form(state: LogState) -> AddForm:
 
 
 def _indexed(state: LogState) -> Sequence[TableColumn]:
-    domains = {name: said.configuration for name, said in state.domains.items() if not said.removed}
-    return indexed_columns(state.schema, state.properties, domains)
+    return indexed_columns(state.schema, state.properties, state.domains)
 
 
 def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
@@ -175,7 +171,9 @@ def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
         "protocol": [other_row("protocol", state.protocol)],
         "metaData": [other_row("metaData", state.metadata)],
         "txn": [other_row("txn", txn) for txn in transactions],
-        "domainMetadata": [other_row("domainMetadata", said) for said in state.domains.values() if not said.removed],
+        "domainMetadata": [
+            {"domain": name, "configuration": said, "removed": False} for name, said in state.domains.items()
+        ],
     }
 
 

@@ -6,22 +6,19 @@ of them are there unchanged it stands for them, and later commits are read on to
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Remove, Transaction  # noqa: TC001 - msgspec reads them
+from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Transaction  # noqa: TC001 - msgspec reads them
 from parquet_core.dataset.arrow_form import numbers_at
 from parquet_core.storage import DataFile  # noqa: TC001 - the same
 
 if TYPE_CHECKING:
-    from deltalog.snapshot.cached_statistics import StatisticsStore
     from parquet_core.dataset.metadata_cache import TableCache
 
 # Changes with what is cached: of another form nothing is read.
-_FORM = 1
+_FORM = 2
 LATEST = "log latest"
 
 
@@ -39,13 +36,12 @@ class Head(msgspec.Struct, frozen=True):
 
     version: int
     checkpoint: tuple[int, int, list[DataFile]] | None
-    tail: list[tuple[int, int, DataFile]]
+    tail: list[DataFile]
     parts: list[DataFile]
     protocol: Protocol
     metadata: Metadata
     transactions: list[Transaction]
     domains: list[DomainMetadata]
-    removed: list[Remove]
     most_deleted: dict[str, int]
     notes: list[str]
     blocks: list[CachedBlock]
@@ -53,22 +49,7 @@ class Head(msgspec.Struct, frozen=True):
     def files(self) -> list[DataFile]:
         """Return the files of the log that make the version."""
         checkpoint = [] if self.checkpoint is None else self.checkpoint[2]
-        return list(dict.fromkeys([*checkpoint, *self.parts, *(file for _, _, file in self.tail)]))
-
-
-@dataclass(slots=True)
-class CachedSnapshot:
-    """Where a snapshot is cached on disk; `version`: that of the files its store counts, None before it is written.
-
-    `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
-    """
-
-    cache: TableCache
-    store: StatisticsStore
-    generation: str = ""
-    version: int | None = None
-    later: tuple[int, str] | None = None
-    listed_ns: int = field(default_factory=time.time_ns)
+        return list(dict.fromkeys([*checkpoint, *self.parts, *self.tail]))
 
 
 def version_name(version: int) -> str:

@@ -9,24 +9,19 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from deltalog.errors import NoSuchVersion
-from deltalog.log.commit_file import LINES, read_commits
+from deltalog.log.commit_file import LINES, info_of, read_commits
 from deltalog.log.listing import list_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from deltalog.log.actions import Line
     from deltalog.log.listing import LogListing
     from deltalog.snapshot.snapshot import Snapshot
-    from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.storage import DataFile, Traffic
 
 _ENABLED = "delta.enableInCommitTimestamps"
 _SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
-_SINCE_TIME = "delta.inCommitTimestampEnablementTimestamp"
 _IN_COMMIT = "inCommitTimestamp"
 
 
@@ -36,13 +31,6 @@ class CommitInfo(NamedTuple):
     version: int
     timestamp: int
     info: dict[str, Any]
-
-
-class _Enabled(NamedTuple):
-    """From when on a table has in-commit timestamps."""
-
-    version: int
-    timestamp: int
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
@@ -78,29 +66,10 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
     return history(snapshot, limit=1)[0].timestamp
 
 
-def version_at(
-    table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
-) -> int:
-    """Return the last version made at a time or before it.
-
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    >>> deltalog.version_at(table, deltalog.snapshot_time(deltalog.open_snapshot(table)))
-    0
-
-    `moment`: a datetime with a zone, or milliseconds.
-    `cache`, `allow`: as `open_snapshot` has them.
-
-    Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
-    """
-    from deltalog.snapshot.snapshot import open_snapshot
-
+def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
+    """Return the last version up to the latest that was made at a time or before it; raises as `version_at`."""
     wanted = moment if isinstance(moment, int) else _milliseconds(moment)
-    latest = open_snapshot(table, cache=cache, allow=allow)
-    times = _readable_times(latest)
+    table, times = latest.table, _readable_times(latest)
     if not times:
         raise NoSuchVersion(f"{table}: its log has no commit left, so no version has a time; give a version instead")
     found = [version for version, at in times if at <= wanted]
@@ -134,7 +103,7 @@ def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
     readable = _readable(listing)
     enabled = _enabled(latest)
     times = _file_times(listing)
-    new = [version for version in readable if enabled is not None and version >= enabled.version]
+    new = [version for version in readable if enabled is not None and version >= enabled]
     infos = dict(zip(new, _infos([listing.commits[version] for version in new], latest.traffic), strict=True))
     return [(version, _time_of(version, infos.get(version, {}), times, enabled)) for version in readable]
 
@@ -160,36 +129,26 @@ def _file_times(listing: LogListing) -> dict[int, int]:
     return times
 
 
-def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: _Enabled | None) -> int:
+def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: int | None) -> int:
     said = info.get(_IN_COMMIT)
-    if enabled is not None and version >= enabled.version and isinstance(said, int):
+    if enabled is not None and version >= enabled and isinstance(said, int):
         return said
     return times[version]
 
 
-def _enabled(snapshot: Snapshot) -> _Enabled | None:
+def _enabled(snapshot: Snapshot) -> int | None:
+    """Return the version from which on a table has in-commit timestamps."""
     properties = snapshot.properties
     if properties.get(_ENABLED, "").lower() != "true":
         return None
     try:
-        return _Enabled(int(properties.get(_SINCE_VERSION, "0")), int(properties.get(_SINCE_TIME, "0")))
+        return int(properties.get(_SINCE_VERSION, "0"))
     except ValueError:
         return None
 
 
 def _infos(files: Sequence[DataFile], traffic: Traffic) -> list[dict[str, Any]]:
-    return [_info(lines) for lines in read_commits(files, LINES, traffic=traffic)]
-
-
-def _info(lines: Iterable[Line]) -> dict[str, Any]:
-    for line in lines:
-        if line.commit_info:
-            try:
-                found = msgspec.json.decode(line.commit_info)
-            except (msgspec.DecodeError, RecursionError):
-                return {}
-            return found if isinstance(found, dict) else {}
-    return {}
+    return [info_of(lines) for lines in read_commits(files, LINES, traffic=traffic)]
 
 
 def versions(table: str) -> list[int]:

@@ -13,10 +13,12 @@ from deltalog.log.allowed_places import opened_place
 from deltalog.log.checkpoint_file import CheckpointFile, CheckpointStatistics
 from deltalog.log.file_block import VECTOR_TYPE, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Checkpoint, Segment
-from deltalog.log.replay import Tail, key_of
+from deltalog.log.replay import Tail
 from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
-from deltalog.snapshot.cached_version import CachedSnapshot, Head, bounds_name, latest_cached, version_name
+from deltalog.snapshot.cached_version import Head, bounds_name, latest_cached, version_name
 from deltalog.snapshot.refresh import brought_to
+from deltalog.snapshot.snapshot import Snapshot, describe
+from deltalog.snapshot.write_cache import CachedSnapshot
 from parquet_core.dataset.arrow_form import array_at, from_batch, numbers_at
 from parquet_core.storage import Traffic, find_file
 from parquet_core.storage.ranges import in_flight
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import StatisticsSource
     from deltalog.log.listing import LogListing
-    from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import TableCache
 
 
@@ -86,8 +87,6 @@ class _Cached:
 
     def snapshot(self, table: str, listing: LogListing) -> Snapshot:
         """Put the snapshot together; its statistics stay where they are until they are asked for."""
-        from deltalog.snapshot.snapshot import Snapshot, describe
-
         head, traffic = self.head, Traffic()
         parts = tuple(CheckpointFile(file, traffic) for file in head.parts)
         firsts = np.cumsum([0, *(len(self.numbers(i, "size")) for i in range(len(head.blocks)))]).tolist()
@@ -151,7 +150,6 @@ def _tail(head: Head) -> Tail:
         metadata=head.metadata,
         transactions={said.app_id: said for said in head.transactions},
         domains={said.domain: said for said in head.domains},
-        removed={key_of(remove.path, remove.deletion_vector): remove for remove in head.removed},
         most_deleted=head.most_deleted,
     )
 

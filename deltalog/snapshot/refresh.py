@@ -1,36 +1,39 @@
-"""Bring a snapshot to the latest version by reading the commits since, or by opening it anew."""
+"""Bring a snapshot to a later version by reading the commits since.
+
+The small blocks that single commits leave are joined when they are many: each costs a predicate time.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from deltalog.errors import MalformedLog, UnsupportedTable
-from deltalog.log.commit_file import LINES, read_commits
-from deltalog.log.listing import Segment, last_version, list_log
-from deltalog.log.replay import Live, Tail, later_blocks, without_adds
-from deltalog.snapshot.merge_blocks import merge_small_blocks
+from deltalog.log.commit_file import LINES
+from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
+from deltalog.log.listing import Segment, last_version
+from deltalog.log.replay import Live, later_blocks, read_tail, without_adds
+from deltalog.snapshot.snapshot import describe
+from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from deltalog.log.listing import LogListing
     from deltalog.snapshot.snapshot import Snapshot
-    from parquet_core.storage import DataFile
 
-
-def refresh(snapshot: Snapshot) -> Snapshot:
-    """Return the latest version of a snapshot's table; raises what `open_snapshot` does."""
-    from deltalog.snapshot.snapshot import open_snapshot
-
-    started = time.perf_counter()
-    listing = list_log(snapshot.table)
-    found = brought_to(snapshot, listing, last_version(listing), started=started)
-    cached = snapshot._cached  # noqa: SLF001 - its own
-    if found is not None:
-        return found
-    return open_snapshot(snapshot.table, cache=None if cached is None else cached.cache.cache, allow=snapshot.allow)
+# So many files make a block large enough; of smaller ones so many may stand side by side.
+_LARGE = 4096
+_MOST = 16
 
 
 def brought_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
@@ -59,29 +62,25 @@ def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
     return last_version(listing) >= snapshot.version and all(
-        file == listing.commits.get(first) if first == last else (last, file) in listing.compactions.get(first, ())
-        for first, last, file in tail
+        file == listing.commits.get(at) for at, file in enumerate(tail, snapshot.version - len(tail) + 1)
     )
 
 
 def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float) -> Snapshot | None:
-    from deltalog.snapshot.snapshot import describe
-
     files = [listing.commits[at] for at in _since(snapshot, version)]
     traffic = Traffic(snapshot.traffic.requests, {**snapshot.traffic.bytes})
-    tail = _tail(files, traffic)
+    tail = read_tail(files, LINES, traffic)
     live = later_blocks(tail, Live(snapshot.blocks, snapshot.marks()), snapshot._tail)  # noqa: SLF001 - what it keeps for this
     if live is None:
         return None
     live = merge_small_blocks(live)
-    commits = tuple((at, at, file) for at, file in zip(_since(snapshot, version), files, strict=True))
     return replace(
         snapshot,
         version=version,
         **describe(tail, f"{listing.place}, version {version}")._asdict(),
         blocks=live.blocks,
         listing=listing,
-        segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + commits),
+        segment=Segment(version, snapshot.segment.checkpoint, snapshot.segment.tail + tuple(files)),
         opened=snapshot.opened + tuple(files),
         traffic=traffic,
         seconds=time.perf_counter() - started,
@@ -90,8 +89,68 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     )
 
 
-def _tail(files: list[DataFile], traffic: Traffic) -> Tail:
-    tail = Tail()
-    for lines in read_commits(files[::-1], LINES, traffic=traffic):
-        tail.take([*lines])
-    return tail
+def merge_small_blocks(live: Live) -> Live:
+    """Return the same files in the same order, with neighbouring small blocks of commits joined when they are many."""
+    if sum(_is_small(block) for block in live.blocks) <= _MOST:
+        return live
+    blocks: list[FileBlock] = []
+    marks: list[NDArray[np.uint64]] = []
+    for small, group in groupby(zip(live.blocks, live.marks, strict=True), key=lambda pair: _is_small(pair[0])):
+        some = list(group)
+        if small and len(some) > 1:
+            some = [(_joined([block for block, _ in some]), np.concatenate([mark for _, mark in some]))]
+        blocks += [block for block, _ in some]
+        marks += [mark for _, mark in some]
+    return live._replace(blocks=tuple(blocks), marks=tuple(marks))
+
+
+def _is_small(block: FileBlock) -> bool:
+    return len(block) < _LARGE and _texts_of(block) is not None
+
+
+def _texts_of(block: FileBlock) -> pa.Array | None:
+    """Return the statistics that are held as texts; None of those that stand in files."""
+    match block.statistics:
+        case JsonStatistics(texts):
+            return texts
+        case ChosenStatistics(JsonStatistics(texts), chosen, _):
+            return texts.take(from_numpy(chosen))
+    return None
+
+
+def _joined(blocks: Sequence[FileBlock]) -> FileBlock:
+    names = dict.fromkeys(name for block in blocks for name in block.partition)
+    vectors = None
+    if any(block.vectors is not None for block in blocks):
+        none = [pa.nulls(len(block), VECTOR_TYPE) if block.vectors is None else block.vectors for block in blocks]
+        vectors = pa.concat_arrays(none)
+    return FileBlock(
+        path=pa.concat_arrays([block.path for block in blocks]),
+        size=np.concatenate([block.size for block in blocks]),
+        modified=np.concatenate([block.modified for block in blocks]),
+        partition={name: _of_all(name, blocks) for name in names},
+        vectors=vectors,
+        statistics=JsonStatistics(pa.concat_arrays([_texts_of(block) for block in blocks])),
+    )
+
+
+def _of_all(name: str, blocks: Sequence[FileBlock]) -> Texts:
+    codes: list[NDArray[np.int32]] = []
+    values: list[pa.Array] = []
+    first = 0
+    for block in blocks:
+        texts = block.partition.get(name)
+        if texts is None:
+            codes.append(np.full(len(block), ABSENT, np.int32))
+            continue
+        codes.append(np.where(texts.codes < 0, texts.codes, texts.codes + first).astype(np.int32))
+        values.append(texts.values)
+        first += len(texts.values)
+    encoded = pa.concat_arrays(values).dictionary_encode()
+    number = (
+        np.frombuffer(encoded.indices.buffers()[1], np.int32, len(encoded)) if len(encoded) else np.zeros(0, np.int32)
+    )
+    joined = np.concatenate(codes)
+    return Texts(
+        np.where(joined < 0, joined, number[joined] if len(number) else joined).astype(np.int32), encoded.dictionary
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
@@ -16,7 +17,6 @@ from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, 
 from deltalog.snapshot.cached_version import (
     LATEST,
     CachedBlock,
-    CachedSnapshot,
     Head,
     bounds_name,
     latest_cached,
@@ -40,6 +40,38 @@ _LEAST_BYTES = 1 << 20
 _MOST_COMMITS = 32
 
 
+@dataclass(slots=True)
+class CachedSnapshot:
+    """Where a snapshot is cached on disk; `version`: that of the files its store counts, None before it is written.
+
+    `later`: a version, with its generation, that was written since. `listed_ns`: when the log had been listed.
+    """
+
+    cache: TableCache
+    store: StatisticsStore
+    generation: str = ""
+    version: int | None = None
+    later: tuple[int, str] | None = None
+    listed_ns: int = field(default_factory=time.time_ns)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Cache what is new of a snapshot and its statistics; nothing of a log that is short or still changes."""
+        known = self.store.known()
+        far = self.version is None or snapshot.version - self.version > _MOST_COMMITS
+        if far and (self.later is None or self.later[0] != snapshot.version):
+            _save_version(snapshot, self, known)
+            return
+        changed, self.store.changed = self.store.changed, set()
+        if not changed:
+            return
+        if far and self.later is not None:
+            _save_moved(snapshot, self.later[1], self, {key: known[key] for key in changed})
+        else:
+            for key in changed:
+                _save_column(self.cache, self.generation, key, known[key])
+        self.cache.cache.evict()
+
+
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
     """Return a snapshot that was read from the log and remembers, for `save`, what is asked of its statistics."""
     store = StatisticsStore(snapshot.file_count, lambda _: None)
@@ -49,27 +81,6 @@ def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snap
         for block, first in zip(snapshot.blocks, firsts, strict=False)
     )
     return replace(snapshot, blocks=blocks, _cached=CachedSnapshot(cache, store, listed_ns=listed_ns))
-
-
-def save(snapshot: Snapshot) -> None:
-    """Cache what is new of a snapshot and its statistics; nothing of a log that is short or still changes."""
-    cached = snapshot._cached  # noqa: SLF001 - its own
-    if cached is None:
-        return
-    known = cached.store.known()
-    far = cached.version is None or snapshot.version - cached.version > _MOST_COMMITS
-    if far and (cached.later is None or cached.later[0] != snapshot.version):
-        _save_version(snapshot, cached, known)
-        return
-    changed, cached.store.changed = cached.store.changed, set()
-    if not changed:
-        return
-    if far and cached.later is not None:
-        _save_moved(snapshot, cached.later[1], cached, {key: known[key] for key in changed})
-    else:
-        for key in changed:
-            _save_column(cached.cache, cached.generation, key, known[key])
-    cached.cache.cache.evict()
 
 
 def _save_moved(snapshot: Snapshot, generation: str, cached: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
@@ -152,7 +163,6 @@ def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
         metadata=snapshot.metadata,
         transactions=list(tail.transactions.values()),
         domains=list(tail.domains.values()),
-        removed=list(tail.removed.values()),
         most_deleted=tail.most_deleted,
         notes=list(snapshot.notes),
         blocks=[

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltalog.log.in_parallel import in_parallel
+from deltalog.log.file_block import in_parallel
 from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import question_about
-from deltalog.stats.partition_values import outcomes_of_partition, outcomes_of_partitions
-from parquet_core.dataset.file_answers import FileAnswers
+from deltalog.stats.partition_values import outcomes_of_partitions
+from parquet_core.dataset.logged import FileAnswers
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
-from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
-from parquet_core.pruning import constant_answers, fold
+from parquet_core.predicate import ColumnLeaf, leaves
+from parquet_core.pruning import fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _of_block(
     asked: Sequence[TableColumn | None],
     columns: Mapping[Path, TableColumn],
 ) -> FileAnswers:
-    by_leaf = [_from_partitions(part, columns, block) for part in parts]
+    by_leaf = [outcomes_of_partitions(part, columns, block) for part in parts]
     partitions = fold(predicate, by_leaf)
     wanted = may_match(partitions) & ~must_match(partitions)
     of_files = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
@@ -141,14 +141,3 @@ def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
     order = np.arange(len(whole))
     order[at] = len(whole) + np.arange(len(at))
     return concat_bounds([whole, part]).take(order)
-
-
-def _from_partitions(part: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
-    if isinstance(part, Constant):
-        return constant_answers(part, len(block))
-    if isinstance(part, OnPartitions):
-        return outcomes_of_partitions(part, [columns[path] for path in part.columns], block)
-    column = columns.get(part.column) if isinstance(part, ColumnLeaf) else None
-    if not isinstance(part, ColumnLeaf) or column is None or column.partition is None:
-        return unknown(len(block))
-    return outcomes_of_partition(part, column, block)

@@ -3,15 +3,16 @@
 What is missing, malformed or contradicts itself is not known, and its file is kept. Bounds may be looser than the
 values: strings are cut, times have milliseconds only, some writers pass numbers through 64-bit floats, and deletion
 vectors leave rows out that were counted. None of them speaks of NaN.
+
+A checkpoint may be older than the type of a column: what does not widen to it says nothing.
 """
 
 from __future__ import annotations
 
-import re
-from operator import attrgetter
+import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,8 +30,7 @@ from deltalog.stats.enclosing_values import (
     nothing,
     same,
 )
-from deltalog.stats.parse_json import parse_texts
-from deltalog.stats.parsed_values import parsed_pair
+from deltalog.stats.parse_json import decode_texts, parse_texts, values_at
 from deltalog.stats.widened_bounds import widened
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
@@ -46,34 +46,94 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
 
-_Number = int | float | str | None
-_Text = str | None
 # A count that is not there; one that is negative is damage.
-ABSENT = np.iinfo(np.int64).min
-# Keys that JSON writes escaped are not matched with fields.
-_UNMATCHED = re.compile(r'["\\\x00-\x1f]')
-_NOT_STATISTICS = (msgspec.DecodeError, RecursionError, ValueError)
+ABSENT = int(np.iinfo(np.int64).min)
+WITHOUT_BOUNDS = frozenset({"boolean", "binary"})
 
 
-class _Shape(NamedTuple):
-    """A struct type for statistics of some columns, and how to get at them."""
+def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
+    """Enclose typed values by those of the column's bounds type; of a type that does not widen to it say nothing."""
+    stored, kind = values.type, bounds_type(column.leaf)
+    if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):
+        return _times(values, kind)
+    if stored.equals(kind):
+        return same(values)
+    of_text = column.kind == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
+    of_days = column.kind == "timestamp_ntz" and pa.types.is_date32(stored)
+    if of_text or of_days or _widens(stored, kind):
+        try:
+            return same(values.cast(kind))
+        except pa.ArrowException:
+            return nothing(len(values), kind)
+    return nothing(len(values), kind)
 
-    decoder: msgspec.json.Decoder[Any]
-    unknown: Any
-    minimum: tuple[Callable[[Any], Any], ...]
-    maximum: tuple[Callable[[Any], Any], ...]
-    nulls: tuple[Callable[[Any], Any], ...]
+
+def _widens(stored: pa.DataType, kind: pa.DataType) -> bool:
+    if pa.types.is_signed_integer(stored):
+        if pa.types.is_signed_integer(kind):
+            return bool(stored.bit_width <= kind.bit_width)
+        return bool(pa.types.is_decimal(kind) or (pa.types.is_float64(kind) and stored.bit_width <= 32))
+    if pa.types.is_float32(stored):
+        return bool(pa.types.is_float64(kind))
+    return bool(pa.types.is_decimal128(stored) and pa.types.is_decimal128(kind))
+
+
+def _times(values: pa.Array, kind: pa.DataType) -> Pair:
+    stored = values.type
+    # INT96 has no zone and means instants; of what else has none, the zone of the instants is not known.
+    as_int96 = stored.unit == "ns" and stored.tz is None
+    if (stored.tz is None) != (kind.tz is None) and not as_int96:
+        return nothing(len(values), kind)
+    numbers, valid = numbers_from(values), flags_from(values.is_valid())
+    if stored.unit == "ns":
+        micros = numbers // 1000
+        return Pair(from_numpy(micros, kind, valid=valid), from_numpy(micros + 1, kind, valid=valid))
+    factor = {"us": 1, "ms": 1000, "s": 1_000_000}[stored.unit]
+    most = np.iinfo(np.int64).max // factor
+    valid = valid & (np.abs(numbers.astype(np.float64)) < most)
+    return same(from_numpy(np.where(valid, numbers, 0) * factor, kind, valid=valid))
+
+
+class Said(NamedTuple):
+    """What statistics say of `files` files: the bounds of a column at one side, and the counts at a path."""
+
+    files: int
+    side: Callable[[TableColumn, str], Pair]
+    counts: Callable[[Sequence[str]], NDArray[np.int64]]
+
+    def bounds(self, column: TableColumn) -> Pair:
+        """Return both bounds of a column; nothing of a type that has none."""
+        if column.kind in WITHOUT_BOUNDS:
+            return nothing(self.files, bounds_type(column.leaf))
+        return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
+
+
+def said_by_structs(parsed: pa.StructArray, enclose: Callable[[TableColumn, pa.Array], Pair] = parsed_pair) -> Said:
+    """Ask structs, whose values `enclose` turns into those of a column."""
+    return Said(
+        len(parsed),
+        lambda column, part: enclose(column, child(parsed, (part, *column.physical))),
+        lambda path: _parsed_counts(parsed, path),
+    )
+
+
+def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
+    """Ask decoded JSON."""
+    return Said(
+        len(rows),
+        lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
+        lambda path: _counts(values_at(rows, path)),
+    )
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
     """Return what turns a batch into the bounds of each column."""
-    shape = _shape_of(columns)
 
     def read(batch: StatisticsBatch) -> list[Bounds]:
         if batch.parsed is not None:
-            return [_from_parsed(column, batch.parsed) for column in columns]
+            return _bounds_of(columns, said_by_structs(batch.parsed))
         assert batch.json is not None
-        return _from_json(columns, shape, batch.json)
+        return _from_json(columns, batch.json)
 
     return read
 
@@ -93,11 +153,11 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
 
     Deleted rows are counted. A count that is none is damage, and ABSENT too.
     """
-    counts, shape, first = np.full(snapshot.file_count, ABSENT, np.int64), _shape_of([]), 0
+    counts, first = np.full(snapshot.file_count, ABSENT, np.int64), 0
     question = Question(
         keys=("",),
         paths=(),
-        read=lambda batch: [as_bounds(_records_of(batch, shape))],
+        read=lambda batch: [as_bounds(_records_of(batch))],
         silent=lambda count: [as_bounds(np.full(count, ABSENT, np.int64))],
     )
     snapshot.settle()
@@ -111,149 +171,32 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     return counts
 
 
-def _records_of(batch: StatisticsBatch, shape: _Shape) -> NDArray[np.int64]:
-    if batch.parsed is not None:
-        return _parsed_counts(batch.parsed, ("numRecords",))
-    assert batch.json is not None
-    table = parse_texts([], batch.json)
-    if table is not None:
-        return _parsed_counts(table, ("numRecords",))
-    return _counts([row.numRecords for row in _rows(shape, batch.json)])
+def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
+    structs = parse_texts([], batch.json) if batch.parsed is None else batch.parsed
+    said = said_by_objects(decode_texts([], batch.json)) if structs is None else said_by_structs(structs)
+    return said.counts(("numRecords",))
 
 
-def _shape_of(columns: Sequence[TableColumn]) -> _Shape:
-    bounds = _tree([(column.physical, _json_type(column)) for column in columns if _has_bounds(column)])
-    nulls = _tree([(column.physical, int | None) for column in columns])
-    struct = msgspec.defstruct(
-        "Statistics",
-        [
-            ("numRecords", int | None, None),
-            ("minValues", bounds.kind | None, bounds.empty),
-            ("maxValues", bounds.kind | None, bounds.empty),
-            ("nullCount", nulls.kind | None, nulls.empty),
-        ],
-        frozen=True,
-        gc=False,
-    )
-    return _Shape(
-        decoder=msgspec.json.Decoder(struct),
-        unknown=struct(),
-        minimum=tuple(_getter("minValues", bounds, column.physical) for column in columns),
-        maximum=tuple(_getter("maxValues", bounds, column.physical) for column in columns),
-        nulls=tuple(_getter("nullCount", nulls, column.physical) for column in columns),
-    )
-
-
-def _has_bounds(column: TableColumn) -> bool:
-    return column.kind not in {"boolean", "binary"}
-
-
-def _json_type(column: TableColumn) -> Any:
-    if column.kind.startswith("decimal"):
-        from decimal import Decimal
-
-        return Decimal | None
-    return _Text if column.kind in {"string", "date", "timestamp", "timestamp_ntz"} else _Number
-
-
-class _Tree(NamedTuple):
-    """A struct type for some paths; `names`: the attribute of each first name; `below`: further structs."""
-
-    kind: Any
-    empty: Any
-    names: dict[str, str]
-    below: dict[str, _Tree]
-
-
-def _tree(paths: Sequence[tuple[tuple[str, ...], Any]]) -> _Tree:
-    tops = [top for top in dict.fromkeys(path[0] for path, _ in paths) if not _UNMATCHED.search(top)]
-    names = {top: f"c{i}" for i, top in enumerate(tops)}
-    below: dict[str, _Tree] = {}
-    fields: list[tuple[str, Any, Any]] = []
-    for top in tops:
-        deeper = [(path[1:], kind) for path, kind in paths if path[0] == top and len(path) > 1]
-        if deeper:
-            below[top] = _tree(deeper)
-            fields.append((names[top], below[top].kind | None, below[top].empty))
-        else:
-            fields.append((names[top], next(kind for path, kind in paths if path[0] == top), None))
-    rename = {attribute: name for name, attribute in names.items()}
-    kind = msgspec.defstruct("Values", fields, rename=rename, frozen=True, gc=False)
-    return _Tree(kind, kind(), names, below)
-
-
-def _getter(part: str, tree: _Tree, path: tuple[str, ...]) -> Callable[[Any], Any]:
-    attributes = [part]
-    for name in path:
-        if name not in tree.names:
-            return lambda _: None
-        attributes.append(tree.names[name])
-        tree = tree.below.get(name, tree)
-    return attrgetter(".".join(attributes))
-
-
-def _each(get: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
-    try:
-        return list(map(get, rows))
-    except AttributeError:  # null in the place of a struct
-        return [_or_none(get, row) for row in rows]
-
-
-def _or_none(get: Callable[[Any], Any], row: Any) -> Any:
-    try:
-        return get(row)
-    except AttributeError:
-        return None
-
-
-def _from_json(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
+def _from_json(columns: Sequence[TableColumn], texts: pa.Array) -> list[Bounds]:
     table = parse_texts(columns, texts)
     if table is not None:
         try:
-            return [_from_columns(column, table) for column in columns]
+            return _bounds_of(columns, said_by_structs(table, _pair))
         except pa.ArrowInvalid:  # a number that its column cannot hold
             pass
-    return _one_by_one(columns, shape, texts)
+    return _one_by_one(columns, texts)
 
 
-def _from_columns(column: TableColumn, table: pa.StructArray) -> Bounds:
-    pair = nothing(len(table), bounds_type(column.leaf))
-    if _has_bounds(column):
-        low = _pair(column, child(table, ("minValues", *column.physical))).lower
-        high = _pair(column, child(table, ("maxValues", *column.physical))).upper
-        pair = Pair(low, high)
-    return _bounds(
-        column, pair, _parsed_counts(table, ("numRecords",)), _parsed_counts(table, ("nullCount", *column.physical))
-    )
+def _one_by_one(columns: Sequence[TableColumn], texts: pa.Array) -> list[Bounds]:
+    return _bounds_of(columns, said_by_objects(decode_texts(columns, texts)))
 
 
-def _one_by_one(columns: Sequence[TableColumn], shape: _Shape, texts: pa.Array) -> list[Bounds]:
-    rows = _rows(shape, texts)
-    records = _counts([row.numRecords for row in rows])
-    found = []
-    for i, column in enumerate(columns):
-        pair = nothing(len(rows), bounds_type(column.leaf))
-        if _has_bounds(column):
-            low = _values(column, _each(shape.minimum[i], rows)).lower
-            high = _values(column, _each(shape.maximum[i], rows)).upper
-            pair = Pair(low, high)
-        found.append(_bounds(column, pair, records, _counts(_each(shape.nulls[i], rows))))
-    return found
-
-
-def _rows(shape: _Shape, texts: pa.Array) -> list[Any]:
-    found = texts.to_pylist()
-    try:
-        return list(map(shape.decoder.decode, found))
-    except _NOT_STATISTICS:
-        return [_decoded(shape, text) for text in found]
-
-
-def _decoded(shape: _Shape, text: str | bytes) -> Any:
-    try:
-        return shape.decoder.decode(text)
-    except _NOT_STATISTICS:
-        return shape.unknown
+def _bounds_of(columns: Sequence[TableColumn], said: Said) -> list[Bounds]:
+    records = said.counts(("numRecords",))
+    return [
+        _bounds(column, said.bounds(column), records, said.counts(("nullCount", *column.physical)))
+        for column in columns
+    ]
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
@@ -284,34 +227,27 @@ def _of_texts(column: TableColumn, texts: pa.Array) -> Pair:
 def _values(column: TableColumn, values: list[Any]) -> Pair:
     kind = bounds_type(column.leaf)
     if column.kind in {"string", "date", "timestamp", "timestamp_ntz"}:
-        return _of_texts(column, pa.array(values, pa.string()))
+        return _of_texts(column, pa.array([value if isinstance(value, str) else None for value in values], pa.string()))
     if pa.types.is_integer(kind):
         return integers(values, kind)
     if pa.types.is_floating(kind):
-        return floats(values, kind)
+        return floats([_finite(value) if type(value) is Decimal else value for value in values], kind)
     return decimals(values, kind) if pa.types.is_decimal(kind) else nothing(len(values), kind)
+
+
+def _finite(number: Decimal) -> float | None:
+    found = float(number)
+    return found if math.isfinite(found) else None
 
 
 def _counts(values: list[Any]) -> NDArray[np.int64]:
     """Return counts, ABSENT where there is none; what is no count is -1."""
-    try:
-        counts = pa.array(values, pa.int64())
-    except (pa.ArrowInvalid, OverflowError):
-        fitting = [-1 if value is not None and not 0 <= value < 1 << 62 else value for value in values]
-        counts = pa.array(fitting, pa.int64())
-    return numbers_from(pc.fill_null(counts, ABSENT))
+    counts = [ABSENT if value is None else value if _is_count(value) else -1 for value in values]
+    return np.array(counts, np.int64)
 
 
-def _from_parsed(column: TableColumn, parsed: pa.StructArray) -> Bounds:
-    kind = bounds_type(column.leaf)
-    pair = nothing(len(parsed), kind)
-    if _has_bounds(column):
-        low = parsed_pair(column, child(parsed, ("minValues", *column.physical)), kind).lower
-        high = parsed_pair(column, child(parsed, ("maxValues", *column.physical)), kind).upper
-        pair = Pair(low, high)
-    return _bounds(
-        column, pair, _parsed_counts(parsed, ("numRecords",)), _parsed_counts(parsed, ("nullCount", *column.physical))
-    )
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 62
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:

@@ -13,14 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltalog.log.actions import FullAdd
 from deltalog.log.allowed_places import opened_place
-from deltalog.log.full_actions import FullAdd
 from deltalog.log.paths import encoded_path, resolve
-from deltalog.stats.bounds_in_json import bound_texts
-from deltalog.stats.truncated_strings import prefix_length
-from deltalog.stats.write_json import ColumnTexts, statistics_text
+from deltalog.stats.file_bounds import WITHOUT_BOUNDS
+from deltalog.stats.written_json import ColumnTexts, bound_texts, prefix_length, statistics_text
 from deltalog.table.file_schemas import check_file_schemas
-from deltalog.table.indexed_columns import indexed_columns
+from deltalog.table.properties import indexed_columns
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.dataset.logged import FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _UNKNOWN = -1
-# Delta has no bounds of these.
-_ONLY_NULLS = frozenset({"boolean", "binary"})
 # Of a string a cut bound is one too; of what Arrow orders as numbers it would be another value.
 _MAY_BE_CUT = frozenset({"string"})
 
@@ -166,7 +163,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
     bounds = index.page_indexes.filled_bounds(leaf)
     counts = _null_counts(index.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
-    if column.kind not in _ONLY_NULLS:
+    if column.kind not in WITHOUT_BOUNDS:
         cut = column.kind in _MAY_BE_CUT
         empty = _has_no_value(bounds)
         low = _folded(index.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)

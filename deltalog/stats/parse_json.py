@@ -1,12 +1,15 @@
-"""Parse the JSON statistics of many files at once, to columns, without an object for each file.
+"""Parse the JSON statistics of many files: at once to columns, or one by one to an object for each.
 
-What Arrow cannot read is refused as a whole, and nothing is guessed: the texts are then read one by one.
+What Arrow cannot read is refused as a whole, and nothing is guessed: the texts are then decoded one by one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,11 +17,10 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from deltalog.table.schema import TableColumn
-
-    Tree = dict[str, Any]
+    from parquet_core.predicate import Path
 
 # Fewer texts are read sooner one by one.
 _LEAST = 64
@@ -58,6 +60,29 @@ def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArr
         return None
 
 
+def decode_texts(columns: Sequence[TableColumn], texts: pa.Array | None) -> list[dict[str, Any]]:
+    """Return each text as the object that it is, empty where it is none; with decimal columns fractions are exact."""
+    assert texts is not None
+    exact = any(column.leaf.type is not None and pa.types.is_decimal(column.leaf.type) for column in columns)
+    decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal if exact else None)
+    return [_decoded(decoder, text) for text in texts.to_pylist()]
+
+
+def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], text: str | bytes | None) -> dict[str, Any]:
+    try:
+        return {} if text is None else decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError):
+        return {}
+
+
+def values_at(rows: Sequence[Any], path: Sequence[str]) -> list[Any]:
+    """Return what lies at a path of objects in each of many; None where nothing does."""
+    values = list(rows)
+    for name in path:
+        values = [value.get(name) if type(value) is dict else None for value in values]
+    return values
+
+
 def _rows(table: pa.Table, count: int) -> pa.StructArray | None:
     if len(table) != 1:
         return None
@@ -95,18 +120,14 @@ def _as_one(texts: pa.Array) -> pa.Buffer:
 
 def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
     """Return the type of a text; None when two columns stand in one place."""
-    bounds: Tree = {}
-    nulls: Tree = {}
-    for column in columns:
-        kind = _kind(column)
-        if kind is _TOO_FINE:
-            return None
-        told = _put(nulls, column.physical, pa.int64()) and (kind is None or _put(bounds, column.physical, kind))
-        if not told:
-            return None
+    kinds = [(column.physical, _kind(column)) for column in columns]
+    places = Counter(path[:length] for path, _ in kinds for length in range(1, len(path) + 1))
+    if any(kind is _TOO_FINE or places[path] > 1 for path, kind in kinds):
+        return None
+    bounds = [(path, kind) for path, kind in kinds if kind is not None]
     parts = [("numRecords", pa.int64())]
-    parts += [(name, _struct(bounds)) for name in ("minValues", "maxValues") if bounds]
-    parts += [("nullCount", _struct(nulls))] if nulls else []
+    parts += [(name, struct_of(bounds)) for name in ("minValues", "maxValues") if bounds]
+    parts += [("nullCount", struct_of([(path, pa.int64()) for path, _ in kinds]))] if kinds else []
     return pa.struct(parts)
 
 
@@ -125,14 +146,16 @@ def _kind(column: TableColumn) -> pa.DataType | None:
     return None
 
 
-def _put(tree: Tree, path: Sequence[str], kind: pa.DataType) -> bool:
-    here: Any = tree
-    for name in path[:-1]:
-        here = here.setdefault(name, {})
-        if not isinstance(here, dict):
-            return False
-    return here.setdefault(path[-1], kind) is kind
+def struct_of(leaves: Sequence[tuple[Path, pa.DataType]]) -> pa.StructType:
+    """Return the struct that has each of the leaves at its path.
+
+    >>> struct_of([(("a", "b"), pa.int64()), (("c",), pa.string())])
+    StructType(struct<a: struct<b: int64>, c: string>)
+    """
+    names = dict.fromkeys(path[0] for path, _ in leaves)
+    return pa.struct([(name, _below(name, leaves)) for name in names])
 
 
-def _struct(tree: Mapping[str, Any]) -> pa.StructType:
-    return pa.struct([(name, _struct(below) if isinstance(below, dict) else below) for name, below in tree.items()])
+def _below(name: str, leaves: Sequence[tuple[Path, pa.DataType]]) -> pa.DataType:
+    inside = [(path[1:], kind) for path, kind in leaves if path[0] == name]
+    return struct_of(inside) if inside[0][0] else inside[0][1]

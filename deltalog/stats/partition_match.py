@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltalog.log.file_block import ABSENT
-from deltalog.log.text_arrays import path_array
+from deltalog.log.paths import path_array
 from deltalog.stats.partition_values import partition_bounds
 from parquet_core.arrow_arrays import flags_from, numbers_from
 

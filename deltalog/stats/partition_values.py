@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.log.file_block import empty_codes
+from deltalog.log.file_block import NULL, empty_codes, texts_of_map
 from deltalog.stats.enclosing_values import (
     Pair,
     days,
@@ -29,32 +29,53 @@ from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_o
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions
+from parquet_core.pruning import constant_answers
 from parquet_core.spark_rules.partition_inference import NULL as HIVE_NULL
 from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deltalog.log.file_block import FileBlock, Texts
     from deltalog.table.schema import TableColumn
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import ColumnLeaf, OnPartitions
+    from parquet_core.predicate import Leaf, Path
 
     Flags = NDArray[np.bool_]
 
 
-def outcomes_of_partition(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
-    """Return which outcomes a leaf may have in each file of a block."""
+# 1.0 and 1E2 are numbers, but no integers to Spark.
+_WHOLE = "^-?[0-9]+$"
+
+
+def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
+    """Return which outcomes partition values leave possible for a leaf in each file of a block, any for other columns.
+
+    `columns`: those of the table, by logical path.
+    """
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, len(block))
+    if isinstance(leaf, OnPartitions):
+        return _of_several(leaf, [columns[path] for path in leaf.columns], block)
+    if isinstance(leaf, ColumnLeaf):
+        column = columns.get(leaf.column)
+        if column is not None and column.partition is not None:
+            return _of_one(leaf, column, block)
+    return unknown(len(block))
+
+
+def _of_one(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
     texts = _texts(column, block)
     # Codes count from the end where they are negative: NULL is the last entry, ABSENT the one before.
     answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, texts.values))[texts.codes]
     return answers
 
 
-def outcomes_of_partitions(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
-    """Return the same of a leaf on several columns; any outcome where one of the values is in doubt."""
+def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
+    """Return the outcomes of a leaf on several columns; any where one of the values is in doubt."""
     certain = np.ones(len(block), np.bool_)
     values = []
     for column in columns:
@@ -110,8 +131,7 @@ def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, t
         return ~blank
     understood = flags_from(values.is_valid())
     if pa.types.is_integer(values.type):
-        # 1.0 and 1E2 are numbers, but no integers to Spark.
-        understood &= flags_from(pc.match_substring_regex(texts, "^-?[0-9]+$"))
+        understood &= flags_from(pc.match_substring_regex(texts, _WHOLE))
     return blank | understood
 
 
@@ -158,3 +178,47 @@ def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # n
     if pa.types.is_decimal(kind):
         return decimals([number_of(text) for text in texts.to_pylist()], kind)
     return nothing(len(texts), kind)
+
+
+def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
+    """Return the struct of a table's partition columns; None when one of them has a type that is never certain."""
+    if any(column.leaf.type is None or column.kind == "binary" for column in columns):
+        return None
+    return pa.struct([(column.partition, column.leaf.type) for column in columns])
+
+
+def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa.StructArray | None:
+    """Return the values of files as `partitionValues_parsed` of a checkpoint; None when one of them is not certain.
+
+    A time without a zone is one in the zone of its writer; an empty string, and the name that Hive gives null, are null
+    to some and text to others. Where one file of a table has such a value, its checkpoint has no struct.
+    """
+    texts = texts_of_map(values)
+    fields = []
+    for column in columns:
+        assert column.partition is not None
+        if column.partition not in texts:
+            return None
+        codes, distinct = texts[column.partition]
+        typed = _typed(column, distinct)
+        if typed is None or (codes < NULL).any():
+            return None
+        fields.append(typed.take(from_numpy(np.where(codes < 0, 0, codes), valid=codes >= 0)))
+    return pa.StructArray.from_arrays(fields, fields=list(parsed_partition_type(columns) or ()))
+
+
+def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
+    """Return distinct texts as values; None when it is not certain what one of them is."""
+    blank = flags_from(pc.equal(texts, ""))
+    if flags_from(pc.equal(texts, HIVE_NULL)).any() or (column.kind == "string" and blank.any()):
+        return None
+    if column.kind == "string":
+        return texts
+    low, high = _read(column, texts, column.leaf.type)
+    certain = flags_from(pc.fill_null(pc.equal(low, high), fill_value=False))
+    # NaN equals nothing.
+    if pa.types.is_floating(low.type):
+        certain |= flags_from(pc.fill_null(pc.is_nan(low), fill_value=False))
+    if pa.types.is_integer(low.type):
+        certain &= flags_from(pc.match_substring_regex(texts, _WHOLE))
+    return low if (certain | blank).all() else None

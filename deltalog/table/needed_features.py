@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.log.actions import Protocol
-from deltalog.table.reader_features import READER_FEATURES, reader_features, writer_features
-from deltalog.table.schema_fields import INNER_TYPES, schema_fields
-from deltalog.table.writer_features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, is_true
+from deltalog.table.features import (
+    APPEND_ONLY,
+    CHANGE_FEED,
+    DELETION_VECTORS,
+    READER_FEATURES,
+    is_true,
+    reader_features,
+    writer_features,
+)
+from deltalog.table.schema_json import INNER_TYPES, schema_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

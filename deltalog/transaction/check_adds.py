@@ -16,16 +16,15 @@ from deltalog.log.actions import fits
 from deltalog.log.paths import is_absolute
 from deltalog.log.replay import key_of
 from deltalog.stats.partition_match import meanings, partition_columns
-from deltalog.table.schema_fields import schema_fields
-from deltalog.table.writer_features import not_null
+from deltalog.table.schema_json import schema_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deltalog.log.actions import Add
     from deltalog.stats.partition_match import Meaning
     from deltalog.table.schema import TableSchema
-    from deltalog.table.schema_fields import Field
+    from deltalog.table.schema_json import Field
 
 # What may stand in the path of a URI, and what a writer that encodes leaves as it is.
 _ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2})+")
@@ -110,7 +109,7 @@ def _check_path(add: Add, where: str) -> None:
 
 def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], place: str) -> None:
     columns = partition_columns(schema)
-    required = {field.physical[0] for field in not_null(fields) if len(field.path) == 1}
+    required = {field.physical[0] for field in _never_null(fields) if len(field.path) == 1}
     texts: dict[str, dict[str, Add]] = {name: {} for name in columns}
     for add in adds:
         values = add.partition_values or {}
@@ -201,7 +200,7 @@ def _check_vector(add: Add, statistics: Statistics | None, where: str) -> None:
 def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: Sequence[Field], where: str) -> None:
     """Refuse a file that is not known to have no null where the table allows none."""
     partitions = set(partition_columns(schema))
-    for field in not_null(fields):
+    for field in _never_null(fields):
         if field.physical[0] in partitions or not isinstance(field.kind, str):
             continue
         nulls = None if statistics is None else _at(statistics.null_count, field.physical)
@@ -211,6 +210,11 @@ def _check_not_null(statistics: Statistics | None, schema: TableSchema, fields: 
                 f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {said}; "
                 "give statistics with nullCount 0 of it"
             )
+
+
+def _never_null(fields: Sequence[Field]) -> Iterator[Field]:
+    # Inside of arrays and maps Delta's writers enforce nothing either.
+    return (field for field in fields if not field.nullable and not field.repeated)
 
 
 def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], where: str) -> None:

@@ -1,4 +1,9 @@
-"""Check a change against the version that it was decided from, before the commit is written."""
+"""Check a change against the version that it was decided from and its table features, before the commit is written.
+
+Files of a commit are written elsewhere, so that what a feature asks of their rows cannot be looked at here: it must
+follow from statistics, or the commit is refused. Source: the Delta protocol, "Table Features" and what it asks of
+writers.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +14,40 @@ import pyarrow.compute as pc
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.log.actions import fits
+from deltalog.log.paths import path_array
 from deltalog.log.replay import key_of
-from deltalog.log.text_arrays import path_array
-from deltalog.table.clustering import clustering_columns
+from deltalog.table.features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, check_writable, is_true, writer_features
 from deltalog.table.needed_features import PLAIN
-from deltalog.table.reader_features import writer_features
-from deltalog.table.schema_fields import schema_fields
-from deltalog.table.writer_features import APPEND_ONLY, check_writable, is_true
+from deltalog.table.properties import clustering_columns
+from deltalog.table.schema_json import schema_fields
 from deltalog.transaction.check_adds import check_adds
-from deltalog.transaction.check_features import check_features, check_rows
 from deltalog.transaction.check_metadata import check_metadata, check_protocol, properties_of, schema_of
+from deltalog.transaction.commit_lines import ROW_TRACKING, check_row_ids
 from deltalog.transaction.live_files import live_files
-from deltalog.transaction.row_ids import ROW_TRACKING, check_row_ids
 from parquet_core.arrow_arrays import flags_from
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from deltalog.log.actions import Protocol
     from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.schema import TableSchema
+    from deltalog.table.schema_json import Field
     from deltalog.transaction.change import Change
     from deltalog.transaction.live_files import LiveFile
 
+
 # Its feature writes it.
 _SYSTEM = "delta."
+_SPARK = "commit with Spark, which does"
+_CONSTRAINT = "delta.constraints."
+# What a field's metadata may say that rows must be held against, and the feature it belongs to.
+_ON_ROWS = {
+    "delta.invariants": "invariants",
+    "delta.generationExpression": "generatedColumns",
+    "delta.identity.start": "identityColumns",
+    "delta.identity.step": "identityColumns",
+}
 
 
 def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
@@ -53,27 +70,11 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
         # Who takes the promise back and breaks it at once has broken it.
         if is_true(snapshot.properties, APPEND_ONLY):
             properties[APPEND_ONLY] = "true"
-    features = writer_features(protocol)
-    if ROW_TRACKING in features and ROW_TRACKING not in writer_features(snapshot.protocol):
+    if ROW_TRACKING in writer_features(protocol) and ROW_TRACKING not in writer_features(snapshot.protocol):
         raise UnsupportedTable(f"{place}: {ROW_TRACKING} is not added to a table here; add it with Spark")
-    check_row_ids(change, features=features, before=snapshot.properties, after=properties, place=place)
-    check_features(
-        change,
-        protocol=protocol,
-        properties=properties,
-        schema=schema.text,
-        mapped=schema.mapping != "none",
-        place=place,
-    )
-    check_adds(
-        change.adds,
-        schema=schema,
-        clustered_by=clustering_columns(snapshot.domains, place=place),
-        rows_change=change.data_change,
-        place=place,
-    )
+    before, domains = snapshot.properties, snapshot.domains
+    _check_parts(change, place, protocol=protocol, schema=schema, before=before, properties=properties, domains=domains)
     _check_not_live(snapshot, change)
-    _check_others(change, protocol, place)
     return removes
 
 
@@ -92,7 +93,7 @@ def check_appendable(snapshot: Snapshot) -> None:
     check_writable(snapshot.protocol, place=snapshot.table)
     mapped = snapshot.schema.mapping != "none"
     fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
-    check_rows(snapshot.properties, fields, snapshot.table)
+    _check_rows(snapshot.properties, fields, snapshot.table)
 
 
 def check_first(table: str, change: Change) -> None:
@@ -102,19 +103,27 @@ def check_first(table: str, change: Change) -> None:
     protocol = PLAIN if change.protocol is None else change.protocol
     check_protocol(protocol, None, place=table)
     check_metadata(change.metadata, protocol=protocol, before=None, emptied=True, place=table)
-    after = properties_of(change.metadata)
-    check_row_ids(change, features=writer_features(protocol), before={}, after=after, place=table)
     schema = schema_of(change.metadata, place=table)
-    check_features(
-        change,
-        protocol=protocol,
-        properties=after,
-        schema=schema.text,
-        mapped=schema.mapping != "none",
-        place=table,
-    )
-    check_adds(change.adds, schema=schema, rows_change=change.data_change, place=table)
-    _check_others(change, protocol, table)
+    after = properties_of(change.metadata)
+    _check_parts(change, table, protocol=protocol, schema=schema, before={}, properties=after, domains={})
+
+
+def _check_parts(
+    change: Change,
+    place: str,
+    *,
+    protocol: Protocol,
+    schema: TableSchema,
+    before: Mapping[str, str],
+    properties: Mapping[str, str],
+    domains: Mapping[str, str],
+) -> None:
+    """Check a change against what the table is with it; `before`: its properties without it."""
+    check_row_ids(change, features=writer_features(protocol), before=before, after=properties, place=place)
+    _check_features(change, protocol, properties, schema, place)
+    clustered_by = clustering_columns(domains, place=place)
+    check_adds(change.adds, schema=schema, clustered_by=clustered_by, rows_change=change.data_change, place=place)
+    _check_others(change, protocol, place)
 
 
 def _check_speaking_once(change: Change, removes: list[LiveFile], place: str) -> None:
@@ -156,3 +165,48 @@ def _check_others(change: Change, protocol: Protocol, place: str) -> None:
         raise UnsupportedTable(f"{place}: the domain {system[0]} belongs to a feature; change it with Spark")
     if names and "domainMetadata" not in writer_features(protocol):
         raise RefusedCommit(f"{place}: the table lacks the feature domainMetadata; add it to the protocol first")
+
+
+def _check_features(
+    change: Change, protocol: Protocol, properties: Mapping[str, str], schema: TableSchema, place: str
+) -> None:
+    """Raise what the features of a table have against a change: UnsupportedTable, or RefusedCommit."""
+    features = set(writer_features(protocol))
+    if change.removes and change.data_change and is_true(properties, APPEND_ONLY):
+        raise RefusedCommit(
+            f"{place}: the table is append-only and {len(change.removes)} files would be removed; "
+            f"unset {APPEND_ONLY} if rows may go"
+        )
+    if (
+        change.adds
+        and change.removes
+        and change.data_change
+        and not change.replaces
+        and is_true(properties, CHANGE_FEED)
+    ):
+        raise UnsupportedTable(
+            f"{place}: changeDataFeed: rows are carried from removed files to added ones, and which of them changed is "
+            f"not written here; {_SPARK}, or unset {CHANGE_FEED}"
+        )
+    allowed = "deletionVectors" in features and is_true(properties, DELETION_VECTORS)
+    if any(add.deletion_vector is not None for add in change.adds) and not allowed:
+        raise RefusedCommit(
+            f"{place}: a file has a deletion vector, which the table does not allow; set {DELETION_VECTORS}=true first"
+        )
+    if change.adds and change.data_change:
+        fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
+        _check_rows(properties, fields, place)
+
+
+def _check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
+    """Refuse files whose rows would have to be looked at."""
+    constraints = sorted(name for name in properties if name.startswith(_CONSTRAINT))
+    if constraints:
+        raise UnsupportedTable(
+            f"{place}: checkConstraints: that rows obey {constraints[0].removeprefix(_CONSTRAINT)} is not checked "
+            f"here; {_SPARK}, or drop the constraint"
+        )
+    for field in fields:
+        found = next((feature for key, feature in _ON_ROWS.items() if key in field.metadata), None)
+        if found is not None:
+            raise UnsupportedTable(f"{place}: {found}: what column {field.name} may hold is not checked here; {_SPARK}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
+from deltalog.table.features import check_readable, check_writable
 from deltalog.table.needed_features import MAPPING, features_of, needed_features
-from deltalog.table.reader_features import check_readable
 from deltalog.table.schema import read_schema
-from deltalog.table.schema_fields import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, Field, schema_fields
-from deltalog.table.writer_features import check_writable
+from deltalog.table.schema_json import COLUMN_ID, INNER_TYPES, PHYSICAL_NAME, Field, schema_fields
 from deltalog.transaction.conflicts import isolation_of
 
 if TYPE_CHECKING:

@@ -9,41 +9,45 @@ from __future__ import annotations
 
 import random
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from deltalog.errors import CommitConflict, CommitContention, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import LOG, holds_log
-from deltalog.table.reader_features import writer_features
-from deltalog.table.writer_features import is_true
+from deltalog.table.features import is_true, writer_features
 from deltalog.transaction.check_change import check_change, check_first
 from deltalog.transaction.check_metadata import properties_of
-from deltalog.transaction.commit_json import (
+from deltalog.transaction.commit_lines import (
+    ENABLED,
+    IN_COMMIT,
+    ROW_TRACKING,
     add_lines,
     add_lines_with_ids,
     commit_info,
     first_line,
+    highest_row_id,
     metadata_line,
+    newly_enabled,
+    next_time,
     other_lines,
+    with_enablement,
 )
-from deltalog.transaction.concurrent_commit import read_concurrent_commit
-from deltalog.transaction.conflicts import check_conflict, isolation_of
-from deltalog.transaction.in_commit_timestamps import ENABLED, IN_COMMIT, newly_enabled, next_time, with_enablement
-from deltalog.transaction.post_commit import checkpoint_due, post_commit
-from deltalog.transaction.row_ids import ROW_TRACKING, highest_row_id
+from deltalog.transaction.conflicts import check_conflict, isolation_of, read_concurrent_commit
 from parquet_core.errors import PruneError, UncertainWrite
 from parquet_core.storage import find_file, put_if_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from concurrent.futures import Future
 
     from deltalog.log.actions import Transaction
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.transaction.change import Change
-    from deltalog.transaction.concurrent_commit import ConcurrentCommit
+    from deltalog.transaction.conflicts import ConcurrentCommit
     from deltalog.transaction.live_files import LiveFile
+
 
 Checkpointing = Literal["background", "wait", "never"]
 ATTEMPTS = 100
@@ -52,6 +56,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
 # So often a store may say that a version is taken, and show none; the others are half way through theirs. One that does
 # not know what it did has tried for a minute by itself, and counts for more.
 _DOUBTS, _LONG_DOUBT = 9, 3
+INTERVAL, DEFAULT_INTERVAL = "delta.checkpointInterval", 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,3 +316,50 @@ def _followed(done: Committed, properties: Mapping[str, str], checkpoint: Checkp
     if not done.written or checkpoint == "never" or not checkpoint_due(done.version, properties):
         return done
     return replace(done, after=post_commit(done.table, done.version, wait=checkpoint == "wait"))
+
+
+Notes = tuple[str, ...]
+
+
+def checkpoint_due(version: int, properties: Mapping[str, str]) -> bool:
+    """Tell whether a version is to have a checkpoint.
+
+    >>> checkpoint_due(20, {}), checkpoint_due(20, {"delta.checkpointInterval": "15"}), checkpoint_due(0, {})
+    (True, False, False)
+    """
+    try:
+        interval = int(properties.get(INTERVAL, DEFAULT_INTERVAL))
+    except ValueError:
+        interval = DEFAULT_INTERVAL
+    return version > 0 and interval > 0 and version % interval == 0
+
+
+def post_commit(table: str, version: int, *, wait: bool) -> Future[Notes]:
+    """Start what follows a commit; the result is what went wrong with it. Never raises.
+
+    Unless it is waited for it runs beside what comes next, and the process ends after it.
+    """
+    done: Future[Notes] = Future()
+
+    def follow() -> None:
+        done.set_result(_checkpointed(table, version))
+
+    if wait:
+        follow()
+        return done
+    try:
+        Thread(target=follow, name=f"checkpoint {version}").start()
+    except RuntimeError as error:
+        # The interpreter is on its way out, or there are too many threads.
+        done.set_result((f"the checkpoint of version {version} was not written: {error}",))
+    return done
+
+
+def _checkpointed(table: str, version: int) -> Notes:
+    """Write the checkpoint of a version; return what went wrong with it, or with cleaning up behind it."""
+    try:
+        from deltalog.maintenance.write_checkpoint import write_checkpoint
+
+        return write_checkpoint(table, version).notes
+    except Exception as error:  # noqa: BLE001 - the commit is there, whatever happens to its checkpoint
+        return (f"the checkpoint of version {version} was not written: {str(error) or type(error).__name__}",)

@@ -1,4 +1,4 @@
-"""Whether a change may follow a commit that came first, of which it knew nothing.
+"""Whether a change may follow a concurrent commit: one of another writer that took a version first.
 
 It may when it would have been the same, had it been made after that commit:
 
@@ -14,8 +14,9 @@ Source: the Delta protocol, and the rules that delta-spark's transactions obey.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow.compute as pc
 
@@ -25,26 +26,105 @@ from deltalog.errors import (
     ConcurrentDeleteRead,
     ConcurrentDomain,
     ConcurrentTransaction,
+    MalformedLog,
     MetadataChanged,
     ProtocolChanged,
     RefusedCommit,
 )
+from deltalog.log.actions import Add, DomainMetadata, Line, Remove, Transaction
+from deltalog.log.commit_file import info_of, read_commits
 from deltalog.log.file_block import block_of_adds
-from deltalog.log.paths import canonical_path
-from deltalog.log.text_arrays import path_array
-from deltalog.transaction.read_set import may_have_read
+from deltalog.log.paths import canonical_path, path_array
+from deltalog.stats.partition_match import Placed, place_files
+from deltalog.stats.partition_values import outcomes_of_partitions
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.outcomes import may_match, must_match
+from parquet_core.predicate import leaves
+from parquet_core.pruning import fold
+from parquet_core.storage import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.transaction.change import Change
-    from deltalog.transaction.concurrent_commit import ConcurrentCommit
+    from deltalog.table.schema import TableSchema
+    from deltalog.transaction.change import Change, Reads
+    from parquet_core.predicate import Predicate
+    from parquet_core.storage import DataFile
 
 ISOLATION = "delta.isolationLevel"
 SERIALIZABLE, WRITE_SERIALIZABLE = "Serializable", "WriteSerializable"
 _AGAIN = "open the table again and decide anew what to commit"
+
+
+class _Added(Add, frozen=True, gc=False, rename="camel"):
+    data_change: bool = True
+
+
+class _Line(Line, frozen=True, gc=False):
+    add: _Added | None = None
+
+
+class ConcurrentCommit(NamedTuple):
+    """A commit that is there. `rearranged`: files that hold no new rows; `info`: its commitInfo, maybe empty."""
+
+    version: int
+    file: DataFile
+    info: dict[str, Any]
+    adds: list[Add]
+    rearranged: list[Add]
+    removes: list[Remove]
+    metadata: bool
+    protocol: bool
+    transactions: dict[str, Transaction]
+    domains: dict[str, DomainMetadata]
+
+    @property
+    def txn_id(self) -> str | None:
+        """What tells this commit from any other, where its writer said."""
+        found = self.info.get("txnId")
+        return found if isinstance(found, str) else None
+
+    @property
+    def blind_append(self) -> bool:
+        """Whether its writer says that it added rows without having read any."""
+        return self.info.get("isBlindAppend") is True
+
+    @property
+    def operation(self) -> str:
+        """What its writer calls it."""
+        return str(self.info.get("operation", "an unknown operation"))
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def read_concurrent_commit(file: DataFile, version: int) -> ConcurrentCommit:
+    """Read a commit; MalformedLog when it is none."""
+    try:
+        lines = [*next(read_commits([file], _LINES, traffic=Traffic()))]
+    except MalformedLog as error:
+        raise MalformedLog(f"{error}; nothing can be committed after it before it is restored") from None
+    added = _each(lines, lambda line: line.add)
+    return ConcurrentCommit(
+        version=version,
+        file=file,
+        info=info_of(lines),
+        adds=[add for add in added if add.data_change],
+        rearranged=[add for add in added if not add.data_change],
+        removes=_each(lines, lambda line: line.remove),
+        metadata=bool(_each(lines, lambda line: line.meta_data)),
+        protocol=bool(_each(lines, lambda line: line.protocol)),
+        transactions={txn.app_id: txn for txn in _each(lines, lambda line: line.txn)},
+        domains={domain.domain: domain for domain in _each(lines, lambda line: line.domain_metadata)},
+    )
+
+
+def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
+    return [found for line in lines if (found := pick(line)) is not None]
 
 
 def isolation_of(properties: Mapping[str, str], *, place: str) -> str:
@@ -113,3 +193,24 @@ def _check_adds(change: Change, concurrent: ConcurrentCommit, snapshot: Snapshot
     if there.any():
         path = added.path[int(np.flatnonzero(there)[0])].as_py()
         raise ConcurrentAppend(f"{where} added {path}, whose rows this commit should have read; {_AGAIN}")
+
+
+def may_have_read(reads: Reads, schema: TableSchema, block: FileBlock) -> NDArray[np.bool_]:
+    """Tell which files of a block a change has read, or would have if they had been there."""
+    if reads.everything:
+        return np.ones(len(block), np.bool_)
+    found = np.zeros(len(block), np.bool_)
+    if reads.where is not None:
+        found |= select_files(reads.where, schema, block).possible
+    if reads.partitions:
+        found |= place_files(schema, reads.partitions, block).possible
+    if reads.files:
+        found |= flags_from(pc.is_in(block.path, value_set=path_array(sorted(reads.files))))
+    return found
+
+
+def select_files(predicate: Predicate, schema: TableSchema, block: FileBlock) -> Placed:
+    """Tell of which files of a block a predicate selects all rows, and of which any, by partition values alone."""
+    columns = schema.by_path()
+    outcomes = fold(predicate, [outcomes_of_partitions(part, columns, block) for part in leaves(predicate)])
+    return Placed(must_match(outcomes), may_match(outcomes))

@@ -11,7 +11,7 @@ import msgspec
 
 from deltalog.log.actions import Metadata
 from deltalog.table.needed_features import needed_features, protocol_with, requested
-from deltalog.table.schema_text import schema_text
+from deltalog.table.schema_json import schema_text
 from deltalog.transaction.change import Change
 from deltalog.transaction.check_change import check_first
 from deltalog.transaction.check_metadata import schema_of

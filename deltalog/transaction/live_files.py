@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,8 +18,7 @@ from deltalog.log.actions import DeletionVector
 from deltalog.log.checkpoint import load_checkpoint
 from deltalog.log.commit_file import LINES, read_commits
 from deltalog.log.file_block import ABSENT
-from deltalog.log.paths import canonical_paths
-from deltalog.log.text_arrays import path_array
+from deltalog.log.paths import canonical_paths, path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, s
     for path, size, of_file, vector in zip(paths, block.size[at].tolist(), values, vectors, strict=True):
         if path not in spelled:
             raise BrokenLog(f"{path} is a file of the table, and the log no longer says so; open the table again")
-        yield LiveFile(path, spelled[path], of_file, size, None if vector is None else _vector(vector))
+        yield LiveFile(
+            path, spelled[path], of_file, size, None if vector is None else msgspec.convert(vector, DeletionVector)
+        )
 
 
 def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
@@ -89,16 +91,6 @@ def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, 
             if code != ABSENT:
                 of_file[name] = known[code]
     return found
-
-
-def _vector(said: dict[str, object]) -> DeletionVector:
-    return DeletionVector(
-        storage_type=str(said["storageType"]),
-        path_or_inline_dv=str(said["pathOrInlineDv"]),
-        size_in_bytes=int(str(said["sizeInBytes"])),
-        cardinality=int(str(said["cardinality"])),
-        offset=None if said["offset"] is None else int(str(said["offset"])),
-    )
 
 
 def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
@@ -118,7 +110,7 @@ def _spellings(snapshot: Snapshot, wanted: pa.Array) -> dict[str, str]:
 
 def _of_commits(snapshot: Snapshot) -> Iterator[pa.Array]:
     """Yield the paths of `add` actions behind the checkpoint as written, the newest first."""
-    newest_first = [file for _, _, file in snapshot.segment.tail[::-1]]
+    newest_first = snapshot.segment.tail[::-1]
     commits = read_commits(newest_first, LINES, traffic=snapshot.traffic)
     added = ([line.add.path for line in lines if line.add is not None] for lines in commits)
     yield path_array([path for paths in added for path in reversed(paths)])

@@ -6,6 +6,7 @@ directory already.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ from deltalog.table.needed_features import needed_features, protocol_with, reque
 from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
 from deltalog.transaction.check_metadata import properties_of, schema_of
 from deltalog.transaction.commit import commit
-from deltalog.transaction.read_set import select_files
+from deltalog.transaction.conflicts import select_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -292,26 +293,11 @@ def _altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str
     text = schema_of(metadata, place=snapshot.table).text
     features |= needed_features(text, properties_of(metadata), place=snapshot.table)
     protocol = protocol_with(features, snapshot.protocol)
-    return Change(
-        operation=change.operation,
-        parameters=change.parameters,
-        adds=change.adds,
-        removes=change.removes,
-        reads=change.reads,
-        txn=change.txn,
-        replaces=change.replaces,
-        metadata=metadata,
-        protocol=None if protocol is snapshot.protocol else protocol,
-    )
+    return replace(change, metadata=metadata, protocol=None if protocol is snapshot.protocol else protocol)
 
 
 def _with_files(reads: Reads, paths: Sequence[str]) -> Reads:
-    return Reads(
-        everything=reads.everything,
-        where=reads.where,
-        partitions=reads.partitions,
-        files=reads.files | frozenset(paths),
-    )
+    return replace(reads, files=reads.files | frozenset(paths))
 
 
 def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[str]:

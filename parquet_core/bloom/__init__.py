@@ -3,8 +3,7 @@
 Source: BloomFilter.md of parquet-format. A filter is an array of blocks, uint32 of shape (blocks, 8).
 """
 
-from parquet_core.bloom.blocks import BLOCK_BYTES, Blocks
-from parquet_core.bloom.fill import estimated_fpp, estimated_ndv, fill
+from parquet_core.bloom.blocks import BLOCK_BYTES, Blocks, estimated_fpp, estimated_ndv, fill
 from parquet_core.bloom.hashing import can_hash, hash_values
 from parquet_core.bloom.parse import BloomHeader, guess_length, parse_filter, parse_guess, parse_header
 from parquet_core.bloom.probe import Probes, each_may_contain, may_contain, may_hold, probe_hashes

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.footer_source import FooterSource
-    from parquet_core.dataset.kept_columns import KeptColumns
+    from parquet_core.dataset.footer_columns import FooterSource
     from parquet_core.dataset.row_group_table import RowGroupTable
+    from parquet_core.dataset.stored_index import KeptColumns
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
 

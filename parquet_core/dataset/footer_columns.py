@@ -1,6 +1,7 @@
 """Columns of a dataset as footers describe them: column chunks, and the bounds that are believed.
 
-A column is decoded when it is first asked for, and kept.
+A column is decoded when it is first asked for, and kept. Footers are kept in memory while they are small, others are
+read again.
 """
 
 from __future__ import annotations
@@ -13,28 +14,70 @@ import numpy as np
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
 from parquet_core.errors import StorageFailure
 from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.footer import read_footers
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
-from parquet_core.trust.bounds_as_read import bounds_as_read
 from parquet_core.trust.doubts import AGAINST_STATISTICS, reason_of, reasons_of
+from parquet_core.trust.trusted_bounds import bounds_as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.footer_source import FooterSource
-    from parquet_core.dataset.kept_columns import KeptColumns
     from parquet_core.dataset.row_group_table import RowGroupTable
-    from parquet_core.dataset.stored_index import Kept
+    from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.footer import Footers
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
+    from parquet_core.storage import DataFile, Traffic
     from parquet_core.trust.doubts import Doubt, Doubts
     from parquet_core.trust.judgement import Trust
 
     Positions = NDArray[np.int64]
+
+# Footers that take more bytes than this together are not kept.
+MOST_KEPT_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class FooterSource:
+    """Reads footers of `files` by their indices."""
+
+    files: tuple[DataFile, ...]
+    traffic: Traffic
+    _of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    _kept: tuple[Footers, ...] = ()
+
+    def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
+        """Return the same for a list of files that begins with what was read so far, which is not read again."""
+        if self._of.tolist() != list(range(len(self._of))) or files[: len(self._of)] != self.files[: len(self._of)]:
+            return FooterSource(files, self.traffic)
+        return FooterSource(files, self.traffic, self._of, self._kept)
+
+    def read(self, indices: NDArray[np.int64]) -> Iterable[Footers]:
+        """Return the footers of the files at `indices`, in batches."""
+        begun = len(self._of) if np.array_equal(indices[: len(self._of)], self._of) else 0
+        if 0 < begun == len(indices):
+            return self._kept
+        found = list(self._kept) if begun else []
+        kept_bytes = sum(len(footers.encoded) for footers in found)
+        # What is too much to keep is handed on batch by batch, so that it never stands in memory as a whole.
+        batches = read_footers([self.files[i] for i in indices[begun:].tolist()], traffic=self.traffic)
+        for footers in batches:
+            found.append(footers)
+            kept_bytes += len(footers.encoded)
+            if kept_bytes > MOST_KEPT_BYTES:
+                return _chain(found, batches)
+        self._of, self._kept = indices, tuple(found)
+        return self._kept
+
+
+def _chain(first: list[Footers], rest: Iterable[Footers]) -> Iterable[Footers]:
+    while first:
+        yield first.pop(0)
+    yield from rest
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """Files that a table's log lists, in place of a directory: which of them are opened, and how columns are named.
 
 A log tells enough of some files that their footers need not be read. Its table has columns of its own; a file knows
-them by the names that the log gives for files, and may lack some or hold others.
+them by the names that the log gives for files, and may lack some or hold others. `FileAnswers`: what a predicate may be
+in each file, as far as whatever lists them tells.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.provenance import Provenance
+from parquet_core.outcomes import may_match, must_match
 from parquet_core.spark_rules.names_in_files import NOT_OF_THE_TABLE, spelled_otherwise
 from parquet_core.storage import DataFile
 
@@ -24,7 +26,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswers:
+    """What a predicate may be in each file.
+
+    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
+    `by_values`: the partition columns that have values. `told`: the columns whose statistics say something in a file
+    that was asked; None where the files are listed without any. `asked`: how many files were.
+    """
+
+    partitions: OutcomeArray
+    outcomes: OutcomeArray
+    by_leaf: tuple[OutcomeArray, ...]
+    by_values: frozenset[Path] = frozenset()
+    told: frozenset[Path] | None = frozenset()
+    asked: int = 0
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Files that may hold a row that the predicate selects."""
+        return may_match(self.outcomes)
+
+    @property
+    def matches(self) -> NDArray[np.bool_]:
+        """Files of which every row is selected."""
+        return must_match(self.outcomes)
+
 
 _WITHIN = "a part of a repeated value is not pruned on"
 # Rows of a file of which nothing tells them: what may hold none would be passed over.

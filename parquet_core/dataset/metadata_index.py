@@ -12,15 +12,15 @@ from parquet_core.dataset.bloom_filters import BloomFilters
 from parquet_core.dataset.column_totals import ColumnTotals
 from parquet_core.dataset.dictionaries import Dictionaries
 from parquet_core.dataset.footer_columns import FooterColumns
-from parquet_core.dataset.kept_columns import KeptColumns
 from parquet_core.dataset.page_indexes import PageIndexes
 from parquet_core.dataset.row_group_table import RowGroupTable
+from parquet_core.dataset.stored_index import KeptColumns
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.footer_source import FooterSource
+    from parquet_core.dataset.footer_columns import FooterSource
     from parquet_core.dataset.stored_index import StoredIndex
 
 

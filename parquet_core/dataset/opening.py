@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.dataset.footer_source import FooterSource
+from parquet_core.dataset.footer_columns import FooterSource
 from parquet_core.dataset.logged import AT_LEAST, UNOPENED, columns_of_table, named_as_in_table
 from parquet_core.dataset.metadata_index import MetadataIndex, metadata_index
 from parquet_core.dataset.row_group_table import RowGroupTable
@@ -21,8 +21,7 @@ from parquet_core.spark_rules.names_in_files import named_in_any_case, names_in_
 from parquet_core.spark_rules.partition_columns import Partitions, read_partitions, without_overridden
 from parquet_core.spark_rules.spark_schema import provenance_to_spark
 from parquet_core.storage import Traffic, list_table
-from parquet_core.trust.doubts import Doubt
-from parquet_core.trust.footer_contradictions import doubts_about
+from parquet_core.trust.doubts import Doubt, doubts_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,16 +138,12 @@ class ListedDataset:
         groups = RowGroupTable(
             files=self.files,
             kinds=named,
-            kind=placed.kind,
             columns=without_overridden(columns, self.partitions.columns),
             partitions=self.partitions.columns,
             partition_values=self.partitions.values,
             summary=self.summary,
             traffic=self.traffic,
-            file=placed.file,
-            ordinal=placed.ordinal,
-            row_count=placed.row_count,
-            doubts=placed.doubts,
+            **placed._asdict(),
             names=names_in_files(kinds, named, {}),
             opened=None if whole else opened,
         )
@@ -187,16 +182,12 @@ def read_logged(
     of_table = RowGroupTable(
         files=logged.files,
         kinds=(*kinds, UNOPENED),
-        kind=placed.kind,
         columns=columns_of_table(logged, kinds),
         partitions=logged.partitions,
         partition_values={},
         summary=None,
         traffic=traffic,
-        file=placed.file,
-        ordinal=placed.ordinal,
-        row_count=placed.row_count,
-        doubts=placed.doubts,
+        **placed._asdict(),
         opened=logged.opened,
         deleted=logged.deleted,
         names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical),

@@ -11,9 +11,8 @@ from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
 from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
-from parquet_core.trust.bounds import Bounds, concat_bounds, without
-from parquet_core.trust.bounds_as_read import bounds_as_read
-from parquet_core.trust.bounds_builder import BoundsBuilder
+from parquet_core.trust.bounds import Bounds, BoundsBuilder, concat_bounds, without
+from parquet_core.trust.trusted_bounds import bounds_as_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

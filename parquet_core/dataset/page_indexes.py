@@ -20,9 +20,9 @@ from parquet_core.format.page_index import (
 )
 from parquet_core.ragged import distinct
 from parquet_core.trust.bounds import Bounds, spread_bounds
+from parquet_core.trust.contradictions import contradict_pages, out_of_order
 from parquet_core.trust.doubts import AGAINST_INDEXES, Doubt, reason_of
 from parquet_core.trust.fold_pages import fold_pages
-from parquet_core.trust.page_contradictions import contradict_pages, out_of_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.footer_columns import FooterColumns
-    from parquet_core.dataset.kept_columns import KeptColumns
     from parquet_core.dataset.row_group_table import RowGroupTable
-    from parquet_core.dataset.stored_index import Kept
+    from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.page_index import IndexBytes
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_cache import TableCache
+    from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.provenance import EncodedKind
+    from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
     from parquet_core.trust.doubts import Doubts
 
@@ -187,3 +189,47 @@ def _encoded(path: str) -> bytes:
 
 def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
     return _encoded(file.path), file.size, file.modified_ns, file.changed_ns, file.etag or ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptColumns:
+    """The arrays that are kept of columns; `stored` is None without a cache."""
+
+    groups: RowGroupTable
+    stored: StoredIndex | None
+
+    def name(self, what: str, column: LeafColumn) -> str:
+        """Name what is kept of a column, by what it is called in files and how they store it."""
+        paths = self.groups.names.of(column.path)
+        if paths == (column.path,):
+            return _name(what, column)
+        # What a column is called may change, and another may get its name.
+        return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
+
+    def read(self, name: str) -> Kept | None:
+        """Return what is kept under a name, and where in it each row group stands: -1 where it does not."""
+        if self.stored is None:
+            return None
+        at = self.groups.read_from()
+        kept = self.stored.read(name, self.groups.opened_files(at), self.groups.ordinal[at])
+        if kept is None or len(at) == len(self.groups):
+            return kept
+        positions = np.full(len(self.groups), -1, np.int64)
+        positions[at] = kept.groups
+        return kept._replace(groups=positions)
+
+    def write(self, name: str, values: Mapping[str, Any]) -> None:
+        """Keep arrays of the row groups that something is read of."""
+        if self.stored is not None:
+            self.stored.write(name, values)
+
+    def finish(self) -> None:
+        """Make room for what was kept."""
+        if self.stored is not None:
+            self.stored.finish()
+
+
+def _name(what: str, column: LeafColumn) -> str:
+    """Name what is kept of a column: of one stored otherwise, other bounds would be believed."""
+    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
+    return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
-from parquet_core.evidence.known_values import outcome_of_null
-from parquet_core.evidence.single_values import outcomes_of_each_value
+from parquet_core.evidence.many_leaves import outcomes_of_each_value
+from parquet_core.evidence.min_max import outcome_of_null
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import ColumnLeaf, IsNaN, IsNull, OnValues
 from parquet_core.spark_rules.calendars import common_calendar_start

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of_scalars, flags_from, ordered_numbers
+from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, ordered_numbers, scalar_of
 from parquet_core.evidence.min_max import (
     holds_by_type,
     holds_for_nan,
@@ -22,6 +23,7 @@ from parquet_core.evidence.min_max import (
 )
 from parquet_core.predicate import Compare, Op
 from parquet_core.ranks import ranks
+from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from parquet_core.evidence.min_max import Presence
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf
-    from parquet_core.trust.bounds import Bounds
 
     Flags = NDArray[np.bool_]
     Scale = NDArray[np.int32]
@@ -136,3 +137,43 @@ def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
         case Op.EQ | Op.NE:
             apart, constant = (low > value) | (high < value), (low == value) & (high == value)
             return (apart, constant) if op is Op.EQ else (constant, apart)
+
+
+def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
+    """Return what the leaf is for each value, null included: a single outcome where it can be decided.
+
+    `values` have the type of the column's bounds. Each counts as a container of one row.
+    """
+    answers: OutcomeArray = outcomes_of_each_value([leaf], values)[0]
+    return answers
+
+
+def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> NDArray[np.uint8]:
+    """Return the same for several leaves on one column, a row each."""
+    null = flags_from(pc.is_null(values))
+    lower = upper = values
+    nan = np.zeros(len(values), np.bool_)
+    if pa.types.is_floating(values.type):
+        lower, upper, nan = _floating(values)
+    known = from_numpy(~null & ~nan)
+    return outcomes_of_each(
+        leaves,
+        Bounds(
+            lower=lower,
+            upper=upper,
+            null_count=from_numpy(null.astype(np.int64)),
+            row_count=np.ones(len(values), np.int64),
+            nan_count=from_numpy(nan.astype(np.int64)),
+            min_exact=known,
+            max_exact=known,
+        ),
+    )
+
+
+def _floating(values: pa.Array) -> tuple[pa.Array, pa.Array, np.ndarray]:
+    """Return lower and upper bounds and which are NaN: bounds hold no NaN, and zero has both signs."""
+    nan = flags_from(pc.is_nan(values))
+    numbers = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
+    zero = pc.equal(numbers, scalar_of(0.0, values.type))
+    low = pc.if_else(zero, scalar_of(-0.0, values.type), numbers)
+    return low, pc.if_else(zero, scalar_of(0.0, values.type), numbers), nan

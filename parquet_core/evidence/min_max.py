@@ -1,7 +1,7 @@
 """Bounds as evidence: row-group statistics and the page index answer a leaf the same way.
 
-Bounds of floats enclose the numbers. NaN, which is larger than all of them, is beside them wherever its
-count is not known to be 0.
+Bounds of floats enclose the numbers. NaN, which is larger than all of them, is beside them wherever its count is not
+known to be 0. Equal bounds are the only value there is, whether they were cut or not: any condition is asked of it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, ordered_numbers
-from parquet_core.evidence.known_values import outcomes_of_known_values
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, ordered_numbers
 from parquet_core.evidence.patterns import pattern_ruled_out
+from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, OnValues, Op, Pattern
 from parquet_core.ranks import ranks
 
@@ -242,3 +242,40 @@ def _runs(values: pa.Array) -> NDArray[np.int64]:
         step = np.diff(numbers)
         together = (step == 0) | (step == 1)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(~together)])
+
+
+def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:
+    """Return what the part is for the only value of each container, and for null and NaN where they may be there."""
+    one, other = _only_values(bounds)
+    known = presence.number & one
+    if not np.any((known | ~presence.number) & (bounds.row_count > 0)):
+        return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
+    answers: OutcomeArray = np.where(presence.number, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
+    if known.any():
+        # The two zeros of floats are equal, and need not be alike to a function.
+        at = from_numpy(np.flatnonzero(known))
+        low = leaf.test(bounds.lower.take(at))
+        answers[known] = low | leaf.test(bounds.upper.take(at)) if other[known].any() else low
+    if presence.nan.any():
+        answers[presence.nan] |= outcome_of_value(leaf, array_of([math.nan], bounds.lower.type))
+    if presence.null.any():
+        answers[presence.null] |= outcome_of_null(leaf, bounds.lower.type)
+    return answers
+
+
+def outcome_of_null(leaf: OnValues, kind: pa.DataType) -> np.uint8:
+    """Return what the part is for null."""
+    return outcome_of_value(leaf, pa.nulls(1, kind))
+
+
+def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
+    """Return what the part is for a single value."""
+    return np.uint8(leaf.test(value)[0])
+
+
+def _only_values(bounds: Bounds) -> tuple[Flags, Flags]:
+    """Tell where the bounds are equal, and where they are the two zeros."""
+    same = flags_from(pc.equal(bounds.lower, bounds.upper))
+    if not pa.types.is_floating(bounds.lower.type):
+        return same, np.zeros(len(bounds), np.bool_)
+    return same, same & flags_from(pc.equal(bounds.lower, array_of([0.0], bounds.lower.type)[0]))

@@ -1,6 +1,7 @@
 """Bounds as evidence about prefixes, suffixes and substrings; a truncated bound encloses values and need not be one.
 
-Bytes are compared, never decoded: what a cut bound was made of need not be UTF-8.
+Bytes are compared, never decoded: what a cut bound was made of need not be UTF-8. Every string between two others in
+byte order has their common prefix too.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, scalar_of
-from parquet_core.common_prefix import common_prefix
 from parquet_core.predicate import Contains, EndsWith, Like, StartsWith, Wildcard
+from parquet_core.ragged import firsts, spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.predicate import Pattern
 
+    Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
+# Longer ones are cut, so that the work is bounded by the count of rows.
+MAX_LENGTH = 256
 # One character and whole texts in UTF-8 (Unicode 15, table 3-7), for an engine that sees bytes.
 _CHARACTER = (
     r"(?:[\x{00}-\x{7F}]|[\x{C2}-\x{DF}][\x{80}-\x{BF}]|\x{E0}[\x{A0}-\x{BF}][\x{80}-\x{BF}]"
@@ -32,6 +36,33 @@ _CHARACTER = (
 _UTF8 = rf"\A{_CHARACTER}*\z"
 _WILDCARDS = {Wildcard.ANY: "(?s:.*)", Wildcard.ONE: _CHARACTER}
 _PLAIN = re.compile(rb"[0-9A-Za-z]")
+
+
+def common_prefix(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Return the longest common beginning of each pair, at most 256 bytes; both are binary, without nulls.
+
+    >>> common_prefix(pa.array([b"abc", b"x"]), pa.array([b"abd", b""])).to_pylist()
+    [b'ab', b'']
+    """
+    (left_start, left_length, left_data), (right_start, right_length, right_data) = map(_views, (left, right))
+    length = np.minimum(np.minimum(left_length, right_length), MAX_LENGTH)
+    differs = left_data[spans(left_start, length)] != right_data[spans(right_start, length)]
+    first = firsts(length)
+    (places,) = np.nonzero(differs)
+    row = np.searchsorted(first, places, side="right") - 1
+    # From the last to the first: what is written last stays.
+    length[row[::-1]] = (places - first[row])[::-1]
+    offsets = firsts(length).astype(np.int32)
+    data = np.ascontiguousarray(left_data[spans(left_start, length)])
+    return pa.Array.from_buffers(pa.binary(), len(left), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _views(array: pa.Array) -> tuple[Numbers, Numbers, NDArray[np.uint8]]:
+    """Return starts, lengths and the bytes of an array of binary."""
+    _, offsets, data = array.buffers()
+    edges = np.frombuffer(offsets, np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
+    plain = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return edges[:-1], np.diff(edges), plain
 
 
 def pattern_ruled_out(leaf: Pattern, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, scalar_of
-from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.outcomes import Outcomes, may_match, unknown
 from parquet_core.predicate import (
     ColumnLeaf,

@@ -27,7 +27,6 @@ cdef int _fill_rows(bytes buffer, cython.longlong[::1] starts, cython.longlong[:
 cdef cython.longlong _fill_counts(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, cython.longlong[::1] counts, cython.longlong[::1] at, Py_ssize_t least) except -1
 
 @cython.locals(i=Py_ssize_t, cell=Py_ssize_t)
-cdef int _fill_lists(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at) except -1
 
 @cython.locals(i=Py_ssize_t, row=Py_ssize_t)
 cdef int _fill_columns(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops, Kind of, cython.longlong[::1] table, cython.longlong[::1] at, Py_ssize_t total) except -1

@@ -1,7 +1,7 @@
 """Thrift's compact protocol, read by specification: only the named fields are kept, the rest is skipped.
 
 A `Kind` says which field ids are wanted and what they hold. `decode` returns one list with a slot per wanted
-field, None where the writer left the field out. `decode_table` and `decode_lists` read many structs or
+field, None where the writer left the field out. `decode_table` and `decode_columns` read many structs or
 lists at once into one flat array of numbers, in which a value of bytes is where it lies.
 
 The bytes are not trusted: a length or a count is believed only when that many bytes are left, and
@@ -229,30 +229,13 @@ def decode_tables(
     return table, filled
 
 
-def decode_lists(
-    buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
-) -> tuple[Table, Table]:
-    """Decode the list in each of many byte ranges; returns the elements of each, and `of.width` numbers for an element.
-
-    A negative stop stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
-    """
-    first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
-    counts = array("q", [MISSING]) * len(first)
-    try:
-        total = _fill_counts(buffer, first, last, counts, at, of.least)
-        table = array("q", [MISSING]) * (of.width * total)
-        _fill_lists(buffer, first, last, of, table, at)
-    except (_BadBytes, IndexError) as bad:
-        raise _malformed(bad, first[at[0]], last[at[0]], place(at[0])) from None
-    return counts, table
-
-
 def decode_columns(
     buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
 ) -> tuple[Table, Table]:
-    """Do as `decode_lists`, for lists of numbers, of values of bytes, or of structs of numbers alone, by columns.
+    """Decode the list in each of many byte ranges: of numbers, of values of bytes, or of structs of numbers alone.
 
-    Of a struct it leaves out where it ends: a column of all elements follows on another.
+    Returns the elements of each, and their numbers by columns: one of all elements follows on another. A negative stop
+    stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
@@ -298,15 +281,6 @@ def _fill_counts(buffer: bytes, starts: Table, stops: Table, counts: Table, at: 
             counts[i] = count
             total += count
     return total
-
-
-def _fill_lists(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Table, at: Table) -> None:
-    cell = 0
-    for i in range(len(starts)):
-        at[0] = i
-        if stops[i] >= 0:
-            _rows(buffer, starts[i], stops[i], of, table, cell)
-            cell += of.width * _count(buffer, starts[i], stops[i], of.least)
 
 
 def _fill_columns(buffer: bytes, starts: Table, stops: Table, of: Kind, table: Table, at: Table, total: int) -> None:

@@ -1,9 +1,8 @@
 """What the metadata of files say, as plain data: facts for a person or a program to read, not for pruning."""
 
-from parquet_core.inspection.choice import choose_columns
 from parquet_core.inspection.facts import FileInspection, RowGroupFacts, TableInspection
 from parquet_core.inspection.file import inspect_file, read_row_groups
-from parquet_core.inspection.table import inspect_table
+from parquet_core.inspection.table import choose_columns, inspect_table
 
 __all__ = [
     "FileInspection",

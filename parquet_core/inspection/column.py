@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.format.schema import Physical
+from parquet_core.inspection.chunks import codec_name, column_order_name, encoding_names, uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
-from parquet_core.inspection.names import codec_name, column_order_name, encoding_names
-from parquet_core.inspection.uncompressed import uncompressed_bytes
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
 from parquet_core.ranks import ranks

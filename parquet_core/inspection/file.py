@@ -12,7 +12,7 @@ from parquet_core.inspection.chunks import read_chunks
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import FileInspection, KeyValue, RowGroupFacts, SortingColumn, Spread
 from parquet_core.inspection.probe import probe_filters, probed_column
-from parquet_core.redacted import redacted
+from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.inspection.facts import PageFacts, PageIndexFacts
-from parquet_core.inspection.names import boundary_order_name
 from parquet_core.inspection.values import plain_values
 from parquet_core.ragged import any_in
 
@@ -22,10 +21,16 @@ if TYPE_CHECKING:
     from parquet_core.dataset.page_batch import PageBatch
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.inspection.facts import Value
+    from parquet_core.inspection.facts import Order, Value
 
     Positions = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+
+_ORDERS: dict[int, Order] = {
+    BoundaryOrder.UNORDERED: "unordered",
+    BoundaryOrder.ASCENDING: "ascending",
+    BoundaryOrder.DESCENDING: "descending",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +130,8 @@ def _steps(values: pa.Array, compare: object) -> Flags:
 def _flags(answer: pa.Array) -> Flags:
     flags: Flags = pc.fill_null(answer, fill_value=False).to_numpy(zero_copy_only=False)
     return flags
+
+
+def boundary_order_name(order: int) -> Order | None:
+    """Name a boundary order; None for one that is not known."""
+    return _ORDERS.get(order)

@@ -10,8 +10,8 @@ import numpy as np
 from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
-from parquet_core.inspection.typed_value import parse_value
-from parquet_core.redacted import redacted
+from parquet_core.inspection.values import parse_value
+from parquet_core.printable import redacted
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Facts of a table: what its files say, taken together."""
+"""Facts of a table: what its files say, taken together, and the choice of columns by the names that a caller gives."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.errors import LayoutError, UnknownColumn
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import TableFile, TableInspection, Writer
 from parquet_core.inspection.probe import probe_filters, probed_column
-from parquet_core.redacted import redacted
+from parquet_core.layout.check import find_column
+from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,3 +91,22 @@ def _form(column: LeafColumn) -> tuple[object, ...]:
 def _said(column: LeafColumn) -> str:
     kind = column.physical.name if column.type is None else f"{column.type} stored as {column.physical.name}"
     return kind if column.max_definition_level else f"{kind}, required"
+
+
+def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:
+    """Return the leaves of these dotted names, all leaves of a struct, list or map; every leaf without a name.
+
+    Raises UnknownColumn for a column that is not there, and says which may be meant.
+    """
+    if not names:
+        return index.columns
+    chosen = {column.path for name in names for column in _under(index, name)}
+    return tuple(column for column in index.columns if column.path in chosen)
+
+
+def _under(index: MetadataIndex, name: str) -> Sequence[LeafColumn]:
+    exact = [column for column in index.columns if column.name == name or column.name.startswith(f"{name}.")]
+    try:
+        return exact or [find_column(name, index, "--column")]
+    except LayoutError as error:
+        raise UnknownColumn(str(error)) from None

@@ -11,7 +11,7 @@ from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
 from parquet_core.layout.order import check_order
 from parquet_core.layout.overlap import check_overlap
-from parquet_core.layout.partitions import partition_findings, partition_of_files
+from parquet_core.layout.places import partition_findings, partition_of_files
 from parquet_core.layout.sizes import check_sizes
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import shown

@@ -1,13 +1,22 @@
-"""Names of places in findings: file, row group, column."""
+"""Places in findings (file, row group, column), and the partition of each file.
+
+Order is asked within partitions alone, since the sort key does not span them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from parquet_core.layout.spec import Finding, Severity
 from parquet_core.storage import name_of
+from parquet_core.storage.partition_discovery import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
@@ -29,3 +38,24 @@ def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: Lea
     """Name the first of several row groups and say how many more there are."""
     place = row_group_place(index, positions[0], column)
     return place if len(positions) == 1 else f"{place} (and {len(positions) - 1} more row groups)"
+
+
+def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
+    """Return the number of each file's partition, as the `name=value` directories above it tell."""
+    names = {column.path[0].casefold() for column in index.partitions}
+    if not names:
+        return np.zeros(len(index.files), np.int64)
+    numbers: dict[tuple[str, ...], int] = {}
+    found = (_values(file.path, names) for file in index.files)
+    return np.array([numbers.setdefault(values, len(numbers)) for values in found], np.int64)
+
+
+def _values(path: str, names: set[str]) -> tuple[str, ...]:
+    directories = path.split("/")[:-1]
+    return tuple(part for part in directories if "=" in part and unescape(part.partition("=")[0]).casefold() in names)
+
+
+def partition_findings(columns: Iterable[LeafColumn]) -> list[Finding]:
+    """Report the parts of a sort key that are partition columns."""
+    message = "a partition column: every file holds one value of it"
+    return [Finding("order.partitions", Severity.INFO, f"column {column.name}", message) for column in columns]

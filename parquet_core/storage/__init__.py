@@ -11,13 +11,21 @@ Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCES
 
 from __future__ import annotations
 
-from parquet_core.storage.directory import find_file, list_directory, read_whole
 from parquet_core.storage.files import JOURNAL, DataFile, Traffic, is_hidden, name_of
-from parquet_core.storage.gather import Ranges, gather
 from parquet_core.storage.journal import STAGING, Journal, read_journal
 from parquet_core.storage.listing import files_below, list_data_files, list_table, look_up, summaries_below
 from parquet_core.storage.partition_discovery import ESCAPE, Listing, unescape
-from parquet_core.storage.ranges import hole_of, read_each, read_many, read_range, read_ranges
+from parquet_core.storage.ranges import (
+    Ranges,
+    gather,
+    hole_of,
+    read_each,
+    read_many,
+    read_range,
+    read_ranges,
+    read_whole,
+)
+from parquet_core.storage.remote import find_file, list_directory
 from parquet_core.storage.schemes import is_remote, local_path
 from parquet_core.storage.writing import put, put_if_absent
 

@@ -1,11 +1,16 @@
-"""A listed file (`DataFile`), the count of what was fetched (`Traffic`), and which names are data."""
+"""A listed file (`DataFile`) and ranges of it, the count of what was fetched (`Traffic`), and which names are data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.redacted import redacted
+from parquet_core.errors import MalformedFile
+from parquet_core.printable import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 # What a directory holds while a write of several files is carried out: see `parquet_core.storage.journal`.
 JOURNAL = "_prune_journal.json"
@@ -77,3 +82,52 @@ def is_unlisted(name: str) -> bool:
     [True, False, False]
     """
     return is_hidden(name) and not name.startswith(("_metadata", "_common_metadata"))
+
+
+class Block(NamedTuple):
+    """Bytes that are read at once; `members`: which of the ranges lie in it."""
+
+    start: int
+    stop: int
+    members: list[int]
+
+
+def blocks_of(ranges: Sequence[tuple[int, int]], hole: int) -> list[Block]:
+    """Join (start, length) ranges that are at most `hole` bytes apart.
+
+    >>> blocks_of([(100, 10), (0, 10), (12, 5)], hole=4)
+    [Block(start=0, stop=17, members=[1, 2]), Block(start=100, stop=110, members=[0])]
+    """
+    blocks: list[Block] = []
+    first = stop = 0
+    members: list[int] = []
+    for i in sorted(range(len(ranges)), key=ranges.__getitem__):
+        start, length = ranges[i]
+        if members and start > stop + hole:
+            blocks.append(Block(first, stop, members))
+            members = []
+        if not members:
+            first = stop = start
+        members.append(i)
+        stop = max(stop, start + length)
+    if members:
+        blocks.append(Block(first, stop, members))
+    return blocks
+
+
+def cut(ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], data: Sequence[bytes]) -> list[bytes]:
+    """Cut the ranges out of the bytes of their blocks; answers stand in the order of `ranges`."""
+    answers = [b""] * len(ranges)
+    for block, read in zip(blocks, data, strict=True):
+        for i in block.members:
+            start, length = ranges[i]
+            answers[i] = read[start - block.start : start - block.start + length]
+    return answers
+
+
+def outside(file: DataFile, start: int, length: int) -> MalformedFile:
+    """Make the error of a range that reaches out of its file."""
+    return MalformedFile(
+        f"{file.path}: bytes {start} to {start + length} are outside of the file ({file.size} bytes); "
+        "its metadata is damaged"
+    )

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from parquet_core.errors import MalformedFile, StorageFailure, UnfinishedWrite
-from parquet_core.storage.directory import find_file, read_whole
 from parquet_core.storage.files import JOURNAL, Traffic
+from parquet_core.storage.ranges import read_whole
+from parquet_core.storage.remote import find_file
 from parquet_core.storage.schemes import is_remote
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import StaleListing, StorageFailure, TableNotFound
-from parquet_core.storage.coalescing import blocks_of, cut, outside
-from parquet_core.storage.files import JOURNAL, DataFile, is_unlisted
+from parquet_core.storage.files import JOURNAL, DataFile, blocks_of, cut, is_unlisted, outside
 from parquet_core.storage.schemes import is_remote
 
 try:

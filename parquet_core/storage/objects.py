@@ -1,6 +1,7 @@
-"""S3, Google Cloud Storage and Azure through obstore, configured by the environment.
+"""Storage through obstore: S3, Google Cloud Storage, Azure, configured by the environment, and web servers.
 
 Keys are taken as they are: `s3://bucket/day=a%3Ab/x.parquet` is the object `day=a%3Ab/x.parquet`, as it is for Spark.
+Web servers are read file by file: HTTP has no listing.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import unquote
 
 import obstore
-from obstore.exceptions import GenericError, PreconditionError
-from obstore.store import from_url
+from obstore.exceptions import BaseError, GenericError, PreconditionError
+from obstore.store import HTTPStore, from_url
 
+from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from obstore import GetOptions, ObjectMeta
     from obstore.store import ObjectStore, RetryConfig
+
 
 # obstore tries again by itself what may pass: 5xx, broken connections, timeouts. Those stay as they are, 5 s to
 # connect and 30 s a request, for who gives client options takes away those of the environment (AWS_ALLOW_HTTP).
@@ -147,3 +151,64 @@ def _is_same(listed: DataFile, now: DataFile) -> bool:
     # A listing tells milliseconds, a header seconds.
     times = listed.modified_ns // 10**9, now.modified_ns // 10**9
     return times[0] == times[1] or 0 in times
+
+
+@dataclass(frozen=True, slots=True)
+class WebServer:
+    """Whatever answers HEAD and GET with ranges."""
+
+    def find(self, uri: str) -> DataFile | None:
+        """Ask for size, time and ETag; None for 404. UnsupportedFeature for a page, which is what directories are."""
+        with explaining(uri):
+            store, key = _web_place(uri)
+            try:
+                answer = obstore.get(store, key, options={"head": True})
+            except FileNotFoundError:
+                return None
+            except BaseError:
+                # A signed URL may be good for GET alone.
+                answer = obstore.get(store, key, options={"range": (0, 1)})
+        if answer.attributes.get("Content-Type", "").startswith("text/html"):
+            _refuse(uri)
+        return file_of(answer.meta, uri)
+
+    def walk(self, uri: str) -> NoReturn:
+        """Refuse: there is no listing."""
+        _refuse(uri)
+
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as of other stores
+        """Refuse: there is no listing."""
+        _refuse(prefix)
+
+    def read(self, file: DataFile, start: int, length: int) -> bytes:
+        """Read a range in one request; StorageFailure when the file is not the one that was asked about.
+
+        That it changed shows in its ETag; of a server without ETags in size and time, to the second.
+        """
+        with explaining(file.path):
+            store, key = _web_place(file.path)
+        return read_object(store, key, file, start, length)
+
+
+def web_server(uri: str) -> WebServer:
+    """Return the server of a URI."""
+    del uri  # each file finds its own connection pool
+    return WebServer()
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise UnsupportedFeature(f"{uri}: HTTP has no listing of a directory; give the URLs of its files as a list")
+
+
+def _web_place(uri: str) -> tuple[HTTPStore, str]:
+    """Return the store and the path in it; a URL with a query (signed) is a store by itself."""
+    if "?" in uri:
+        return _open_web(uri), ""
+    scheme, _, rest = uri.partition("://")
+    host, _, path = rest.partition("/")
+    return _open_web(f"{scheme}://{host}/"), unquote(path)
+
+
+@lru_cache(maxsize=256)
+def _open_web(url: str) -> HTTPStore:
+    return HTTPStore(url, client_options={"allow_http": True}, retry_config=RETRIES)

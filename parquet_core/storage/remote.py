@@ -1,14 +1,18 @@
-"""The protocol of remote stores, and which of them a URI belongs to."""
+"""Stores by their addresses: which one a URI belongs to, and looking into directories, hidden names included."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Protocol
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.storage import local
 from parquet_core.storage.globs import Listing
-from parquet_core.storage.schemes import scheme_of
+from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
+    import re
+
     from parquet_core.storage.files import DataFile
 
 OBJECT_STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
@@ -34,7 +38,7 @@ def remote_of(uri: str) -> Remote:
 
         return object_store(uri)
     if scheme in WEB:
-        from parquet_core.storage.web import web_server
+        from parquet_core.storage.objects import web_server
 
         return web_server(uri)
     # Each part of a chain is another store or archive, of which fsspec opens the last.
@@ -43,3 +47,18 @@ def remote_of(uri: str) -> Remote:
     from parquet_core.storage.filesystems import filesystem
 
     return filesystem(uri)
+
+
+def list_directory(path: str | os.PathLike[str], wanted: re.Pattern[str]) -> list[DataFile]:
+    """List the files directly in a directory whose names match, sorted by path; none when there is no directory."""
+    name = os.fspath(path)
+    if is_remote(name):
+        files = remote_of(name).children(name.rstrip("/") + "/", wanted)[1]
+    else:
+        files = local.children(local_path(name).rstrip("/") + "/", wanted)[1]
+    return sorted(files, key=lambda file: file.path)
+
+
+def find_file(path: str) -> DataFile | None:
+    """Look a file up; None when there is none of exactly this name."""
+    return remote_of(path).find(path) if is_remote(path) else local.find(local_path(path))

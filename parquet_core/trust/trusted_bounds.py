@@ -7,6 +7,7 @@ bound; a count outside of what there is to count is no count.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from parquet_core.format.compact import MISSING
 from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.schema import SortOrder
 from parquet_core.spark_rules.calendars import common_calendar_start
-from parquet_core.trust.bounds import Bounds
+from parquet_core.spark_rules.type_promotion import as_read, stored_form
+from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
 from parquet_core.trust.judgement import Deprecated
 
 if TYPE_CHECKING:
@@ -218,3 +220,32 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
 
 def _count_array(counts: Counts) -> pa.Array:
     return from_numpy(counts, valid=counts != MISSING)
+
+
+def bounds_as_read(
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+) -> Bounds:
+    """Decode what may be trusted as `trusted_bounds` does, each entry by the type that its file stores."""
+    found = _decoded(column, written, trusts, kind)
+    otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
+    if not otherwise.any():
+        return found
+    return with_nulls(found, otherwise[kind] & holds_nulls_alone(column, written))
+
+
+def _decoded(
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+) -> Bounds:
+    if all(trust.stored is None for trust in trusts):
+        return trusted_bounds(column, written, trusts, kind)
+    forms: dict[object, int] = {}
+    leaves = [column if trust.stored is None else trust.stored for trust in trusts]
+    form = np.array([forms.setdefault(stored_form(leaf), len(forms)) for leaf in leaves], np.int64)[kind]
+    places, parts = [], []
+    for number, key in enumerate(forms.values()):
+        at = np.flatnonzero(form == key)
+        leaf = next(leaf for leaf in leaves if forms[stored_form(leaf)] == number)
+        found = trusted_bounds(leaf, written[at], trusts, kind[at])
+        places.append(at)
+        parts.append(replace(found, lower=as_read(found.lower, column), upper=as_read(found.upper, column)))
+    return concat_bounds(parts).take(np.argsort(np.concatenate(places)))

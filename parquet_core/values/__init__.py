@@ -3,8 +3,7 @@
 May be imported by `parquet_core.layout` and by what lies above `parquet_core`; imports `format` and `storage`.
 """
 
-from parquet_core.values.arrow_failures import reading
-from parquet_core.values.arrow_footer import Footer, read_arrow_footers
+from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
 from parquet_core.values.reader import ValueReader, open_values
 
 __all__ = ["Footer", "ValueReader", "open_values", "read_arrow_footers", "reading"]

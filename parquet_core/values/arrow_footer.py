@@ -1,20 +1,21 @@
-"""Footers in the form that Arrow takes, and what is checked of them before Arrow decodes anything.
+"""Footers in the form that Arrow takes, what is checked of them before, and what Arrow says against a file.
 
-Arrow ends the process over some footers when it is asked for parts of them, so they are taken from the bytes.
+Arrow ends the process over some footers when it is asked for parts of them, so they are taken from the bytes. Its
+errors become MalformedFile and UnsupportedFeature.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parquet_core.errors import MalformedFile
+from parquet_core.errors import MalformedFile, PruneError, UnsupportedFeature
 from parquet_core.format.compact import BINARY, INTEGER, decode, list_of, struct
 from parquet_core.format.encoded_footers import MAGIC, encoded_footers
 from parquet_core.format.schema import MAX_NESTING, Repetition
-from parquet_core.values.arrow_failures import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +28,27 @@ _SCHEMA_ELEMENT = struct({1: INTEGER, 2: INTEGER, 3: INTEGER, 4: BINARY, 5: INTE
 _META_DATA = struct({4: INTEGER, 5: INTEGER, 7: INTEGER, 9: INTEGER, 11: INTEGER})
 _ROW_GROUP = struct({1: list_of(struct({3: _META_DATA})), 3: INTEGER})  # columns, num_rows
 _FILE_META_DATA = struct({2: list_of(_SCHEMA_ELEMENT), 4: list_of(_ROW_GROUP)})
+
+
+@contextmanager
+def reading(file: DataFile, what: str = "") -> Iterator[None]:
+    """Turn what Arrow says against a file inside into MalformedFile or UnsupportedFeature.
+
+    `what`: the column or row group. The message ends in the next step, behind its last semicolon.
+    """
+    place = f"{file.path}: {what}: " if what else f"{file.path}: "
+    try:
+        yield
+    except PruneError:
+        raise
+    except NotImplementedError as error:
+        raise UnsupportedFeature(f"{place}{_said(error)}; leave it out, or write it as another type") from None
+    except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
+        raise MalformedFile(f"{place}{_said(error)}; the file is damaged, write it again") from None
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 class Leaf(NamedTuple):

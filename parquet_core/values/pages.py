@@ -14,7 +14,6 @@ import pyarrow as pa
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
 from parquet_core.format.plain import length_prefixed
-from parquet_core.values import delta
 
 # A page may take so much uncompressed whatever is stored of it, and so many times what is stored.
 FREE_PAGE_BYTES = 64 << 20
@@ -40,6 +39,9 @@ _PAGE_HEADER = struct(
         ),  # data_page_header_v2
     }
 )
+_BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY = 5, 6, 7
+_DELTA_ENCODINGS = frozenset({_BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY})
+_MOST_IN_BLOCK = 1 << 20
 
 
 class Claims(NamedTuple):
@@ -76,9 +78,9 @@ def widest_value(data: bytes, length: int, chunk: Claims) -> int:
         page, position = _page(data, position, chunk)
         if page.kind in {_DATA, _DATA_V2}:
             seen += page.num_values
-            if page.encoding in delta.ENCODINGS:
+            if page.encoding in _DELTA_ENCODINGS:
                 _check_delta(page, chunk)
-            if page.encoding == delta.BYTE_ARRAY:
+            if page.encoding == _BYTE_ARRAY:
                 widest = max(widest, page.plain_bytes)
         elif page.kind == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
@@ -165,7 +167,7 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
         values = _plain(page, chunk)
         for _ in range(chunk.levels if page.level_bytes is None else 0):
             values = values[4 + int.from_bytes(values[:4], "little") :]
-        claimed = delta.most_claimed(values, page.encoding or 0) if len(values) else 0
+        claimed = most_claimed(values, page.encoding or 0) if len(values) else 0
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         said = " ".join(str(error).split())
         raise _malformed(chunk, f"a page of a delta encoding cannot be read ({said})") from None
@@ -175,3 +177,58 @@ def _check_delta(page: _Page, chunk: Claims) -> None:
 
 def _malformed(chunk: Claims, said: str) -> MalformedFile:
     return MalformedFile(f"{chunk.place}: {said}; the file is damaged, write it again")
+
+
+class _Stream(NamedTuple):
+    """The header of a stream, and where its first block begins."""
+
+    block: int
+    pieces: int
+    values: int
+    stop: int
+
+
+def most_claimed(values: memoryview, encoding: int) -> int:
+    """Return the largest number of values that a header claims; ValueError or IndexError when there is none."""
+    first = _stream(values, 0)
+    if encoding != _BYTE_ARRAY:
+        return first.values
+    return max(first.values, _stream(values, _after(values, first)).values)
+
+
+def _stream(data: memoryview, position: int) -> _Stream:
+    numbers = []
+    for _ in range(4):
+        number, position = _varint(data, position)
+        numbers.append(number)
+    block, pieces, count, _ = numbers
+    if not 0 < block <= _MOST_IN_BLOCK or not 0 < pieces <= block // 8:
+        raise ValueError(f"blocks of {block} values in {pieces} parts")
+    return _Stream(block, pieces, count, position)
+
+
+def _after(data: memoryview, stream: _Stream) -> int:
+    """Return where a stream ends."""
+    position, left = stream.stop, stream.values - 1
+    in_piece = stream.block // stream.pieces
+    while left > 0:
+        _, position = _varint(data, position)
+        widths = data[position : position + stream.pieces]
+        if len(widths) < stream.pieces:
+            raise ValueError("a block is cut off")
+        # Behind the last value no more parts are stored.
+        stored = min(stream.pieces, -(-left // in_piece))
+        position += stream.pieces + sum(widths[:stored]) * in_piece // 8
+        left -= stream.block
+    return position
+
+
+def _varint(data: memoryview, position: int) -> tuple[int, int]:
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = data[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, position
+    raise ValueError("a number of more than ten bytes")

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.storage import Traffic, read_ranges
-from parquet_core.values.arrow_failures import reading
-from parquet_core.values.arrow_footer import Footer, read_arrow_footers
+from parquet_core.values.arrow_footer import Footer, read_arrow_footers, reading
 from parquet_core.values.pages import BEHIND, CODECS, Claims, widest_value
 
 if TYPE_CHECKING:

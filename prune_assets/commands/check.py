@@ -13,8 +13,7 @@ import msgspec
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.printable import printable
-from parquet_core.redacted import redacted
+from parquet_core.printable import printable, redacted
 from prune_assets.layout_file import load_layout
 from prune_assets.report.output import json_text, rendered
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from parquet_core.printable import printable
-from parquet_core.redacted import redacted
+from parquet_core.printable import printable, redacted
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parquet_core.printable import printable
-from parquet_core.redacted import redacted
+from parquet_core.printable import printable, redacted
 from prune_assets.report.output import rendered
 
 if TYPE_CHECKING:

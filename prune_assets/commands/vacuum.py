@@ -7,8 +7,7 @@ import sys
 
 import click
 
-from parquet_core.printable import printable
-from parquet_core.redacted import redacted
+from parquet_core.printable import printable, redacted
 
 
 @click.command()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from parquet_core.printable import printable
-from parquet_core.redacted import redacted
+from parquet_core.printable import printable, redacted
 from prune_assets.layout_file import load_layout
 
 

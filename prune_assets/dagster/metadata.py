@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parquet_core.redacted import redacted
+from parquet_core.printable import redacted
 from prune_assets.report.wording import unopened_text
 
 if TYPE_CHECKING:

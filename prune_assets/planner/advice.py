@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy, numbers_from, scalar_of, valid_flags
 from parquet_core.evidence.bloom import probes
-from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import (
     ColumnLeaf,
@@ -28,7 +28,7 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
-from parquet_core.trees.post_order import post_order
+from parquet_core.trees import post_order
 from prune_assets.report.quantities import bytes_text, share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import row_groups_text

@@ -15,8 +15,7 @@ import numpy as np
 from parquet_core.access_plan import Verdict
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, leaves
 from parquet_core.ragged import distinct
-from parquet_core.trees.open_leaves import asked_outcomes, open_outcomes
-from parquet_core.trees.replaced import replaced
+from parquet_core.trees import asked_outcomes, open_outcomes, replaced
 from prune_assets.planner.evaluation import evaluate, row_groups_left_for_free
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf

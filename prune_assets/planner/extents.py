@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.access_plan import Verdict
+from parquet_core.access_plan import Verdict, overlaps
 from parquet_core.ragged import distinct
-from parquet_core.row_ranges import overlaps
 from prune_assets.report.skip_report import Extent
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from parquet_core.access_plan import RangeList, Verdict
+from parquet_core.printable import redacted
 from parquet_core.ragged import distinct
-from parquet_core.redacted import redacted
 from prune_assets.planner.reasons import Reasons
 from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport
 from prune_assets.report.skip_report import Verdict as VerdictName

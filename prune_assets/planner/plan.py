@@ -11,9 +11,9 @@ import numpy as np
 
 from parquet_core.access_plan import Verdict
 from parquet_core.errors import WrongUse
+from parquet_core.printable import redacted
 from parquet_core.ragged import distinct
-from parquet_core.redacted import redacted
-from parquet_core.trees.replaced import replaced
+from parquet_core.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.engines.profile import best_possible, compared

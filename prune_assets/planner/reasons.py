@@ -30,7 +30,7 @@ from parquet_core.predicate import (
 )
 from parquet_core.pruning import fold
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from parquet_core.trees.open_leaves import open_outcomes
+from parquet_core.trees import open_outcomes
 from prune_assets.planner.levels import LEVELS
 from prune_assets.report.quantities import value_text
 from prune_assets.sql.render import render

@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.access_plan import Verdict
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
-from parquet_core.redacted import redacted
+from parquet_core.printable import redacted
 from prune_assets import __version__
 from prune_assets.planner.advice import advise, remedy_of
 from prune_assets.planner.attribution import conjuncts_alone, leaf_attribution

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.errors import PruneError
-from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import Outcomes, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, leaves

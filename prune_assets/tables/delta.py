@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import Texts
     from deltalog.snapshot.snapshot import Snapshot
-    from parquet_core.dataset.file_answers import FileAnswers
+    from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
@@ -213,7 +213,7 @@ def delta_table(
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
         raise WrongUse(f"version={shown(version)}: must be a number of a version, from 0")
     from deltalog.log.deletion_vectors import deleted_rows
-    from deltalog.snapshot.snapshot import open_snapshot
+    from deltalog.snapshot.opening import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
     return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), cache, any_case)

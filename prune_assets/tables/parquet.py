@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_core.dataset.file_answers import FileAnswers
+from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
-from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves

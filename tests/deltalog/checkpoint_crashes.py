@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from deltalog.maintenance import delete_files, write_checkpoint, write_last_checkpoint
+from deltalog.maintenance import file_changes, last_checkpoint, write_checkpoint
 from deltalog.maintenance.checkpoint_writer import CheckpointWriter
 from parquet_core.storage import local_writing
 
@@ -56,10 +56,10 @@ def arm(point):
         case "hint":
             write_checkpoint.write_hint = dying(write_checkpoint.write_hint)
         case "half of the hint":
-            write_last_checkpoint.put = local_writing.put
+            last_checkpoint.put = local_writing.put
             local_writing._write = half_written
         case "deletions":
-            delete_files._reason = dying(delete_files._reason, at=2, before=False)
+            file_changes._reason = dying(file_changes._reason, at=2, before=False)
 
 
 if __name__ == "__main__":

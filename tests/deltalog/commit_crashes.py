@@ -12,9 +12,9 @@ import pyarrow as pa
 from commit_crowd import fork
 from committed_files import written
 
-import deltalog.transaction.post_commit as following
+import deltalog.maintenance.write_checkpoint as following
 from deltalog.log.actions import Transaction
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import append
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from deltalog.log.actions import Add, Transaction
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import append, rewrite
 

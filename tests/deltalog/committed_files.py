@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltalog.log.actions import Add, Transaction
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.create import create_table
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string())])

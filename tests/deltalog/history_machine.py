@@ -8,7 +8,7 @@ from checkpoint_writer import write_checkpoint
 from log_writer import Log, add, field, remove
 
 from deltalog.log.deletion_vectors import vector_of
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import file_bounds
 
 FEATURES = ["deletionVectors", "columnMapping", "domainMetadata"]
@@ -48,7 +48,6 @@ def state(snapshot):
     return {
         "version": snapshot.version,
         "files": sorted(files, key=str),
-        "tombstones": snapshot.tombstones(),
         "protocol": snapshot.protocol,
         "metadata": snapshot.metadata,
         "properties": snapshot.properties,

@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from deltalog.inspection import inspect_snapshot
 from deltalog.log.deletion_vectors import read_vector, vector_of
+from deltalog.log.listing import last_version, list_log
 from deltalog.snapshot.history import history
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
+from deltalog.snapshot.refresh import brought_to
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import PruneError
@@ -38,7 +40,6 @@ def ask(path):
     assert len(answers.outcomes) == len(record_counts(snapshot)) == snapshot.file_count
     keys = list(zip(snapshot.paths(), vectors_of(snapshot), strict=True))
     assert len(set(keys)) == snapshot.file_count
-    assert not {path for path, _ in keys} & set(snapshot.tombstones())
     history(snapshot)
     inspect_snapshot(snapshot)
     _from_the_version_before(snapshot, keys)
@@ -53,6 +54,13 @@ def ask(path):
     return keys
 
 
+def refreshed(snapshot):
+    """The latest version, by the commits since a snapshot where that is enough."""
+    listing = list_log(snapshot.table)
+    found = brought_to(snapshot, listing, last_version(listing), started=0.0)
+    return open_snapshot(snapshot.table, allow=snapshot.allow) if found is None else found
+
+
 def vectors_of(snapshot):
     return [vector_of(block, i) for block in snapshot.blocks for i in range(len(block))]
 
@@ -65,7 +73,7 @@ def _from_the_version_before(snapshot, keys):
         before = open_snapshot(snapshot.table, version=snapshot.version - 1)
     except PruneError:
         return  # that version is damaged, or gone
-    later = before.refreshed()
+    later = refreshed(before)
     assert later.version == snapshot.version
     if later.segment == snapshot.segment:
         assert set(zip(later.paths(), vectors_of(later), strict=True)) == set(keys)

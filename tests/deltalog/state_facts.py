@@ -10,7 +10,7 @@ import msgspec
 from deltalog.log.paths import canonical_path
 from deltalog.maintenance.checkpoint_rows import STORED_ADD, STORED_REMOVE
 from deltalog.maintenance.log_state import open_state
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import file_bounds
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PLACE = "lake/f.parquet"
 READERS = (footer, provenance, chunk_decoding, column_chunk, page_index, dictionary, bloom.parse)
-DECODERS = ("decode", "decode_list", "decode_lists", "decode_table", "decode_tables")
+DECODERS = ("decode", "decode_list", "decode_columns", "decode_table", "decode_tables")
 MOST_LEAVES = 2  # of a case
 
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parquet_core.access_plan import Verdict, flagged_segments, join, make_access_plan, whole_groups
-from parquet_core.row_ranges import overlaps
+from parquet_core.access_plan import Verdict, flagged_segments, join, make_access_plan, overlaps, whole_groups
 from parquet_core.segments import merge_borders, page_of_segment
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlparse
 
 from deltalog.errors import DeltaError
 from deltalog.maintenance.write_checkpoint import write_checkpoint
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from tests.peers.delta_readers import READERS, ask, missing
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"

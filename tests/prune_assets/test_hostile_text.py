@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import prune_assets as pr
 from deltalog.maintenance.vacuum import orphans
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
 from prune_assets.cli import main

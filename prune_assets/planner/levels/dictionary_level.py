@@ -16,7 +16,7 @@ from parquet_core.evidence.min_max import presence_of
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
-from parquet_core.trees.open_leaves import asked_outcomes
+from parquet_core.trees import asked_outcomes
 from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:

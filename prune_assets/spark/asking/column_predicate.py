@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 from parquet_core.predicate import Unsupported, leaves
-from parquet_core.trees.replaced import replaced
+from parquet_core.trees import replaced
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
 from prune_assets.sql.lower import LoweredPredicate, lower, lowered_conjunction, refused

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from deltalog.log.deletion_vectors import Vector
+    from deltalog.log.actions import DeletionVector
     from deltalog.log.file_block import Texts
     from prune_assets.planner.plan import Plan
     from prune_assets.tables.delta import DeltaTable
@@ -46,7 +46,7 @@ class LiveFile(NamedTuple):
 
     path: str
     values: tuple[str | None, ...]
-    vector: Vector | None
+    vector: DeletionVector | None
 
 
 def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFrame:

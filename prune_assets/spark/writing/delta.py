@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
     from deltalog import Snapshot
-    from deltalog.log.full_actions import FullAdd
+    from deltalog.log.actions import FullAdd
     from deltalog.stats.footer_statistics import NewFile
     from deltalog.table.schema import TableSchema
     from parquet_core.layout.spec import LayoutSpec
@@ -202,7 +202,7 @@ def _directory(place: str) -> Iterator[str]:
 
 
 def _remove(directory: str) -> None:
-    from deltalog.maintenance.delete_files import delete_files
+    from deltalog.maintenance.file_changes import delete_files
 
     if is_remote(directory):
         delete_files(list_data_files(directory))

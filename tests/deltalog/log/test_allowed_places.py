@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from checkpoint_writer import write_checkpoint
+from log_answers import refreshed
 from log_writer import PROTOCOL, Log, add
 
 import prune_assets as pr
@@ -19,7 +20,7 @@ from deltalog.log.allowed_places import opened_place
 from deltalog.log.paths import canonical_path, resolve
 from deltalog.snapshot import write_cache
 from deltalog.snapshot.history import snapshot_time
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.live_files import live_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
@@ -233,10 +234,10 @@ def test_what_one_snapshot_may_open_is_not_open_to_another(tmp_path, monkeypatch
     with pytest.raises(OutsideTable):
         open_snapshot(str(log), cache=cache)
     log.commit(add("h"))
-    assert again.refreshed().file_count == 3
+    assert refreshed(again).file_count == 3
     (log.place / f"{1:020d}.json").write_text(json.dumps(add("i")) + "\n")
     # Read anew, for a commit of those that made it is another.
-    anew = again.refreshed()
+    anew = refreshed(again)
     assert "i" in anew.paths()
     assert anew.allow == again.allow
 

@@ -13,7 +13,7 @@ from state_facts import action_facts, snapshot_facts
 from deltalog.errors import MalformedLog
 from deltalog.log import commit_file
 from deltalog.snapshot.history import history
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.live_files import live_files
 from parquet_core.storage import Traffic, find_file
 

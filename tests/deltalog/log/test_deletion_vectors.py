@@ -4,6 +4,7 @@ import struct
 import zlib
 from uuid import UUID
 
+import msgspec
 import pytest
 from golden import GOLDEN, MISSING
 from hypothesis import given
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from deltalog.errors import MalformedLog, OutsideTable
+from deltalog.log.actions import DeletionVector
 from deltalog.log.deletion_vectors import (
-    Vector,
     decode_bitmap,
     decode_z85,
     deleted_rows,
@@ -20,7 +21,7 @@ from deltalog.log.deletion_vectors import (
     vector_of,
     vector_path,
 )
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 MAGIC = struct.pack("<i", 1681511377)
@@ -40,7 +41,7 @@ def bitmap(rows):
 def inline(rows, **wrong):
     data = bitmap(rows)
     padded = data + b"\0" * (-len(data) % 4)
-    return Vector(**({"storage_type": "i", "path_or_inline_dv": z85(padded), "offset": None,
+    return DeletionVector(**({"storage_type": "i", "path_or_inline_dv": z85(padded), "offset": None,
                       "size_in_bytes": len(data), "cardinality": len(rows)} | wrong))  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def stored(folder, rows, *, layout=1, spoil=0, **wrong):
     (folder / "ab").mkdir(exist_ok=True)
     (folder / "ab" / f"deletion_vector_{name}.bin").write_bytes(content)
     given_as = {"storage_type": "u", "path_or_inline_dv": "ab" + z85(name.bytes), "offset": 1}
-    return Vector(**(given_as | {"size_in_bytes": len(data), "cardinality": len(rows)} | wrong))
+    return DeletionVector(**(given_as | {"size_in_bytes": len(data), "cardinality": len(rows)} | wrong))
 
 
 @given(st.binary(max_size=40))
@@ -76,7 +77,8 @@ def test_bitmaps_of_64_bits_are_read(rows):
 def test_relative_and_absolute_files_are_read(tmp_path, monkeypatch):
     vector = stored(tmp_path, [0, 5, 1 << 33])
     assert list(read_vector(vector, str(tmp_path))) == [0, 5, 1 << 33]
-    absolute = vector._replace(storage_type="p", path_or_inline_dv=f"file://{vector_path(vector, str(tmp_path))}")
+    place = f"file://{vector_path(vector, str(tmp_path))}"
+    absolute = msgspec.structs.replace(vector, storage_type="p", path_or_inline_dv=place)
     assert list(read_vector(absolute, str(tmp_path))) == [0, 5, 1 << 33]
     with pytest.raises(OutsideTable, match="PRUNE_DELTA_ALLOW="):
         read_vector(absolute, "elsewhere")
@@ -93,12 +95,12 @@ DAMAGED = [
     ("outside of the file", lambda folder: stored(folder, [1, 2], offset=2)),
     ("bytes at 1", lambda folder: stored(folder, [1, 2], size_in_bytes=7)),
     ("outside of the file", lambda folder: stored(folder, [1, 2], offset=1 << 20)),
-    ("missing", lambda _: Vector("u", "zz" + z85(UUID(int=8).bytes), 1, 20, 1)),
-    ("too short", lambda _: Vector("u", "short", 1, 20, 1)),
-    ("magic", lambda _: Vector("i", z85(b"\0" * 12), None, 12, 0)),
-    ("parts", lambda _: Vector("i", z85(MAGIC + struct.pack("<Q", 1 << 60)), None, 12, 0)),
+    ("missing", lambda _: DeletionVector("u", "zz" + z85(UUID(int=8).bytes), 20, 1, 1)),
+    ("too short", lambda _: DeletionVector("u", "short", 20, 1, 1)),
+    ("magic", lambda _: DeletionVector("i", z85(b"\0" * 12), 12, 0)),
+    ("parts", lambda _: DeletionVector("i", z85(MAGIC + struct.pack("<Q", 1 << 60)), 12, 0)),
     ("bytes instead of", lambda _: inline([1, 2], size_in_bytes=3)),
-    ("buffer|bytes", lambda _: Vector("i", "", None, 0, 0)),
+    ("buffer|bytes", lambda _: DeletionVector("i", "", 0, 0)),
 ]
 
 

@@ -18,7 +18,7 @@ from test_write_checkpoint import POLICIES, fill, partition
 
 from deltalog.maintenance.clean_log import clean_log
 from deltalog.maintenance.write_checkpoint import write_checkpoint
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 
 ROOT = Path(__file__).parents[3]
 DAY = 86_400_000

@@ -13,7 +13,7 @@ from deltalog.errors import NoSuchVersion, UnsupportedTable
 from deltalog.maintenance.clean_log import clean_log
 from deltalog.maintenance.write_checkpoint import write_checkpoint
 from deltalog.snapshot.history import versions
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from parquet_core.errors import WrongUse
 
 DAY = 86_400_000

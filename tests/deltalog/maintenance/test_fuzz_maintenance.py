@@ -11,17 +11,15 @@ from log_mutations import base_logs, mutated
 from deltalog.log.deletion_vectors import vector_of
 from deltalog.maintenance.vacuum import orphans, vacuum
 from deltalog.maintenance.write_checkpoint import write_checkpoint
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from parquet_core.errors import PruneError
 
 CASES, CHUNKS = 250, 5
 
 
 def files_of(path):
-    """Version and files; None where a compaction, which may say otherwise than the commits, was read."""
+    """Version and files."""
     snapshot = open_snapshot(path)
-    if any(first < last for first, last, _ in snapshot.segment.tail):
-        return None
     vectors = [str(vector_of(block, i)) for block in snapshot.blocks for i in range(len(block))]
     return snapshot.version, sorted(zip(snapshot.paths(), vectors, strict=True))
 

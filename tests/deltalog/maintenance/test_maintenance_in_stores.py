@@ -13,11 +13,11 @@ from obstore.exceptions import GenericError
 from state_facts import action_facts, snapshot_facts
 from test_write_checkpoint import POLICIES, fill
 
-from deltalog.maintenance import staged_files
+from deltalog.maintenance import file_changes
 from deltalog.maintenance.clean_log import clean_log
 from deltalog.maintenance.vacuum import orphans, vacuum
 from deltalog.maintenance.write_checkpoint import write_checkpoint
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from parquet_core.storage.objects import object_store
 
 DAY = 86_400_000
@@ -39,7 +39,7 @@ def keys(root):
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_table_reads_the_same_from_its_checkpoint(log, bucket, policy, at_once, monkeypatch):
     if not at_once:
-        monkeypatch.setattr(staged_files, "_SENT_AT_ONCE", 0)
+        monkeypatch.setattr(file_changes, "_SENT_AT_ONCE", 0)
     table = upload(fill(log, **POLICIES[policy]).path, bucket)
     before, actions = snapshot_facts(table), action_facts(table)
     written = write_checkpoint(table)
@@ -54,7 +54,7 @@ def test_a_table_reads_the_same_from_its_checkpoint(log, bucket, policy, at_once
     hint = obstore.get(object_store(bucket).store, "t/_delta_log/_last_checkpoint").bytes().to_bytes()
     assert json.loads(hint)["version"] == log.version
     write_checkpoint(table, log.version)
-    assert not list(Path(staged_files.tempfile.gettempdir()).glob(".*checkpoint*.tmp"))
+    assert not list(Path(file_changes.tempfile.gettempdir()).glob(".*checkpoint*.tmp"))
 
 
 def test_the_hint_is_not_moved_back(log, bucket):

@@ -10,7 +10,8 @@ import pytest
 from log_writer import add, remove
 
 from deltalog.errors import NotADeltaTable, UnsupportedTable
-from deltalog.log.deletion_vectors import Vector, vector_path
+from deltalog.log.actions import DeletionVector
+from deltalog.log.deletion_vectors import vector_path
 from deltalog.maintenance.vacuum import orphans, vacuum
 from deltalog.maintenance.write_checkpoint import write_checkpoint
 from parquet_core.errors import UnsupportedFeature, WrongUse
@@ -109,7 +110,7 @@ def test_what_goes_is_told_first_and_then_gone(table):
 
 def test_the_fixture_s_vectors_are_where_the_log_says(table):
     for said, path in ((VECTOR, IN_FILE), (OLD_VECTOR, OLD_IN_FILE)):
-        assert vector_path(Vector("u", said["pathOrInlineDv"], 4, 40, 6), "t") == f"t/{path}"
+        assert vector_path(DeletionVector("u", said["pathOrInlineDv"], 40, 6, 4), "t") == f"t/{path}"
 
 
 def test_orphans_are_what_neither_the_log_nor_its_tombstones_name(table):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from row_truth import leaves, selected
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.predicate import Not
 

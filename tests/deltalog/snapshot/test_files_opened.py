@@ -12,7 +12,7 @@ import pytest
 from checkpoint_writer import head, write_checkpoint
 from log_writer import add
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.predicate import And, Compare, Op
 

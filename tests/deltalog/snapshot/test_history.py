@@ -8,8 +8,8 @@ from checkpoint_writer import head, write_checkpoint
 from log_writer import add
 
 from deltalog.errors import NoSuchVersion
-from deltalog.snapshot.history import history, snapshot_time, version_at
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.history import history, snapshot_time
+from deltalog.snapshot.opening import open_snapshot, version_at
 
 DAY = 86_400_000
 

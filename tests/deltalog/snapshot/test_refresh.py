@@ -12,11 +12,12 @@ from checkpoint_writer import head, write_checkpoint
 from history_machine import History, bounds, state
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from log_answers import refreshed
 from log_writer import add, remove
 
 from deltalog.errors import NotADeltaTable
 from deltalog.log import commit_file
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.predicate import Compare, Op
 
@@ -32,7 +33,7 @@ def test_histories_at_random_end_in_what_a_full_load_says(seed, tmp_path_factory
     for _ in range(12):
         for _ in range(source.choice([0, 1, 1, 1, 3])):
             history.commit()
-        held = held.refreshed()
+        held = refreshed(held)
         assert state(held) == state(open_snapshot(history.log.path))
 
 
@@ -58,7 +59,7 @@ def opened(snapshot):
 
     whole = commit_file.read_whole
     with patch.object(commit_file, "read_whole", noted):
-        return read, snapshot.refreshed()
+        return read, refreshed(snapshot)
 
 
 def test_new_commits_alone_are_read(log, held):
@@ -92,17 +93,17 @@ def test_commits_that_were_cleaned_up_are_gone_around_by_a_checkpoint(log, held)
     write_checkpoint(log.place / f"{4:020d}.checkpoint.parquet", [*head(log), *adds])
     for version in range(5):
         (log.place / f"{version:020d}.json").unlink()
-    later = held.refreshed()
+    later = refreshed(held)
     assert later.segment.checkpoint.version == 4
     assert later.file_count == 10
 
 
 def test_a_log_that_was_cut_is_read_anew(log, held):
     (log.place / f"{3:020d}.json").unlink()
-    assert held.refreshed().version == 2
+    assert refreshed(held).version == 2
     shutil.rmtree(log.path)
     with pytest.raises(NotADeltaTable):
-        held.refreshed()
+        refreshed(held)
 
 
 @pytest.mark.parametrize("commits", [2, 3, 6])
@@ -112,7 +113,7 @@ def test_a_table_that_was_made_anew_is_read_anew(log, held, commits):
     log.version = -1
     log.create([("x", "long")], add("new"))
     grown(log, commits, first=50)
-    later = held.refreshed()
+    later = refreshed(held)
     assert state(later) == state(open_snapshot(log.path))
     assert "old0" not in later.paths()
 
@@ -120,7 +121,7 @@ def test_a_table_that_was_made_anew_is_read_anew(log, held, commits):
 def test_a_commit_that_was_written_again_is_read_again(log, held):
     grown(log, 1, first=4)
     log.write(f"{2:020d}.json", add("other"))
-    assert "other" in held.refreshed().paths()
+    assert "other" in refreshed(held).paths()
 
 
 def test_a_checkpoint_that_is_gone_is_not_built_upon(log):
@@ -131,7 +132,7 @@ def test_a_checkpoint_that_is_gone_is_not_built_upon(log):
     held = open_snapshot(log.path)
     assert held.segment.checkpoint.version == 1
     file.unlink()
-    assert held.refreshed().segment.checkpoint is None
+    assert refreshed(held).segment.checkpoint is None
 
 
 def test_a_damaged_commit_says_what_a_full_load_says(log, held):
@@ -140,13 +141,13 @@ def test_a_damaged_commit_says_what_a_full_load_says(log, held):
     with pytest.raises(Exception, match="ends in the middle") as full:
         open_snapshot(log.path)
     with pytest.raises(type(full.value), match="ends in the middle"):
-        held.refreshed()
+        refreshed(held)
 
 
 def test_many_refreshes_make_few_blocks_and_ask_alike(log, held):
     for i in range(80):
         log.commit(add(f"g{i}", stats=bounds(i), partition={"q": str(i % 3)} if i % 2 else {}), remove(f"g{i - 7}"))
-        held = held.refreshed()
+        held = refreshed(held)
         held.paths()
     assert len(held.blocks) <= 17
     full = open_snapshot(log.path)

@@ -13,7 +13,7 @@ from checkpoint_writer import add_type, head, parsed_type, write_checkpoint
 from log_writer import add, remove
 
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable, UnsupportedTable
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.errors import StorageFailure
 from parquet_core.predicate import Compare, Op
@@ -46,7 +46,6 @@ def test_the_last_word_on_a_file_counts(log):
     assert snapshot.paths() == ["a"]
     assert snapshot.total_bytes == 7
     assert files(log, version=1) == ["b"]
-    assert snapshot.tombstones() == {"b": 1}
 
 
 def test_a_file_is_known_by_its_path_and_its_deletion_vector(log):
@@ -151,19 +150,6 @@ def test_a_v2_checkpoint_without_its_head_is_cut(log):
     snapshot = open_snapshot(log.path)
     assert snapshot.paths() == ["a"]
     assert "checkpointMetadata" in snapshot.notes[0]
-
-
-def test_compactions_stand_for_commits(log):
-    log.create([("x", "long")], add("a"))
-    for name in "bcd":
-        log.commit(add(name))
-    log.commit(remove("b"))
-    log.write(f"{1:020d}.{3:020d}.compacted.json", add("b"), add("c"), add("d"))
-    snapshot = open_snapshot(log.path)
-    assert sorted(snapshot.paths()) == ["a", "c", "d"]
-    assert len(snapshot.opened) == 3
-    # A compaction that reaches too far is of no use for an older version.
-    assert files(log, version=2) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version":"nine"}', '{"version":-1}', "[]", "\x00" * 50])

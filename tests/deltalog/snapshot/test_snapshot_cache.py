@@ -23,7 +23,7 @@ from log_writer import Log, add, remove
 from deltalog.log import commit_file
 from deltalog.snapshot import write_cache
 from deltalog.snapshot.cached_version import latest_cached
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.file_bounds import record_counts
 from parquet_core.dataset.metadata_cache import MetadataCache
@@ -123,7 +123,7 @@ def test_a_version_that_is_kept_answers_without_the_log(kept, cache):
     assert read.names == []
     assert snapshot.opened == ()
     assert answer == asked(open_snapshot(kept.path))
-    assert looked(kept, cache) == [f"{0:020d}.checkpoint.parquet"], "bounds of the files that no predicate asked for"
+    assert looked(kept, cache) == []
 
 
 def test_bounds_are_added_as_they_are_asked(kept, tmp_path):
@@ -323,7 +323,7 @@ import sys, random
 import pyarrow as pa
 from pathlib import Path
 from deltalog.snapshot import write_cache
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.predicate import Compare, Op
@@ -368,9 +368,8 @@ def test_histories_at_random_are_what_the_log_says(seed, tmp_path_factory):
             full = open_snapshot(history.log.path)
             said, expected = state(snapshot), state(full)
             if snapshot.segment.checkpoint != full.segment.checkpoint:
-                # What was read with an older checkpoint knows of rows that came back, and of files removed before.
+                # What was read with an older checkpoint knows of rows that came back.
                 for each in (said, expected):
-                    each.pop("tombstones")
                     each["files"] = [file[:4] for file in each["files"]]
             assert said == expected, step
             if source.random() < 0.7:

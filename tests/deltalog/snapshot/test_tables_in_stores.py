@@ -15,7 +15,7 @@ from state_facts import snapshot_facts
 
 from deltalog.errors import UncertainCommit
 from deltalog.snapshot.history import history
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.operations import append
 from parquet_core.storage import objects
 from parquet_core.storage.objects import object_store

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from log_writer import field
 from row_truth import leaves, selected
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.stats.footer_statistics import NewFile, adds_of
-from deltalog.stats.truncated_strings import lower_string, upper_string
+from deltalog.stats.written_json import lower_string, upper_string
 from deltalog.table.schema import read_schema
 from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.predicate import Not

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_writer import field
 
-from deltalog.log.text_arrays import text_array
-from deltalog.stats.file_bounds import _from_json, _one_by_one, _shape_of
+from deltalog.log.paths import text_array
+from deltalog.stats.file_bounds import _from_json, _one_by_one
 from deltalog.stats.parse_json import parse_texts
 from deltalog.table.schema import read_schema
 
@@ -60,8 +60,8 @@ def both(columns, texts):
     """What all at once and one by one say; whether it was all at once."""
     data = binary(texts)
     return (
-        _from_json(columns, _shape_of(columns), data),
-        _one_by_one(columns, _shape_of(columns), data),
+        _from_json(columns, data),
+        _one_by_one(columns, data),
         parse_texts(columns, data),
     )
 

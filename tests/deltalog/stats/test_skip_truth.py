@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from golden import GOLDEN, MISSING, lowered, skip_truth
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from prune_assets.errors import PredicateSyntaxError
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from log_writer import add, field, remove
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNaN, IsNull, Not, Op, Or, Unsupported

@@ -8,7 +8,7 @@ import pytest
 from log_writer import add, field
 
 from deltalog.errors import MalformedLog, UnsupportedTable
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.table.schema import read_schema
 from parquet_core.predicate import Compare, Op

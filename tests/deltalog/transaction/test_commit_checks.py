@@ -15,8 +15,8 @@ from log_writer import field, remove
 
 from deltalog.errors import DeltaError, RefusedCommit, UnsupportedTable
 from deltalog.log.actions import Add, DeletionVector, DomainMetadata, Metadata, Protocol, Transaction
-from deltalog.snapshot.snapshot import open_snapshot
-from deltalog.table.reader_features import writer_features
+from deltalog.snapshot.opening import open_snapshot
+from deltalog.table.features import writer_features
 from deltalog.transaction.change import Change
 from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table

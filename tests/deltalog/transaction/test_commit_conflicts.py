@@ -20,7 +20,7 @@ from deltalog.errors import (
     ProtocolChanged,
 )
 from deltalog.log.actions import DomainMetadata, Transaction
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.change import Change, Reads
 from deltalog.transaction.commit import commit
 from deltalog.transaction.create import create_table

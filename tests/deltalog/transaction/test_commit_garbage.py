@@ -12,7 +12,7 @@ import pytest
 from deltalog.errors import RefusedCommit
 from deltalog.log.actions import Add
 from deltalog.log.paths import canonical_path
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import append

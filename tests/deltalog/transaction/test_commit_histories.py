@@ -15,7 +15,7 @@ import pytest
 from committed_files import by, named, partitioned
 
 from deltalog.errors import CommitConflict, RefusedCommit
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.change import Reads
 from deltalog.transaction.commit import Committed
 from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite

@@ -14,7 +14,7 @@ from commit_crashes import POINTS
 from commit_crowd import acknowledged, expected_files
 from committed_files import by, lines, written
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.operations import append
 
 HERE = Path(__file__).parents[1]

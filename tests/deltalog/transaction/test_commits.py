@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pyarrow as pa
@@ -18,14 +19,13 @@ from committed_files import SCHEMA, by, lines, named, partitioned, versions, wri
 import deltalog.transaction.commit as module
 from deltalog.errors import CommitConflict, MalformedLog, RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.actions import Metadata
-from deltalog.snapshot.history import history, version_at
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.history import history
+from deltalog.snapshot.opening import open_snapshot, version_at
 from deltalog.transaction.change import Change, Reads
-from deltalog.transaction.commit import commit
+from deltalog.transaction.commit import commit, post_commit
 from deltalog.transaction.create import create_table
 from deltalog.transaction.live_files import live_files
 from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
-from deltalog.transaction.post_commit import post_commit
 from parquet_core.errors import StorageFailure, UncertainWrite
 from parquet_core.predicate import Compare, In, IsNull, Not, Op
 
@@ -453,9 +453,12 @@ def test_nothing_follows_a_commit_that_is_damaged(place, table):
 
 def test_a_checkpoint_is_due_every_so_many_versions(place, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        "deltalog.transaction.post_commit.write_checkpoint", lambda table, version: asked.append((table, version))
-    )
+
+    def noted(table, version):
+        asked.append((table, version))
+        return SimpleNamespace(notes=())
+
+    monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", noted)
     snapshot = partitioned(place, **{"delta.checkpointInterval": "3"})
     notes = [append(snapshot, [named(f"{i}", day=ONE)]).all_notes() for i in range(7)]
     assert asked == [(place, 3), (place, 6)]
@@ -471,7 +474,7 @@ def test_a_checkpoint_that_fails_is_a_note(place, monkeypatch, wait):
     def fails(table, version):
         raise OSError("disk full")
 
-    monkeypatch.setattr("deltalog.transaction.post_commit.write_checkpoint", fails)
+    monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", fails)
     snapshot = partitioned(place, **{"delta.checkpointInterval": "1"})
     done = append(snapshot, [named("a", day=ONE)], checkpoint=wait)
     assert done.version == 1
@@ -479,14 +482,16 @@ def test_a_checkpoint_that_fails_is_a_note(place, monkeypatch, wait):
     assert paths(place) == ["a"]
 
 
-def test_nobody_waits_for_what_follows():
+def test_nobody_waits_for_what_follows(monkeypatch):
     started, go_on = threading.Event(), threading.Event()
 
     def slow(table, version):
         started.set()
         go_on.wait(60)
+        return SimpleNamespace(notes=())
 
-    future = post_commit("t", 1, wait=False, write=slow)
+    monkeypatch.setattr("deltalog.maintenance.write_checkpoint.write_checkpoint", slow)
+    future = post_commit("t", 1, wait=False)
     assert started.wait(60)
     assert not future.done()
     go_on.set()
@@ -497,7 +502,7 @@ def test_commits_do_without_what_takes_long_to_import(place):
     script = (
         "import sys\n"
         "from committed_files import named, partitioned\n"
-        "from deltalog.snapshot.snapshot import open_snapshot\n"
+        "from deltalog.snapshot.opening import open_snapshot\n"
         "from deltalog.transaction.operations import append, overwrite, replace_partitions\n"
         f"place = {place!r}\n"
         "append(partitioned(place), [named('a', day='1'), named('b', day=None)])\n"

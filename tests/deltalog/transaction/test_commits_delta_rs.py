@@ -12,7 +12,7 @@ from committed_files import by, named, written
 
 from deltalog.errors import ConcurrentAppend, ConcurrentDeleteDelete, ConcurrentDeleteRead, MetadataChanged
 from deltalog.snapshot.history import history
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.create import create_table
 from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
 

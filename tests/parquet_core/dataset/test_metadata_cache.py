@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.dataset import footer_source, metadata_cache, opening, stored_index
+from parquet_core.dataset import footer_columns, metadata_cache, opening, stored_index
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
@@ -318,14 +318,14 @@ def test_readers_and_writers_at_once(table, cache):
 
 def test_footers_that_are_too_much_to_keep_are_read_again(table, monkeypatch):
     expected = look(read_dataset(table))
-    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    monkeypatch.setattr(footer_columns, "MOST_KEPT_BYTES", 10)
     index = read_dataset(table)
     assert all(same(a, b) for a, b in zip(look(index), expected, strict=True))
     assert index.footers.source._kept == ()
 
 
 def test_a_file_that_changed_meanwhile_is_noticed(table, monkeypatch):
-    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    monkeypatch.setattr(footer_columns, "MOST_KEPT_BYTES", 10)
     index = read_dataset(table)
     size = (table / "2.parquet").stat().st_size
     data = write(table, 2, rows=90).read_bytes()
@@ -389,7 +389,7 @@ def test_what_cannot_be_marked_as_used_serves_all_the_same(table, cache, monkeyp
 
 
 def test_a_file_that_lost_its_last_row_groups_is_noticed(table, monkeypatch):
-    monkeypatch.setattr(footer_source, "MOST_KEPT_BYTES", 10)
+    monkeypatch.setattr(footer_columns, "MOST_KEPT_BYTES", 10)
     index = read_dataset(table)
     path = table / "3.parquet"
     size = path.stat().st_size

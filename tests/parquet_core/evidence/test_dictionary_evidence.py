@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
-from parquet_core.evidence.single_values import outcomes_of_values
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, In, Interval, IsNaN, IsNull, Op
 

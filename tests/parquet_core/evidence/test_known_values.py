@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.evidence.dictionary import outcomes_of_each_from_dictionaries
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.evidence.min_max import outcomes_from_bounds
-from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnValues, Unsupported
 from parquet_core.trust.bounds import Bounds

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.evidence.satisfiable import may_be_true
-from parquet_core.evidence.single_values import outcomes_of_values
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
     And,

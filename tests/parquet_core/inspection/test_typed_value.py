@@ -8,7 +8,7 @@ import pytest
 
 from parquet_core.errors import WrongUse
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.inspection.typed_value import parse_value
+from parquet_core.inspection.values import parse_value
 
 TYPES = {
     "int8": (Physical.INT32, pa.int8()),

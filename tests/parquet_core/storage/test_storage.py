@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import DataFile, Traffic, list_data_files, local_path, read_each, read_many, read_ranges
-from parquet_core.storage.coalescing import blocks_of, cut
+from parquet_core.storage.files import blocks_of, cut
 from parquet_core.storage.local import HOLE
 
 DATA = bytes(i * 7 % 251 for i in range(200_000))

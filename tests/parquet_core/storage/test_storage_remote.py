@@ -26,7 +26,6 @@ from parquet_core.storage import (
     read_many,
     read_range,
 )
-from parquet_core.storage import web as web_module
 from parquet_core.storage.globs import pattern_of
 from parquet_core.storage.ranges import IN_FLIGHT, REMOTE_HOLE
 
@@ -68,10 +67,10 @@ def impatient(monkeypatch):
         },
     )
     objects._open.cache_clear()
-    web_module._open.cache_clear()
+    objects._open_web.cache_clear()
     yield
     objects._open.cache_clear()
-    web_module._open.cache_clear()
+    objects._open_web.cache_clear()
 
 
 def relative(table, root):

@@ -12,8 +12,7 @@ import pytest
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.format.leaf_type import Physical, SortOrder
 from parquet_core.format.schema import LeafColumn
-from parquet_core.trust.bounds import Bounds
-from parquet_core.trust.bounds_builder import BoundsBuilder
+from parquet_core.trust.bounds import Bounds, BoundsBuilder
 
 VALUES = {
     pa.int64(): [3, None, -(2**63), 0, 7],

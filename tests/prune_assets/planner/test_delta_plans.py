@@ -10,7 +10,7 @@ import pytest
 from delta_rows import GOLDEN, MISSING, check_soundness, flat_columns, random_predicate, rows_by_file
 
 import prune_assets as pr
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 from parquet_core.errors import PruneError
 from prune_assets.errors import PredicateSyntaxError
 

@@ -8,7 +8,7 @@ import pytest
 from delta_rows import check_soundness, rows_by_file, top_columns
 from predicate_cases import FEW, random_predicate, random_table
 
-from deltalog.snapshot.snapshot import open_snapshot
+from deltalog.snapshot.opening import open_snapshot
 
 deltalake = pytest.importorskip("deltalake")
 

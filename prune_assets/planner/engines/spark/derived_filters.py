@@ -33,7 +33,7 @@ from parquet_core.predicate import (
     StartsWith,
     leaves,
 )
-from parquet_core.trees.post_order import post_order
+from parquet_core.trees import post_order
 from prune_assets.planner.engines.spark.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key
 from prune_assets.spark_filters import Opaque, parts_of
 from prune_assets.sql.as_spark_filters import as_spark_filters

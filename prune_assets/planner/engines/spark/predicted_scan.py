@@ -17,7 +17,7 @@ from parquet_core.format.schema import SortOrder
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
-from parquet_core.trees.replaced import replaced
+from parquet_core.trees import replaced
 from parquet_core.trust.judgement import trust
 from prune_assets.planner.engines.parquet_java import (
     Evidence,

@@ -27,7 +27,7 @@ from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import IsNaN, leaves
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
-from parquet_core.trees.open_leaves import asked_outcomes
+from parquet_core.trees import asked_outcomes
 from parquet_core.trust.doubts import reason_of
 from parquet_core.trust.writer import parse_writer
 from prune_assets.planner.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages

@@ -1,4 +1,4 @@
-"""The columns that get statistics: the first so many, those that a property names, and the clustering columns.
+"""What properties and domains of a table say: durations, the clustering columns, and the columns that get statistics.
 
 Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.dataSkippingNumIndexedCols` and
 `delta.dataSkippingStatsColumns` of its reference implementation.
@@ -6,9 +6,13 @@ Source: the Delta protocol, "Per-file Statistics" and "Clustered Table"; `delta.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from deltalog.table.clustering import clustering_columns
+import msgspec
+
+from deltalog.errors import MalformedLog
+from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,9 +20,62 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn, TableSchema
     from parquet_core.predicate import Path
 
+
+_PARTS = re.compile(r"(\d{1,9})\s*(microsecond|millisecond|second|minute|hour|day|week)s?\b")
+_MICROS = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+DAY_MS = 86_400_000
+CLUSTERING = "delta.clustering"
 NAMED = "delta.dataSkippingStatsColumns"
 COUNTED = "delta.dataSkippingNumIndexedCols"
 COUNTED_BY_DEFAULT = 32
+
+
+def milliseconds(text: str) -> int | None:
+    """Return how long an interval is; None for what is none, or has no certain length, such as a month.
+
+    >>> [milliseconds(text) for text in ("interval 30 days", "1 week 2 HOURS", "interval 1 month", "")]
+    [2592000000, 612000000, None, None]
+    """
+    words = text.strip().lower().removeprefix("interval").strip()
+    found = list(_PARTS.finditer(words))
+    if not found or _PARTS.sub("", words).strip():
+        return None
+    return sum(int(part[1]) * _MICROS[part[2]] for part in found) // 1_000
+
+
+def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int:
+    """Return a duration that a property of the table gives, in milliseconds; WrongUse when it is none."""
+    text = properties.get(name, otherwise)
+    found = milliseconds(text)
+    if found is None:
+        raise WrongUse(f"table property {name} is {text!r}, which is no duration; set it to one like {otherwise!r}")
+    return found
+
+
+class _Said(msgspec.Struct, rename="camel"):
+    clustering_columns: list[tuple[str, ...]]
+
+
+def clustering_columns(domains: Mapping[str, str], *, place: str) -> tuple[tuple[str, ...], ...]:
+    """Return the physical paths of the columns, none when the table is not clustered.
+
+    >>> clustering_columns({"delta.clustering": '{"clusteringColumns": [["a", "b"]]}'}, place="t")
+    (('a', 'b'),)
+    """
+    if CLUSTERING not in domains:
+        return ()
+    try:
+        return tuple(msgspec.json.decode(domains[CLUSTERING], type=_Said).clustering_columns)
+    except msgspec.DecodeError as error:
+        raise MalformedLog(f"{place}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew") from None
 
 
 def indexed_columns(

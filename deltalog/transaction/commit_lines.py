@@ -1,7 +1,11 @@
-"""Encode a commit as JSON: one action a line, the `commitInfo` first.
+"""The lines of a commit: one action a line in JSON, the `commitInfo` first.
 
-Source: the Delta protocol, "Actions". Fields that the protocol asks for are always there, the others when they say
-something.
+Fields that the protocol asks for are always there, the others when they say something. Source: the Delta protocol,
+"Actions", "Row Tracking" and "In-Commit Timestamps".
+
+With row ids every file has a range of its own, behind all that were given away before; the highest one stands in the
+table's `delta.rowTracking` domain. Rows that are carried from file to file would have to keep theirs in columns of the
+files, which is not done here. An in-commit timestamp is later than that of the commit before, whatever the clocks say.
 """
 
 from __future__ import annotations
@@ -12,16 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from deltalog.transaction.row_ids import first_row_ids
+from deltalog.errors import MalformedLog, RefusedCommit, UnsupportedTable
+from deltalog.log.actions import DomainMetadata
+from deltalog.log.paths import canonical_path
+from deltalog.table.features import is_true
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from deltalog.log.actions import Add, DeletionVector, DomainMetadata, Metadata, Protocol, Transaction
+    from deltalog.log.actions import Add, DeletionVector, Metadata, Protocol, Transaction
     from deltalog.transaction.change import Change
     from deltalog.transaction.live_files import LiveFile
 
+
 _ENCODER = msgspec.json.Encoder()
+ROW_TRACKING, DOMAIN = "rowTracking", "delta.rowTracking"
+_ROW_IDS_ENABLED, _SUSPENDED = "delta.enableRowTracking", "delta.rowTrackingSuspended"
+ENABLED = "delta.enableInCommitTimestamps"
+SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
+SINCE_TIME = "delta.inCommitTimestampEnablementTimestamp"
+IN_COMMIT = "inCommitTimestamp"
 
 
 class _Add(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -160,3 +174,89 @@ def _engine() -> str:
         return f"prune-assets/{version('prune-assets')}"
     except PackageNotFoundError:
         return "prune-assets"
+
+
+class _Mark(msgspec.Struct, rename="camel"):
+    row_id_high_water_mark: int
+
+
+class _Count(msgspec.Struct, rename="camel"):
+    num_records: int
+
+
+def highest_row_id(domains: Mapping[str, str], *, place: str) -> int:
+    """Return the highest row id that was given away, -1 when none was.
+
+    >>> highest_row_id({"delta.rowTracking": '{"rowIdHighWaterMark": 9}'}, place="t"), highest_row_id({}, place="t")
+    (9, -1)
+    """
+    if DOMAIN not in domains:
+        return -1
+    try:
+        return msgspec.json.decode(domains[DOMAIN], type=_Mark).row_id_high_water_mark
+    except msgspec.DecodeError as error:
+        raise MalformedLog(f"{place}: the domain {DOMAIN} is damaged ({error}); commit with Spark") from None
+
+
+def first_row_ids(adds: Sequence[Add], highest: int) -> tuple[list[int], DomainMetadata | None]:
+    """Return the first row id of each file, and what the domain says then, None when no id was given away."""
+    ids, last = [], highest
+    for add in adds:
+        ids.append(last + 1)
+        last += msgspec.json.decode(str(add.stats), type=_Count).num_records
+    said = msgspec.json.encode({"rowIdHighWaterMark": last}).decode()
+    return ids, DomainMetadata(DOMAIN, said) if last > highest else None
+
+
+def check_row_ids(
+    change: Change, *, features: Collection[str], before: Mapping[str, str], after: Mapping[str, str], place: str
+) -> None:
+    """Raise what row tracking has against a change; `before` and `after` are the table's properties."""
+    if is_true(after, _ROW_IDS_ENABLED) and not is_true(before, _ROW_IDS_ENABLED):
+        raise UnsupportedTable(
+            f"{place}: {ROW_TRACKING} is not enabled here; enable it with Spark, which does all of it"
+        )
+    if ROW_TRACKING not in features or not change.adds:
+        return
+    if is_true(after, _SUSPENDED):
+        raise UnsupportedTable(f"{place}: {ROW_TRACKING} is suspended, which is not understood; commit with Spark")
+    removed = set(change.removes)
+    carried = bool(removed) and not change.replaces and is_true(after, _ROW_IDS_ENABLED)
+    if carried or not change.data_change or any(canonical_path(add.path) in removed for add in change.adds):
+        raise UnsupportedTable(
+            f"{place}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done here; "
+            "commit with Spark"
+        )
+    for add in change.adds:
+        if add.stats is None:
+            raise RefusedCommit(
+                f"{place}: add {add.path!r}: {ROW_TRACKING} gives every row an id; give statistics with numRecords"
+            )
+
+
+def next_time(before: Mapping[str, Any], *, now: int, place: str) -> int:
+    """Return the time of a commit after one with the `commitInfo` `before`, in milliseconds.
+
+    >>> next_time({"inCommitTimestamp": 1000}, now=900, place="t")
+    1001
+    """
+    last = before.get(IN_COMMIT)
+    if not isinstance(last, int):
+        raise RefusedCommit(
+            f"{place}: the last commit has no {IN_COMMIT} though the table has them; its writer must be mended, or "
+            f"{ENABLED} be unset"
+        )
+    return max(now, last + 1)
+
+
+def newly_enabled(metadata: Metadata | None, properties: Mapping[str, str]) -> bool:
+    """Tell whether a `metaData` turns in-commit timestamps on."""
+    if metadata is None or is_true(properties, ENABLED):
+        return False
+    return str((metadata.configuration or {}).get(ENABLED)).lower() == "true"
+
+
+def with_enablement(metadata: Metadata, *, version: int, at: int) -> Metadata:
+    """Return a `metaData` that says since when the table has in-commit timestamps."""
+    since = {SINCE_VERSION: str(version), SINCE_TIME: str(at)}
+    return msgspec.structs.replace(metadata, configuration={**(metadata.configuration or {}), **since})

@@ -1,20 +1,50 @@
-"""Which leaves of a predicate leave a container open: had one of these ruled it out, it would be closer to a skip."""
+"""Predicates as trees: their nodes in order, the leaves that leave a container open, parts put otherwise."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parquet_core.outcomes import Outcomes, all_of, any_of, is_truth, negate
-from parquet_core.predicate import And, IsTruth, Not, Or, leaves
-from parquet_core.trees.post_order import post_order
+from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported, children_of, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Predicate
+
+
+class Node(NamedTuple):
+    """A part of a predicate and the places of its operands in the list; a leaf has none."""
+
+    predicate: Predicate
+    operands: tuple[int, ...]
+
+
+def post_order(predicate: Predicate) -> list[Node]:
+    """Return all nodes, leaves from left to right, the predicate itself last; depth costs no stack.
+
+    >>> from parquet_core.predicate import Not, Unsupported
+    >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
+    [(), (0,)]
+    """
+    nodes: list[Node] = []
+    done: list[int] = []
+    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = children_of(node)
+        if children and not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children))
+            continue
+        operands = tuple(done[len(done) - len(children) :])
+        del done[len(done) - len(children) :]
+        done.append(len(nodes))
+        nodes.append(Node(node, operands))
+    return nodes
 
 
 def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
@@ -78,3 +108,26 @@ def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
             return (is_it | is_other).astype(np.uint8)
         case _:
             return wanted
+
+
+def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
+    """Return a predicate with some of its unsupported parts put otherwise."""
+    if not parts:
+        return predicate
+    built: list[Predicate] = []
+    for node, operands in post_order(predicate):
+        children = tuple(built[i] for i in operands)
+        match node:
+            case And():
+                built.append(And(children))
+            case Or():
+                built.append(Or(children))
+            case Not():
+                built.append(Not(children[0]))
+            case IsTruth(_, truth):
+                built.append(IsTruth(children[0], truth))
+            case Unsupported():
+                built.append(parts.get(node, node))
+            case _:
+                built.append(node)
+    return built[-1]

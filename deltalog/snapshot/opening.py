@@ -1,0 +1,218 @@
+"""Open a version of a table, from its log or from what is cached of it.
+
+Damaged checkpoints are gone around where others lead to the version.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
+from deltalog.log.allowed_places import addresses
+from deltalog.log.checkpoint import load_checkpoint, read_hint
+from deltalog.log.commit_file import LINES
+from deltalog.log.file_block import in_parallel
+from deltalog.log.listing import last_version, list_log, segment_of
+from deltalog.log.replay import Tail, live_blocks, read_tail, without_adds
+from deltalog.snapshot.history import version_of_time
+from deltalog.snapshot.snapshot import Snapshot, describe
+from parquet_core.errors import StorageFailure, TableNotFound
+from parquet_core.storage import Traffic, is_remote, local_path, name_of
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Sequence
+
+    from deltalog.log.checkpoint_file import CheckpointFile
+    from deltalog.log.listing import Checkpoint, LogListing, Segment
+    from parquet_core.dataset.metadata_cache import MetadataCache
+    from parquet_core.storage import DataFile
+
+Opened = TypeVar("Opened")
+
+
+def open_snapshot(
+    table: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    timestamp: dt.datetime | int | None = None,
+    cache: MetadataCache | None = None,
+    allow: Sequence[str | os.PathLike[str]] = (),
+) -> Snapshot:
+    """Read a version of a table, the latest by default.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64(), "name": pa.string()}))
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> snapshot.version, snapshot.file_count, [column.leaf.name for column in snapshot.schema.columns]
+    (0, 0, ['id', 'name'])
+
+    `table`: a directory or URI.
+    `version`: the number of an older version.
+    `timestamp`: for the version that was the last at a time: a datetime with a zone, or milliseconds.
+    `cache`: where versions are kept on disk; the snapshot's `save` adds what was read and parsed.
+    `allow`: addresses below which the log may name files, beside the table's own and those of PRUNE_DELTA_ALLOW; it
+    holds for all that is opened of this snapshot.
+
+    Raises OutsideTable for a file elsewhere, and NotADeltaTable, NoSuchVersion, BrokenLog, MalformedLog,
+    UnsupportedTable and StorageFailure, each naming the file or version.
+    """
+    started = time.perf_counter()
+    name = os.fspath(table)
+    place = name if is_remote(name) else local_path(name)
+    allowed = addresses(allow)
+    if timestamp is not None:
+        if version is not None:
+            raise NoSuchVersion(f"{place}: give a version or a timestamp, not both")
+        version = version_at(place, timestamp, cache=cache, allow=allowed)
+    return twice(lambda: _open(place, version, started, cache, allowed))
+
+
+def version_at(
+    table: str, moment: dt.datetime | int, *, cache: MetadataCache | None = None, allow: Sequence[str] = ()
+) -> int:
+    """Return the last version made at a time or before it.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> deltalog.version_at(table, deltalog.snapshot_time(deltalog.open_snapshot(table)))
+    0
+
+    `moment`: a datetime with a zone, or milliseconds.
+    `cache`, `allow`: as `open_snapshot` has them.
+
+    Raises NoSuchVersion for a time before the first version that can still be read, or after the last.
+    """
+    return version_of_time(open_snapshot(table, cache=cache, allow=allow), moment)
+
+
+def twice(read: Callable[[], Opened]) -> Opened:
+    """Read a version again when a file is gone that was listed: log clean-up left all that it means to keep."""
+    try:
+        return read()
+    except NotADeltaTable:
+        raise
+    except (TableNotFound, StorageFailure):
+        return read()
+
+
+def load_around(
+    listing: LogListing,
+    version: int | None,
+    load: Callable[[Segment], Opened],
+    *,
+    passed_over: Callable[[MalformedLog], None] = lambda _: None,
+) -> Opened:
+    """Load a version by the first of the ways to it that is not damaged; raises the error of the first way."""
+    damaged: frozenset[Checkpoint] = frozenset()
+    first_error: MalformedLog | None = None
+    while True:
+        try:
+            segment = segment_of(listing, version, without=damaged)
+        except BrokenLog:
+            if first_error is not None:
+                raise first_error from None
+            raise
+        try:
+            return load(segment)
+        except MalformedLog as error:
+            first_error = first_error or error
+            if segment.checkpoint is None:
+                raise first_error from None
+            damaged |= {segment.checkpoint}
+            passed_over(error)
+
+
+def _open(
+    table: str, version: int | None, started: float, cache: MetadataCache | None, allow: tuple[str, ...]
+) -> Snapshot:
+    listed_ns = time.time_ns()
+    listing = list_log(table)
+    if cache is None:
+        return _read(table, listing, version, started, allow)
+    from deltalog.snapshot.read_cache import read_cached
+    from deltalog.snapshot.write_cache import with_cache
+
+    cached = cache.of_table(table if is_remote(table) else os.path.abspath(table))
+    last = last_version(listing)
+    target = last if version is None else version
+    found = read_cached(cached, table, listing, target, allow=allow, started=started) if 0 <= target <= last else None
+    if found is not None:
+        return found
+    return with_cache(_read(table, listing, version, started, allow), cached, listed_ns=listed_ns)
+
+
+def _read(table: str, listing: LogListing, version: int | None, started: float, allow: tuple[str, ...]) -> Snapshot:
+    traffic = Traffic()
+    hint = read_hint(listing, traffic=traffic)
+    notes = [hint.complaint] if hint.complaint else []
+    notes += [f"{name_of(file)} is empty; it was passed over" for file in listing.empty]
+    notes += [f"the checkpoint of version {at} lacks parts; it was passed over" for at in listing.partial]
+    return _Attempt(table, listing, traffic, notes, started, allow).run(version)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """The way to a snapshot."""
+
+    table: str
+    listing: LogListing
+    traffic: Traffic
+    notes: list[str]
+    started: float
+    allow: tuple[str, ...]
+    opened: list[DataFile] = field(default_factory=list)
+
+    def run(self, version: int | None) -> Snapshot:
+        def note(error: MalformedLog) -> None:
+            self.notes.append(f"{error}; the files around it were used instead")
+
+        return load_around(self.listing, version, self._load, passed_over=note)
+
+    def _load(self, segment: Segment) -> Snapshot:
+        if self.listing.hint is not None:
+            self.opened = [self.listing.hint]
+        tail = self._tail(segment)
+        files = [] if segment.checkpoint is None else self._checkpoint(segment.checkpoint, tail)
+        described = describe(tail, f"{self.listing.place}, version {segment.version}")
+        groups = [(file, group) for file in files for group in file.row_groups()]
+        rows = sum(file.footer().num_rows for file in files)
+        live = live_blocks(tail, in_parallel(lambda at: at[0].files(at[1]), groups, files=rows))
+        notes = [*self.notes]
+        if live.twice:
+            notes.append(f"the checkpoint lists {live.twice} files twice; each was taken once")
+        return Snapshot(
+            table=self.table,
+            version=segment.version,
+            **described._asdict(),
+            blocks=live.blocks,
+            listing=self.listing,
+            segment=segment,
+            notes=tuple(notes),
+            opened=tuple(self.opened),
+            traffic=self.traffic,
+            seconds=time.perf_counter() - self.started,
+            allow=self.allow,
+            _tail=without_adds(tail),
+            _marks=live.marks,
+            _checkpoint=tuple(files),
+        )
+
+    def _tail(self, segment: Segment) -> Tail:
+        self.opened += segment.tail
+        return read_tail(segment.tail, LINES, self.traffic)
+
+    def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
+        found = load_checkpoint(checkpoint, place=self.listing.place, traffic=self.traffic, allow=self.allow)
+        self.opened += found.opened
+        tail.take(found.lines)
+        return found.files

@@ -1,0 +1,189 @@
+"""The JSON of a file's statistics as it is written: what a reader takes for the bound, or for a wider one.
+
+What JSON or its readers cannot hold has no bound: a year beyond 1 to 9999, binary, booleans. A string is cut to the
+number of characters that statistics hold: a prefix is not larger than the whole. What is put behind a prefix to make it
+not smaller is a character that is larger than the one that was cut off there; where no character is, the prefix becomes
+longer, and in the end there is no bound.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import flags_from, numbers_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from parquet_core.predicate import Path
+
+    Text = Callable[[Any], str | None]
+
+_EPOCH_DAY = 719_163
+_LAST_DAY = dt.date.max.toordinal()
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the zone is put behind the text
+_MICROS = 1_000
+PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
+_BY_DEFAULT = 32
+# As the reference implementation closes prefixes off: in ASCII where that suffices.
+_LAST_ASCII = "\x7f"
+_LAST = "\U0010ffff"
+
+
+class ColumnTexts(NamedTuple):
+    """One column over many files: JSON of both bounds and the null counts, None where there is none."""
+
+    path: Path
+    minimum: Sequence[bytes | None]
+    maximum: Sequence[bytes | None]
+    nulls: Sequence[int | None]
+
+
+def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *, tight: bool | None) -> str:
+    """Return the statistics of one file, by its number.
+
+    >>> statistics_text(3, [ColumnTexts(("s", "a"), [b"1"], [b"2"], [None])], 0, tight=None)
+    '{"numRecords":3,"minValues":{"s":{"a":1}},"maxValues":{"s":{"a":2}}}'
+    """
+    said: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    for column in columns:
+        for part, value in (("minValues", column.minimum[number]), ("maxValues", column.maximum[number])):
+            if value is not None:
+                _put(said[part], column.path, msgspec.Raw(value))
+        nulls = column.nulls[number]
+        if nulls is not None:
+            _put(said["nullCount"], column.path, nulls)
+    if tight is not None:
+        said["tightBounds"] = tight
+    # To some readers a part that is there has a value of every column, and none is one too.
+    return msgspec.json.encode({name: part for name, part in said.items() if part != {}}).decode()
+
+
+def _put(tree: dict[str, Any], path: Path, value: object) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def bound_texts(kind: str, bounds: pa.Array, *, upper: bool, prefix: int) -> list[bytes | None]:
+    """Return one side of bounds as JSON, None where there is none.
+
+    `kind`: Delta's name of the type. `bounds` have its bounds type. A time is cut to milliseconds, downward or upward;
+    a string to `prefix` characters.
+    """
+    write = _writer(kind, bounds.type, upper=upper, prefix=prefix)
+    if write is None:
+        return [None] * len(bounds)
+    found = [None if value is None else write(value) for value in _values(bounds)]
+    return [None if text is None else text.encode() for text in found]
+
+
+def _values(bounds: pa.Array) -> list[Any]:
+    if not (pa.types.is_temporal(bounds.type)):
+        return list(bounds.to_pylist())
+    # As numbers: Python's dates and times end with the year 9999.
+    valid = flags_from(bounds.is_valid()).tolist()
+    return [number if is_there else None for number, is_there in zip(numbers_from(bounds).tolist(), valid, strict=True)]
+
+
+def _writer(kind: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one a kind
+    if kind == "string" and pa.types.is_binary(stored):
+        return (lambda bound: _upper_text(bound, prefix)) if upper else (lambda bound: _lower_text(bound, prefix))
+    if pa.types.is_integer(stored):
+        return str
+    if pa.types.is_floating(stored):
+        return _float
+    if pa.types.is_decimal(stored):
+        return lambda value: format(value, "f")
+    if pa.types.is_date(stored):
+        return _date
+    if pa.types.is_timestamp(stored) and stored.unit == "us":
+        zone = "" if stored.tz is None else "Z"
+        return lambda micros: _time(-(-micros // _MICROS) if upper else micros // _MICROS, zone)
+    return None
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def _lower_text(bound: bytes, prefix: int) -> str:
+    return _quoted(lower_string(bound, prefix))
+
+
+def _upper_text(bound: bytes, prefix: int) -> str | None:
+    text = upper_string(bound, prefix)
+    return None if text is None else _quoted(text)
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return '"NaN"'
+    if math.isinf(value):
+        return '"Infinity"' if value > 0 else '"-Infinity"'
+    # A float as the double that it is: read as either it is the same, also after the column became one of doubles.
+    return repr(value)
+
+
+def _date(days: int) -> str | None:
+    ordinal = days + _EPOCH_DAY
+    return f'"{dt.date.fromordinal(ordinal).isoformat()}"' if 1 <= ordinal <= _LAST_DAY else None
+
+
+def _time(millis: int, zone: str) -> str | None:
+    try:
+        moment = _EPOCH + dt.timedelta(milliseconds=millis)
+    except OverflowError:
+        return None
+    return f'"{moment.isoformat(timespec="milliseconds")}{zone}"'
+
+
+def prefix_length(properties: Mapping[str, str]) -> int:
+    """Return how many characters of a string statistics hold."""
+    try:
+        found = int(properties.get(PREFIX_LENGTH, _BY_DEFAULT))
+    except ValueError:
+        return _BY_DEFAULT
+    return found if found > 0 else _BY_DEFAULT
+
+
+def lower_string(bound: bytes, most: int) -> str:
+    """Return a string of at most `most` characters that is not larger than a bound, which may end within a character.
+
+    >>> lower_string(b"abcdef", 3), lower_string("é".encode()[:1], 3)
+    ('abc', '')
+    """
+    return _whole_characters(bound)[:most]
+
+
+def upper_string(bound: bytes, most: int) -> str | None:
+    r"""Return a string that is not smaller than any that is not larger than a bound; None when there is none.
+
+    >>> upper_string(b"abc", 3), upper_string(b"abcd", 3), upper_string("abcé".encode(), 3)
+    ('abc', 'abc\x7f', 'abc\U0010ffff')
+    """
+    text = _whole_characters(bound)
+    if len(text) <= most:
+        rest = bound[len(text.encode()) :]
+        return text if not rest else _closed(text, rest)
+    for length in range(most, min(2 * most, len(text) - 1) + 1):
+        if text[length] < _LAST:
+            return text[:length] + (_LAST_ASCII if text[length] < _LAST_ASCII else _LAST)
+    return None
+
+
+def _closed(text: str, rest: bytes) -> str | None:
+    """Close off a bound whose end is no character: of one that was cut there, or that a writer counted up."""
+    return text + _LAST if rest[0] < _LAST.encode()[0] else None
+
+
+def _whole_characters(bound: bytes) -> str:
+    try:
+        return bound.decode()
+    except UnicodeDecodeError as error:
+        return bound[: error.start].decode()
