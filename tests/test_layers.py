@@ -44,7 +44,7 @@ ROOMS = {
         "planner": ("report", "sql", "spark.asking", "tables"),
         "spark.writing": ("planner", "spark", "tables"),
         "spark.reading": ("planner", "spark", "spark.asking", "sql", "tables"),
-        "commands": ("planner", "report", "spark.writing", "tables"),
+        "commands": ("planner", "report", "spark", "spark.writing", "tables"),
         "dagster": ("planner", "report", "spark", "spark.reading", "spark.writing"),
         "demo": ("dagster", "planner", "report"),
     },
