@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from azurite import ACCOUNT
+from web_server import Handler
 
-from conftest import Handler
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import MalformedFile, StorageFailure, TableNotFound, UnsupportedFeature
 from parquet_core.storage import (

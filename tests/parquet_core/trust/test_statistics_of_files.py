@@ -7,6 +7,7 @@ import random
 import uuid
 from collections import Counter
 from decimal import Decimal
+from functools import cache
 
 import duckdb
 import polars as pl
@@ -64,7 +65,8 @@ def blob(chance):
     return chance.choice([b"", b"\xff" * 80, b"\x00", b"\x7f", b"\x80" + b"a" * 90])
 
 
-def sample(*names):
+@cache
+def every_column():
     columns = {
         "flag": (lambda chance: chance.random() < 0.5, pa.bool_()),
         **{f"i{bits}": (integer(bits), getattr(pa, f"int{bits}")()) for bits in (8, 16, 32, 64)},
@@ -91,11 +93,14 @@ def sample(*names):
     }
     made = {name: column(make, kind, name) for name, (make, kind) in columns.items()}
     made |= {"f16": floats(pa.float16(), 1), "f32": floats(pa.float32(), 2), "f64": floats(pa.float64(), 3)}
-    table = pa.table(made)
-    return table.select(names) if names else table
+    return pa.table(made)
 
 
-ALL = sample().column_names
+def sample(*names):
+    return every_column().select(names) if names else every_column()
+
+
+ALL = every_column().column_names
 NOT_IN_DUCKDB = {"f16"}
 NOT_IN_POLARS = {"fixed", "uuid", "time_ms", "time_us", "f16"}
 NOT_IN_SPARK = {"f16", "time_ms", "time_us", "time_ns", "ts_ns", "utc_ns", "u64", "uuid"}
