@@ -9,8 +9,9 @@ import pytest
 from hypothesis import settings
 
 # How long an example takes says what else the machine was doing.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("deep", deadline=None, max_examples=100)
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.load_profile("quick")
 
 # Nearly all that Spark does in a test it does once: code made fast at length is never used, and takes half of the time.
 FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"

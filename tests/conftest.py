@@ -16,6 +16,7 @@ from emulated_stores import (  # noqa: F401 - fixtures
     s3,
     store_at,
 )
+from hypothesis import is_hypothesis_test, settings
 
 ROOT = Path(__file__).parents[1]
 PARQUET_TESTING = ROOT.parent / "shared" / "data" / "parquet-testing"
@@ -25,8 +26,17 @@ def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run the tests that take minutes, and no others")
 
 
+def pytest_configure(config):
+    if config.getoption("deep"):
+        settings.load_profile("deep")
+
+
 def pytest_collection_modifyitems(config, items):
-    """Choose the tests of `make test`, one case in so many of a `sampled` one among them, or with --deep the others."""
+    """Choose the tests of `make test`, or with --deep the others.
+
+    Of a `sampled` one the former has one case in so many, and of one by hypothesis a quarter of the examples, all of
+    which the latter has.
+    """
     deep = {item for item in items if item.get_closest_marker("deep")}
     sampled = defaultdict(list)
     for item in items:
@@ -37,9 +47,10 @@ def pytest_collection_modifyitems(config, items):
         # In the order of a checksum of their names: as good as drawn, and the same each time.
         cases.sort(key=lambda item: crc32(item.name.encode()))
         deep.update(cases[-(-len(cases) // every) :])
-    left = [item for item in items if (item in deep) != config.getoption("deep")]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if (item in deep) == config.getoption("deep")]
+    drawn = {item for item in items if is_hypothesis_test(getattr(item, "obj", None))}
+    chosen = deep | drawn if config.getoption("deep") else {*items} - deep
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
 
 
 @pytest.fixture(scope="session")

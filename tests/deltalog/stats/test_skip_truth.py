@@ -28,6 +28,7 @@ def test_no_file_with_a_selected_row_is_skipped(table):
         assert set(case["must_keep"]) <= kept, case["predicate"]
 
 
+@pytest.mark.deep
 def test_no_more_files_are_kept_than_delta_explain_keeps_where_its_answer_is_sound():
     # Of single predicates more are kept here where a NaN may hide behind a finite bound, where a bound may have gone
     # through a 64-bit float, and where the zone of a time is not known.

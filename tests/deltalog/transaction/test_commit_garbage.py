@@ -98,6 +98,7 @@ def add(chance, number):
     return Add(path, often(1 << 40, 0, -1, 1 << 70), values, often(0, -1), often(text, None, text[:-3], "null", ""))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_taken_can_be_read(tmp_path, seed):
     place = str(tmp_path / "table")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from commit_crashes import POINTS
@@ -18,7 +19,17 @@ from deltalog.snapshot.opening import open_snapshot
 from deltalog.transaction.operations import append
 
 HERE = Path(__file__).parents[1]
-WRITERS, COMMITS, KILLS, SEED = 8, 50, 60, 20240101
+SEED = 20240101
+
+
+class Crowd(NamedTuple):
+    """So many processes made so many commits each while one after the other was killed, so often in all."""
+
+    writers: int
+    commits: int
+    kills: int
+    place: Path | None = None
+    killed: int = 0
 
 
 def run(script, *arguments):
@@ -35,57 +46,50 @@ def run(script, *arguments):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def crowd(tmp_path_factory):
-    """A table to which 8 processes made 50 commits each while one after the other was killed."""
-    place = tmp_path_factory.mktemp("crowd")
-    said = json.loads(run("commit_crowd.py", place / "table", place, WRITERS, COMMITS, KILLS, SEED))
-    return place, said
+@pytest.fixture(scope="module", params=[Crowd(4, 20, 8), pytest.param(Crowd(8, 50, 60), marks=pytest.mark.deep)])
+def crowd(tmp_path_factory, request):
+    place, one = tmp_path_factory.mktemp("crowd"), request.param
+    said = json.loads(run("commit_crowd.py", place / "table", place, one.writers, one.commits, one.kills, SEED))
+    return one._replace(place=place, killed=said["killed"])
 
 
-@pytest.mark.deep
 def test_every_number_is_there_exactly_once_and_in_order(crowd):
-    place, _ = crowd
-    found = {writer: [] for writer in range(WRITERS)}
-    for version in range(1, WRITERS * COMMITS + 1):
-        (txn,) = [line["txn"] for line in lines(place / "table", version) if "txn" in line]
+    found = {writer: [] for writer in range(crowd.writers)}
+    for version in range(1, crowd.writers * crowd.commits + 1):
+        (txn,) = [line["txn"] for line in lines(crowd.place / "table", version) if "txn" in line]
         found[int(txn["appId"].removeprefix("writer-"))].append(txn["version"])
-    assert found == {writer: list(range(COMMITS)) for writer in range(WRITERS)}
+    assert found == {writer: list(range(crowd.commits)) for writer in range(crowd.writers)}
 
 
 def test_no_version_is_missing_and_none_is_too_many(crowd):
-    place, _ = crowd
-    there = sorted(path.name for path in (place / "table" / "_delta_log").glob("[0-9]*.json"))
-    assert there == [f"{version:020d}.json" for version in range(WRITERS * COMMITS + 1)]
+    there = sorted(path.name for path in (crowd.place / "table" / "_delta_log").glob("[0-9]*.json"))
+    assert there == [f"{version:020d}.json" for version in range(crowd.writers * crowd.commits + 1)]
 
 
 def test_every_acknowledged_commit_is_where_it_was_said_to_be(crowd):
-    place, _ = crowd
-    for writer in range(WRITERS):
-        said = acknowledged(place, writer)
-        assert [number for number, _, _ in said] == list(range(COMMITS))
+    for writer in range(crowd.writers):
+        said = acknowledged(crowd.place, writer)
+        assert [number for number, _, _ in said] == list(range(crowd.commits))
         for number, version, is_new in said:
             if is_new:
-                (txn,) = [line["txn"] for line in lines(place / "table", version) if "txn" in line]
+                (txn,) = [line["txn"] for line in lines(crowd.place / "table", version) if "txn" in line]
                 assert (txn["appId"], txn["version"]) == (f"writer-{writer}", number)
 
 
 def test_the_files_are_those_of_the_commits(crowd):
-    place, _ = crowd
-    wanted = sorted(name for writer in range(WRITERS) for name in expected_files(writer, COMMITS - 1))
-    assert sorted(open_snapshot(place / "table").paths()) == wanted
+    wanted = sorted(name for writer in range(crowd.writers) for name in expected_files(writer, crowd.commits - 1))
+    assert sorted(open_snapshot(crowd.place / "table").paths()) == wanted
     deltalake = pytest.importorskip("deltalake")
-    theirs = deltalake.DeltaTable(str(place / "table"))
+    theirs = deltalake.DeltaTable(str(crowd.place / "table"))
     assert sorted(Path(uri).name for uri in theirs.file_uris()) == wanted
-    assert theirs.version() == WRITERS * COMMITS
+    assert theirs.version() == crowd.writers * crowd.commits
 
 
 def test_writers_were_killed_and_a_reader_was_watching(crowd):
-    place, said = crowd
-    seen = json.loads((place / "seen").read_text())
-    again = sum(not written for writer in range(WRITERS) for _, _, written in acknowledged(place, writer))
-    sys.stdout.write(f"seed {SEED}: killed {said['killed']}, {again} after the commit; {len(seen)} snapshots\n")
-    assert said["killed"] >= KILLS // 2
+    seen = json.loads((crowd.place / "seen").read_text())
+    again = sum(not written for writer in range(crowd.writers) for _, _, written in acknowledged(crowd.place, writer))
+    sys.stdout.write(f"seed {SEED}: killed {crowd.killed}, {again} after the commit; {len(seen)} snapshots\n")
+    assert crowd.killed >= crowd.kills // 2
     assert len(set(seen)) >= 10
 
 

@@ -18,7 +18,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(many_leaves, "MAX_CELLS", 8)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples)
 @given(cases())
 def test_each_of_many_leaves_is_answered_as_if_alone(case):
     arrow_type, containers, extra, hidden, literals, kind = case

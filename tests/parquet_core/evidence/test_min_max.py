@@ -104,7 +104,7 @@ def signed(bound, zero):
     return zero if isinstance(bound, float) and bound == 0 else bound
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=6 * settings().max_examples)
 @given(cases())
 def test_no_outcome_of_a_row_is_ruled_out(case):
     arrow_type, containers, extra, hidden, literals, kind = case
@@ -117,7 +117,7 @@ def test_no_outcome_of_a_row_is_ruled_out(case):
         assert actual & ~answer == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 @given(cases())
 def test_a_container_of_one_value_is_decided_exactly(case):
     arrow_type, containers, _, _, literals, kind = case

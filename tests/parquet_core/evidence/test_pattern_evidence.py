@@ -86,7 +86,7 @@ def cases(draw):
     return leaf, containers, lengths, hidden
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=8 * settings().max_examples)
 @given(cases())
 def test_no_outcome_of_a_row_is_ruled_out(case):
     leaf, containers, lengths, hidden = case
@@ -97,7 +97,7 @@ def test_no_outcome_of_a_row_is_ruled_out(case):
         assert bool(answer & NULL) == bool(mask & 4)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings().max_examples)
 @given(BYTES, st.lists(st.tuples(BYTES, BYTES).map(sorted), min_size=1, max_size=4))
 def test_a_prefix_is_decided_as_sharply_as_bounds_allow(prefix, pairs):
     """The least value with the prefix that is not below the lower bound decides; between two that have it all do."""
@@ -112,7 +112,7 @@ def test_a_prefix_is_decided_as_sharply_as_bounds_allow(prefix, pairs):
     assert outcomes_from_bounds(leaf, bounds).tolist() == expected
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings().max_examples)
 @given(PATTERNS, st.lists(st.one_of(st.none(), TEXTS.map(str.encode), BYTES), min_size=1, max_size=6))
 def test_known_values_are_decided_exactly(leaf, values):
     asked = [None if value is None else matches(leaf, value) for value in values]

@@ -69,7 +69,7 @@ def predicates(draw, world, depth=3):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples // 2)
 @given(data=st.data())
 def test_what_some_value_satisfies_may_be_true(name, data):
     world = WORLDS[name]

@@ -43,7 +43,7 @@ def outcome(op, left, right):
     return Outcomes.TRUE if PYTHON[op](comparable(left), comparable(right)) else Outcomes.FALSE
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=8 * settings().max_examples)
 @given(cases())
 def test_no_outcome_of_a_row_is_ruled_out(case):
     containers, sides, op = case
@@ -55,7 +55,7 @@ def test_no_outcome_of_a_row_is_ruled_out(case):
         assert actual & ~answer == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 @given(cases(most=1))
 def test_a_row_alone_is_decided_exactly(case):
     containers, sides, op = case

@@ -150,13 +150,15 @@ def test_fields_that_nobody_asked_for_are_passed_over():
     assert end == 5
 
 
-def test_mutated_files_end_in_an_error_or_keep_the_rows(file):
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("part", range(4))
+def test_mutated_files_end_in_an_error_or_keep_the_rows(file, part):
     """Flip bytes of footer and indexes: what is still claimed must be a number that numpy can hold."""
     good = file.read_bytes()
     length = int.from_bytes(good[-8:-4], "little")
-    chance = random.Random(20261121)
+    chance = random.Random(20261121 + part)
     errors = []
-    for _ in range(400):
+    for _ in range(100):
         data = bytearray(good)
         for _ in range(chance.randint(1, 4)):
             data[chance.randrange(len(good) - 8 - length - 900, len(good) - 8)] = chance.randrange(256)
@@ -171,7 +173,7 @@ def test_mutated_files_end_in_an_error_or_keep_the_rows(file):
                 index.bloom_filters.read(column, positions)
         except PruneError as error:
             errors.append(str(error))
-    assert 0 < len(errors) < 400
+    assert 0 < len(errors) < 100
     assert not [message for message in errors if "\n" in message]
 
 

@@ -111,7 +111,7 @@ def read(files, ranges, counts, calls=local.system_calls, before=b""):
         return gather(files, ranges, counts=counts, purpose="x", traffic=traffic, before=before), traffic
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=3 * settings().max_examples // 5)
 @given(
     ranges=st.lists(
         st.tuples(st.integers(0, 5), st.integers(0, 200_000), st.one_of(st.integers(0, 90_000), st.integers(0, 50))),

@@ -67,7 +67,7 @@ def total(counts):
     return sum(counts) if counts and None not in counts else None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples)
 @given(page_lists())
 def test_a_fold_is_what_a_look_at_every_page_gives(case):
     kind, pages = case

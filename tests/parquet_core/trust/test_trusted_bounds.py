@@ -556,7 +556,7 @@ ENTRIES = st.fixed_dictionaries(
 
 
 @pytest.mark.deep
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=10 * settings().max_examples)
 @given(
     st.sampled_from(sorted(PHYSICAL)),
     st.lists(ENTRIES, max_size=4),

@@ -43,7 +43,7 @@ def write(chance, path):
         deltalake.write_deltalake(path, rows_of(table, 180, 20), mode="append")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_selected_row_of_any_version_is_skipped(seed, tmp_path):
     chance = random.Random(f"delta-rs {seed}")

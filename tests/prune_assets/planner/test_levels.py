@@ -37,7 +37,7 @@ def rows_of(index, ranges):
     }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_selected_row_is_skipped(seed, tmp_path):
     chance = random.Random(seed)

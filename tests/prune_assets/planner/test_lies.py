@@ -81,7 +81,7 @@ def test_what_is_honest_is_believed(honest, truth):
     assert not any(made.index.footers.doubts(column).any() for column in made.index.columns)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("column", ["n", "s"])
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_a_contradiction_loses_no_row(honest, truth, tmp_path, name, column):

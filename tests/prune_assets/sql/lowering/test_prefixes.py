@@ -50,7 +50,7 @@ def interpret(predicate, value):
     raise AssertionError(predicate)
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=20 * settings().max_examples)
 @given(st.sampled_from(list(Op)), TEXTS, st.integers(-1, 4), st.one_of(TEXTS.map(str.encode), BROKEN.map(b"".join)))
 @example(Op.LE, "\x7f", 1, b"\x80")
 @example(Op.GT, "a\uffff", 2, b"a\xef\xbf\xc0")
@@ -59,7 +59,7 @@ def test_strings(op, literal, count, value):
     assert interpret(lowered, value) == OPERATORS[op](first_characters(value, count), literal.encode())
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=10 * settings().max_examples)
 @given(st.sampled_from(list(Op)), BYTES, st.integers(-1, 4), BYTES)
 def test_bytes(op, literal, count, value):
     lowered = compare_start(leaf("bin", type=pa.binary()), count, op, literal)
