@@ -59,9 +59,9 @@ def check(spark, directory, predicates):
     return skipped, proven
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(10)
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 def test_no_text_that_spark_selects_is_skipped(spark, tmp_path, seed):
     chance = random.Random(seed)
     table = text_table(chance)
@@ -70,10 +70,10 @@ def test_no_text_that_spark_selects_is_skipped(spark, tmp_path, seed):
     else:
         (tmp_path / "t").mkdir()
         write_texts(chance, table, tmp_path / "t/a.parquet")
-    skipped, proven = check(spark, tmp_path / "t", [text_predicate(chance, table) for _ in range(50)])
+    skipped, proven = check(spark, tmp_path / "t", [text_predicate(chance, table) for _ in range(20)])
     assert skipped > 0
     if seed % 2:
-        assert proven > 300, "pyarrow may have been told to write no bounds"
+        assert proven > 120, "pyarrow may have been told to write no bounds"
 
 
 BROKEN = ["61", "61FF62", "E2616263", "61E282", "FF", "80", "C3A9", "C3", "6162E26364", "F09F98", "EFBFBD", "", "6162"]

@@ -77,7 +77,7 @@ def test_numbers_of_another_width(spark, tmp_path, table):
         check(spark, directory, where)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("table", READ_DECIMALS)
 def test_decimals_of_another_form(spark, tmp_path, table):
     whole = [None if value is None or value > 99 else value for value in numbers_of(pa.int32()).to_pylist()]
@@ -96,6 +96,7 @@ def test_floats_under_doubles(spark, tmp_path, where):
     check(spark, write(tmp_path / "t", pa.array(odd, pa.float64()), pa.array(odd, pa.float32())), where)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", ["a = 7", "a = 8", "a IS NULL", "a > 100", "a IN (3, 10, 41)"])
 @pytest.mark.parametrize("narrow", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
 def test_narrow_integers_lose_nothing_under_wide_ones(tmp_path, narrow, where):

@@ -96,6 +96,7 @@ def ours(moment, zone):
         return None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zone", ZONES)
 def test_texts_mean_the_same_instants(spark, zone):
     texts = [*ODD_TEXTS, *(f"{day} {time}" for day in CHANGES for time in TIMES)]
@@ -107,6 +108,7 @@ def test_texts_mean_the_same_instants(spark, zone):
     assert sum(value is not None for value in found.values()) > len(texts) * 0.8
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zone", ZONES)
 def test_days_begin_at_the_same_instants(spark, zone):
     days = [date.fromisoformat(day) + timedelta(step) for day in CHANGES for step in (-1, 0, 1)]
@@ -127,6 +129,7 @@ INTERVALS += [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("zone", ZONES)
 def test_sums_of_timestamps_and_intervals_are_the_same(spark, zone):
     draw = random.Random(zone)
