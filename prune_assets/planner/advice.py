@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import from_numpy, numbers_from, scalar_of, valid_flags
 from parquet_core.evidence.bloom import probes
 from parquet_core.evidence.many_leaves import outcomes_of_values
-from parquet_core.outcomes import may_match
+from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
     ColumnLeaf,
     Compare,
     CompareColumns,
+    Constant,
     Interval,
     IsNull,
     IsTruth,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.plan import Plan
@@ -76,8 +78,14 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
 
 
 def _selects(predicate: Predicate, values: pa.Array) -> NDArray[np.bool_]:
-    answers = [outcomes_of_values(leaf, values) for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)]
-    return may_match(fold(predicate, answers))
+    return may_match(fold(predicate, [_answers(leaf, values) for leaf in leaves(predicate)]))
+
+
+def _answers(leaf: Leaf, values: pa.Array) -> OutcomeArray:
+    if isinstance(leaf, ColumnLeaf):
+        return outcomes_of_values(leaf, values)
+    known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
+    return np.full(len(values), known, np.uint8)
 
 
 def _values(points: NDArray[np.float64], kind: pa.DataType) -> pa.Array:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.planner.plan import plan
+from prune_assets.semantics import SparkSemantics
 
 ROWS, FILES = 20_000, 4
 JANUARY = "day >= DATE '2021-01-01' AND day < DATE '2021-02-01'"
@@ -117,6 +118,15 @@ def test_what_to_write_instead_of_a_refused_part_is_its_remedy(tmp_path, data):
     report = plan(written(tmp_path / "t", data.sort_by("day")), where="CAST(day AS STRING) = '2021-01-05'").report
     assert report.advice.remedies[0].said == "CAST(day AS STRING) = '2021-01-05': write day = DATE '2021-01-05'"
     assert report.unsupported[0].remedy == "write day = DATE '2021-01-05'"
+
+
+def test_a_bound_that_holds_for_some_values_alone_is_no_trouble(tmp_path, data):
+    """Of dates long before those of the calendar it is not known what Spark computes: a constant beside the bound."""
+    times = data.append_column("at", data["day"].cast(pa.timestamp("ms")))
+    table = written(tmp_path / "t", times)
+    where = "date_trunc('month', at) <= TIMESTAMP_NTZ '2020-12-31 23:53:47'"
+    advice = plan(table, where=where, session=SparkSemantics(time_zone="UTC")).report.advice
+    assert remedies(advice)["sort_by"].kept_bytes > 0
 
 
 def test_all_nulls_and_no_rows_are_no_trouble(tmp_path):
