@@ -37,7 +37,6 @@ from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
-from prune_assets.sql.lowering.comparisons import is_column_rounded
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
@@ -45,7 +44,7 @@ from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
 from prune_assets.sql.types.spark_types import DATE, type_of_column
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from prune_assets.semantics import SparkSemantics
     from prune_assets.spark_filters import SparkFilter
     from prune_assets.sql.syntax.parsed import ParsedPredicate
+    from prune_assets.sql.types.spark_values import SparkValue
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -123,6 +123,8 @@ class _Filters:
         if isinstance(node, exp.Between) and isinstance(lowered, In):
             # A list without gaps to the plan, to Spark the range that was written.
             lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
+        elif isinstance(node, exp.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
+            lowered = Interval(lowered.column, lowered.value, lowered.value)
         in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
         if in_reverse or isinstance(lowered, Unsupported):
             return Opaque(tuple(self._strict_columns(node)))
@@ -175,7 +177,7 @@ class _Filters:
         if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
-        return any(is_column_rounded(column, values, count_digits=counts) for column in decimals)
+        return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
     def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
@@ -210,6 +212,15 @@ def _is_strict(node: exp.Expr) -> bool:
         or (isinstance(node, exp.Anonymous) and (found := find(node.name)) is not None and found.infers_not_null)
         or (isinstance(node, exp.In) and len(node.expressions) == 1)
     )
+
+
+def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
+    """Tell whether Spark rounds a decimal to compare it; `count_digits`: an integer has the digits that are written."""
+    exact = [value for value in values if value.is_exact_number]
+    whole = [
+        value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
+    ]
+    return bool(max(whole, default=0) + kind.scale > MAX_DIGITS)
 
 
 def _is_inexact_as_double(column: LeafColumn | None) -> bool:

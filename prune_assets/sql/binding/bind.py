@@ -96,13 +96,6 @@ def test_of(node: exp.Expr) -> Role | None:
     return function.role if function is not None and function.role in TESTS else None
 
 
-def bind(node: exp.Expr, context: BindingContext) -> Term:
-    """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
-    if _is_deep(node):
-        raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
-    return _Binder(context).bind(node)
-
-
 def _is_deep(node: exp.Expr) -> bool:
     level: list[exp.Expr] = [node]
     for _ in range(MAX_DEPTH):
@@ -112,12 +105,23 @@ def _is_deep(node: exp.Expr) -> bool:
     return True
 
 
-class _Binder:
+class Binder:
+    """Binds operands in one context."""
+
     def __init__(self, context: BindingContext) -> None:
         self.context = context
         self.timestamp = SparkType(Kind.TIMESTAMP, zone=context.clocks.zone)
 
+    def operand(self, node: exp.Expr) -> Term:
+        """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
+        if isinstance(node, SparkLiteral):
+            return always(self._literal(node))
+        if not isinstance(node, ColumnName) and _is_deep(node):
+            raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
+        return self.bind(node)
+
     def bind(self, node: exp.Expr) -> Term:  # noqa: PLR0911  (one a kind of node)
+        """Return the term of a part of an operand; raises likewise."""
         node = fold_constants(node)
         match node:
             case SparkLiteral():
@@ -275,10 +279,10 @@ class _Binder:
 
 
 _CHOICES: dict[Role, Callable[..., Term]] = {
-    Role.IF: _Binder._if,  # noqa: SLF001  (its own methods)
-    Role.FIRST_NOT_NULL: _Binder._first_not_null,  # noqa: SLF001
-    Role.NVL2: _Binder._nvl2,  # noqa: SLF001
-    Role.NULL_IF: _Binder._nullif,  # noqa: SLF001
+    Role.IF: Binder._if,  # noqa: SLF001  (its own methods)
+    Role.FIRST_NOT_NULL: Binder._first_not_null,  # noqa: SLF001
+    Role.NVL2: Binder._nvl2,  # noqa: SLF001
+    Role.NULL_IF: Binder._nullif,  # noqa: SLF001
 }
 
 
@@ -312,6 +316,7 @@ _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.BitwiseAnd: ("bits are not turned into a range", ""),
     exp.BitwiseOr: ("bits are not turned into a range", ""),
     exp.BitwiseXor: ("bits are not turned into a range", ""),
+    exp.Tuple: ("rows are not compared", "compare their parts"),
     exp.DPipe: ("texts put together are not turned into a range", "compare the plain column"),
 }
 

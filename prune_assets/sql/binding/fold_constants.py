@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.signs import SURE_DIGITS
-from prune_assets.sql.syntax.nodes import SparkLiteral
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.types.floats import named_float
@@ -25,6 +25,8 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     Exact numbers, and dates and timestamps with intervals added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
+    if isinstance(node, (SparkLiteral, ColumnName)):
+        return node
     if isinstance(node, exp.Anonymous) and (bits := _float_bits(node.name)):
         return _named_float(node, bits)
     done: dict[int, SparkValue | None] = {}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.cast import cast
+from prune_assets.sql.functions.float_arithmetic import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.date_literals import date_of_string
@@ -52,7 +53,7 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
         # Above a date stands a timestamp without a zone, above both one with it.
         return max(left, right, key=lambda type_: _CALENDAR.index(type_.kind))
     if not (left.is_number and right.is_number):
-        raise Refusal(f"{left} and {right} are not compared here")
+        raise Refusal(f"Spark casts to compare {left} with {right}", f"write a literal of type {left}")
     if Kind.DOUBLE in {left.kind, right.kind}:
         return DOUBLE
     if left.kind is right.kind is Kind.INTEGER:
@@ -74,6 +75,8 @@ def to_type(value: Value, type_: SparkType) -> Value:
         return value
     if isinstance(value, Fixed) and value.is_null:
         return Fixed(type_, None)
+    if isinstance(value, Fixed) and value.type.kind is type_.kind is Kind.INTEGER and value.type.bits < type_.bits:
+        return Fixed(type_, value.ordinal)
     if isinstance(value, Fixed) and value.type.kind is Kind.STRING:
         return _parsed(value, type_)
     function = cast(value.type, type_)
@@ -123,10 +126,19 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
     if semantics.ansi:
         return
     kinds = {value.type.kind for value in values} - {Kind.NULL}
-    if FLOAT in {value.type for value in values} and Kind.INTEGER in kinds:
+    whole = [value for value in values if value.type.kind is Kind.INTEGER]
+    if whole and FLOAT in {value.type for value in values} and not (are_compared and all(map(_is_float, whole))):
         raise Refusal("without ansi.enabled Spark casts the integer to FLOAT, which rounds", "write DOUBLE")
-    if Kind.STRING in kinds and len(kinds) > 1 and not (are_compared and kinds == {Kind.STRING, Kind.DATE}):
-        raise Refusal("without ansi.enabled Spark casts otherwise between strings and other types", "write a literal")
+    is_time = are_compared and len(kinds) == 2 and not kinds - {Kind.STRING, *_CALENDAR}
+    if Kind.STRING in kinds and len(kinds) > 1 and not is_time:
+        raise Refusal(
+            "without ansi.enabled Spark casts otherwise between strings and others", "write the value without quotes"
+        )
+
+
+def _is_float(value: Value) -> bool:
+    """Tell whether a whole number is a constant that a FLOAT holds."""
+    return isinstance(value, Fixed) and (value.is_null or rounded(float(value.ordinal or 0), 32) == value.ordinal)
 
 
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
@@ -140,9 +152,9 @@ def has_too_many_digits(types: Iterable[SparkType]) -> bool:
 
 def common_type(values: Sequence[Value]) -> SparkType:
     """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
-    found = values[0].type
-    for value in values[1:]:
-        found = wider(found, value.type)
+    found, *others = dict.fromkeys(value.type for value in values)
+    for other in others:
+        found = wider(found, other)
     return found
 
 
@@ -178,6 +190,8 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
         return fixed_time(Kind.STRING, read_moment(text), type_)
-    if type_.kind is Kind.DATE and (day := date_of_string(text)) is not None:
-        return Fixed(type_, day)
+    if type_.kind is Kind.DATE:
+        if (day := date_of_string(text)) is not None:
+            return Fixed(type_, day)
+        raise Refusal("only a string in the form yyyy-MM-dd surely means a date", "write DATE 'yyyy-MM-dd'")
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

@@ -11,45 +11,62 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op, Or
-from prune_assets.sql.lowering.time_comparisons import spark_type
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.domain import always, domain_of, never
+from prune_assets.sql.simplify.flatten import inverse
+from prune_assets.sql.types.domain import always, domain_of, is_read_wider, never
 from prune_assets.sql.types.ranges import Ranges, complement
 from prune_assets.sql.types.spark_types import SparkType, float_of_ordinal, type_of_column
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import TIMES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
 
 # So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.
 _FEW = 10
+# Of a list each value stays one, which a cast to the type of the list may have joined to ranges.
+_LISTED = 100_000
 _CALENDAR = TIMES | {Kind.DATE}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """A column's path and type, the type that Spark reads it as, and its ordinals from `least` to `greatest`."""
+    """A column's path and type, the type that Spark reads it as, and its ordinals from `least` to `greatest`.
+
+    `written`: how it is compared where it stands by itself, EQ for a list; None: functions are applied to it.
+    """
 
     path: Path
     arrow: pa.DataType
     type: SparkType
     least: int
     greatest: int
+    written: Op | None = None
 
 
-def values_of(column: LeafColumn) -> ColumnValues:
+def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
     """Return the values of a column; raises Refusal when they have no ordinals."""
     assert column.type is not None
     found = type_of_column(column.type)
     if found is None or not found.is_ordinal:
         raise Refusal(f"columns of type {column.type} are not pruned on yet")
-    if pa.types.is_timestamp(column.type):
-        return ColumnValues(column.path, spark_type(column), found, found.least, found.greatest)
-    if pa.types.is_unsigned_integer(column.type):
-        return ColumnValues(column.path, column.type, found, 0, (1 << column.type.bit_width) - 1)
-    return ColumnValues(column.path, column.type, found, found.least, found.greatest)
+    least, greatest, arrow = found.least, found.greatest, column.type
+    if pa.types.is_timestamp(arrow):
+        arrow = pa.timestamp("us", "UTC" if arrow.tz else None)  # Spark counts microseconds in every timestamp
+    elif pa.types.is_unsigned_integer(arrow):
+        least, greatest = 0, (1 << arrow.bit_width) - 1
+    return ColumnValues(column.path, arrow, found, least, greatest, written)
+
+
+def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
+    """Return the membership of a column of texts or bytes in a list, NULL for null."""
+    found = list(dict.fromkeys(values))
+    if len(found) == 1:
+        return Compare(column.path, Op.EQ, scalar_of(found[0], column.type))
+    return In(column.path, array_of(found, column.type))
 
 
 def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
@@ -59,8 +76,11 @@ def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
         return _everything(values)
     if not chosen:
         return _nothing(values)
-    if len(rest.pairs) < len(chosen.pairs) or _is_point(rest):
-        return _negated(_positive(values, rest))
+    # What is read wider may hold more than the ends, and is like the ends.
+    has_ends = (chosen.pairs[0][0], chosen.pairs[-1][1]) == (values.least, values.greatest)
+    may_invert = values.written is not Op.EQ and (has_ends or not is_read_wider(values.arrow))
+    if may_invert and (len(rest.pairs) < len(chosen.pairs) or _is_point(rest)):
+        return inverse(_positive(values, rest))
     return _positive(values, chosen)
 
 
@@ -68,14 +88,9 @@ def _is_point(ranges: Ranges) -> bool:
     return len(ranges.pairs) == 1 and ranges.pairs[0][0] == ranges.pairs[0][1]
 
 
-def _negated(predicate: Predicate) -> Predicate:
-    if isinstance(predicate, Compare) and predicate.op is Op.EQ:
-        return Compare(predicate.column, Op.NE, predicate.value)
-    return Not(predicate)
-
-
 def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
-    few = values.type.kind is not Kind.DOUBLE and sum(last - first + 1 for first, last in chosen.pairs) <= _FEW
+    most = {None: _FEW, Op.EQ: _LISTED}.get(values.written, 0) if values.type.kind is not Kind.DOUBLE else 0
+    few = sum(last - first + 1 for first, last in chosen.pairs) <= most
     runs = {(first, last): few or _is_short(values, first, last) for first, last in chosen.pairs}
     points = [point for (first, last), short in runs.items() if short for point in range(first, last + 1)]
     found = [_range(values, first, last) for (first, last), short in runs.items() if not short]
@@ -89,16 +104,23 @@ def _positive(values: ColumnValues, chosen: Ranges) -> Predicate:
 
 def _is_short(values: ColumnValues, first: int, last: int) -> bool:
     """Tell whether a range is a point, or floats next to each other, which few but lists and roundings make."""
-    is_inside = values.least < first and last < values.greatest
-    return first == last or (values.type.kind is Kind.DOUBLE and is_inside and last - first < _FEW)
+    if first == last:
+        # What is read wider may hold more than the greatest value: `x >= greatest` is not `x = greatest`.
+        is_end = first in {values.least, values.greatest} and is_read_wider(values.arrow)
+        return values.written in {None, Op.EQ} or not is_end
+    is_inside = values.least < first and last < values.greatest and values.written in {None, Op.EQ}
+    return values.type.kind is Kind.DOUBLE and is_inside and last - first < _FEW
 
 
 def _range(values: ColumnValues, first: int, last: int) -> Predicate:
+    is_open = values.written in {Op.LT, Op.GT}
     if first == values.least:
-        return Compare(values.path, Op.LE, _scalar(values, last))
-    if last == values.greatest:
-        return Compare(values.path, Op.GE, _scalar(values, first))
-    return Interval(values.path, _scalar(values, first), _scalar(values, last))
+        end = (Op.LT, last + 1) if is_open else (Op.LE, last)
+    elif last == values.greatest:
+        end = (Op.GT, first - 1) if is_open else (Op.GE, first)
+    else:
+        return Interval(values.path, _scalar(values, first), _scalar(values, last))
+    return Compare(values.path, end[0], _scalar(values, end[1]))
 
 
 def _everything(values: ColumnValues) -> Predicate:
@@ -112,7 +134,16 @@ def _nothing(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
         return And((IsNull(values.path), Constant(Outcomes.NULL)))
     domain = domain_of(values.arrow)
-    return Compare(values.path, Op.LT, _scalar(values, values.least)) if domain is None else never(values.path, domain)
+    if domain is None or values.written in {Op.LT, Op.LE}:
+        return Compare(values.path, Op.LT, _scalar(values, values.least))
+    return never(values.path, domain)
+
+
+def beyond(values: ColumnValues) -> Predicate:
+    """Return what is FALSE for every value of the type, and not known for what a file may hold beyond it."""
+    domain = domain_of(values.arrow)
+    assert domain is not None
+    return never(values.path, domain)
 
 
 def _scalar(values: ColumnValues, ordinal: int) -> pa.Scalar:

@@ -1,164 +1,252 @@
-"""Comparisons of a column with literals, lowered to leaves whose values have the column's own type."""
+"""Comparisons of operands, branch by branch: chains of functions on a column beside constants.
+
+A plain column is a chain of no functions.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import eq, ge, gt, le, lt, ne
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import array_of, scalar_of
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import Compare, Constant, In, Op, Or
+from parquet_core.predicate import And, Compare, Constant, IsNaN, IsNull, IsTruth, Op, Or
 from prune_assets.errors import PredicateTypeError
-from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.date_literals import date_of_string
-from prune_assets.sql.types.domain import (
-    domain_of,
-    is_any_read_wider,
-    members,
-    multiples,
-    never,
-    plain,
-    snap,
-    unequal_to_all,
+from prune_assets.sql.functions.coercion import (
+    as_decimal,
+    check_casts,
+    common_type,
+    has_too_many_digits,
+    to_type,
+    wider,
 )
-from prune_assets.sql.types.floats import as_double, is_in_floats, snap_float
-from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
-from prune_assets.sql.types.timestamps import INTERVALS, TIMES
+from prune_assets.sql.functions.terms import Chain, Fixed, both, pairs
+from prune_assets.sql.lowering.column_comparisons import compare_columns, same_columns
+from prune_assets.sql.lowering.column_values import beyond, is_text
+from prune_assets.sql.lowering.function_chains import (
+    as_predicate,
+    classify_values,
+    does_not_raise,
+    intersect,
+    is_null_predicate,
+    wanted_by,
+)
+from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.simplify.flatten import inverse
+from prune_assets.sql.simplify.rules import all_of
+from prune_assets.sql.syntax.operators import MIRRORED
+from prune_assets.sql.types.date_literals import date_of_string
+from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
+from prune_assets.sql.types.spark_types import DATE, TIMESTAMP_NTZ
+from prune_assets.sql.types.spark_values import Kind, SparkValue
+from prune_assets.sql.types.timestamps import TIMES
+from prune_assets.sql.types.zones import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.functions.terms import Term, Value
+    from prune_assets.sql.lowering.function_chains import ClassifiedValues
+    from prune_assets.sql.types.spark_types import SparkType
 
-NULL = Constant(Outcomes.NULL)
 _LONG = 1 << 63
-_EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
-_NUMBERS = _EXACT | {Kind.DOUBLE}
-_FLOAT_INTEGERS = 1 << 24  # up to which a float holds every integer
-_EXAMPLES = {"boolean": "TRUE or FALSE", "binary": "X'1C07'"}
-_INTERVALS = INTERVALS | {Kind.INTERVAL}
-# What Spark refuses to compare with ansi.enabled, by the family of the column.
-_CLASHES = {
-    "number": TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
-    "date": _NUMBERS | {Kind.BOOLEAN} | _INTERVALS,
-    "string": frozenset[Kind](),
-    "float": TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
-    "boolean": _NUMBERS | TIMES | _INTERVALS | {Kind.DATE},
-    "binary": _NUMBERS | TIMES | _INTERVALS | {Kind.DATE, Kind.BOOLEAN},
-}
+_TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
+_HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
-def compare(column: LeafColumn, op: Op, value: SparkValue, *, ansi: bool) -> Predicate:
-    """Return `column op value` as a leaf; raises Refusal, and PredicateTypeError where Spark would refuse."""
-    if value.kind is Kind.NULL:
-        return NULL
-    _check(column, [value], ansi=ansi)
-    domain = domain_of(column.type)
-    if domain is not None:
-        return snap(column.path, domain, op, value)
-    if pa.types.is_floating(column.type):
-        return snap_float(column.path, column.type, op, _as_double(value))
-    return Compare(column.path, op, scalar_of(_stored(column, value), column.type))
+class Comparisons:
+    """Lowers conditions on terms; `sql` is the source of the whole condition, `raising` collects what may not match.
 
-
-def is_in(column: LeafColumn, values: Sequence[SparkValue], *, ansi: bool) -> Predicate:
-    """Return `column IN values` as leaves; raises as `compare` does."""
-    known = [value for value in values if value.kind is not Kind.NULL]
-    if not known:
-        return NULL
-    _check(column, known, ansi=ansi)
-    if _family(column) == "float" and any(value.kind is Kind.STRING for value in known):
-        raise Refusal("what a string among numbers is cast to depends on the others", "write double('NaN')")
-    found = _membership(column, known)
-    return found if len(known) == len(values) else Or((found, NULL))
-
-
-def _membership(column: LeafColumn, values: list[SparkValue]) -> Predicate:
-    domain = domain_of(column.type)
-    if pa.types.is_floating(column.type):
-        return is_in_floats(column.path, column.type, map(_as_double, values))
-    if domain is None:
-        return _is_one_of(column, list(dict.fromkeys(_stored(column, value) for value in values)))
-    kept = [plain(domain, number) for number in members(domain, values)]
-    if not kept:
-        finer = pa.types.is_decimal(domain.type) and not multiples(domain, values)
-        return unequal_to_all(column.path, Op.EQ) if finer else never(column.path, domain)
-    found = _is_one_of(column, kept)
-    return Or((found, never(column.path, domain))) if is_any_read_wider(domain, values) else found
-
-
-def _is_one_of(column: LeafColumn, kept: list[Any]) -> Predicate:
-    if len(kept) == 1:
-        return Compare(column.path, Op.EQ, scalar_of(kept[0], column.type))
-    return In(column.path, array_of(kept, column.type))
-
-
-def _check(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
-    family = _family(column)
-    for value in values:
-        if ansi and value.kind in _CLASHES[family]:
-            raise PredicateTypeError(
-                f"column {column.name} is {_type_name(column)} and cannot be compared "
-                f"with a literal of kind {value.kind}"
-            )
-        if value.kind is Kind.DOUBLE and family == "number":
-            raise Refusal("Spark compares this as double, which rounds", "write the literal without E, D or F")
-        if value.value is None:
-            raise Refusal(f"this {value.kind} literal has no value that is certain before Spark runs")
-    domain = domain_of(column.type)
-    if domain is not None:
-        _check_numbers(values)
-    elif family == "date":
-        _check_dates(values)
-    elif family == "string":
-        _check_strings(values)
-    elif family == "float":
-        _check_floats(column, values, ansi=ansi)
-    elif any(value.kind != family for value in values):
-        raise Refusal(f"Spark casts what is compared with a {family}", f"write {_EXAMPLES[family]}")
-
-
-def is_rounded(
-    column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool, are_written_ends: bool = False
-) -> bool:
-    """Tell whether Spark rounds exact numbers, or the column's, to compare them in one type of decimals.
-
-    `count_digits`: an integer counts with the digits that it is written with, as beside an operator, not in a list.
-    `are_written_ends`: each is a literal beside one of `< <= > >=`, to which a whole number is compared exactly.
+    Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
+    to instead, a number wrapped around or NULL, is not known.
     """
-    if is_whole(column) and (are_written_ends or all(value.kind is Kind.INTEGER for value in values)):
-        return False
-    domain = domain_of(column.type)
-    if domain is None:
-        return False
-    exact = [value for value in values if value.is_exact_number]
-    whole = _most_before_point(column, exact, count_digits=count_digits)
-    scale = max((value.scale for value in exact), default=0)
-    return max(whole, domain.digits - domain.scale) + max(scale, domain.scale) > MAX_DIGITS
 
+    def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics) -> None:
+        self._sql = sql
+        self._raising = raising
+        self._semantics = semantics
 
-def is_column_rounded(column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
-    """Tell whether it is the column that Spark rounds to compare it with exact numbers; `count_digits` as above."""
-    domain = domain_of(column.type)
-    exact = [value for value in values if value.is_exact_number]
-    whole = _most_before_point(column, exact, count_digits=count_digits)
-    return domain is not None and whole + domain.scale > MAX_DIGITS
+    def compare(self, left: Term, op: Op, right: Term) -> Predicate:
+        """Return `left op right`; raises Refusal."""
+        return any_of([(guard, self._compare(one, op, other)) for guard, one, other in pairs(left, right)])
 
+    def between(self, term: Term, low: Term, high: Term) -> Predicate:
+        """Return `low <= term AND term <= high`, as one range where it is one; raises Refusal."""
+        value, least, most = term.single, low.single, high.single
+        if isinstance(value, Chain) and isinstance(least, Fixed) and isinstance(most, Fixed) and value.type.is_ordinal:
+            self._check([value, least, most], are_compared=True)
+            if not (least.is_null or most.is_null):
+                self._refuse_clash(value, least)
+                self._refuse_clash(value, most)
+                lower = self._classify_comparison(value, Op.GE, least)
+                upper = self._classify_comparison(value, Op.LE, most)
+                both = intersect(lower, upper)
+                if both is not None and lower.true and upper.true and not any(both[1:]):
+                    return And((IsNull(value.column.path), _NULL))  # ends in reverse: FALSE for all but null
+                if both is not None:
+                    return self._predicate(both)
+        return all_of((self.compare(term, Op.GE, low), self.compare(term, Op.LE, high)))
 
-def _most_before_point(column: LeafColumn, values: Sequence[SparkValue], *, count_digits: bool) -> int:
-    """Return how many digits before the point the numbers have at most, as they count beside the column."""
-    counts = count_digits and not is_whole(column)
-    return max(
-        (value.digits - value.scale if counts or not value.bits else DIGITS_OF_BITS[value.bits] for value in values),
-        default=0,
-    )
+    def is_in(self, term: Term, listed: Sequence[Term]) -> Predicate:
+        """Return `term IN listed`, the list being constants; raises Refusal."""
+        values = [member.single for member in listed]
+        constants = [value for value in values if isinstance(value, Fixed)]
+        if len(constants) < len(values):
+            raise Refusal("the list of IN holds more than literals", "write literals")
+        return any_of([(branch.guard, self._is_in(branch.value, constants)) for branch in term.branches])
 
+    def is_null(self, term: Term) -> Predicate:
+        """Return `term IS NULL`, never NULL itself."""
+        return any_of([(branch.guard, self._is_null(branch.value)) for branch in term.branches])
 
-def is_whole(column: LeafColumn) -> bool:
-    """Tell whether Spark reads a column as one of its types of whole numbers."""
-    return bool(pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type))
+    def is_nan(self, term: Term) -> Predicate:
+        """Return `isnan(term)`, FALSE for NULL; raises Refusal."""
+        return any_of([(branch.guard, self._is_nan(branch.value)) for branch in term.branches])
+
+    def null_safe(self, left: Term, right: Term) -> Predicate:
+        """Return `left <=> right`; raises Refusal."""
+        return any_of([(guard, self._null_safe(one, other)) for guard, one, other in pairs(left, right)])
+
+    def truth(self, term: Term) -> Predicate:
+        """Return a term of type boolean as a condition; raises Refusal."""
+        return any_of([(branch.guard, self._truth(branch.value)) for branch in term.branches])
+
+    def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
+        if _is_column(left) and _is_column(right):
+            return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
+        if isinstance(left, Fixed):
+            left, op, right = right, MIRRORED.get(op, op), left
+        if isinstance(left, Fixed) and isinstance(right, Fixed):
+            self._check([left, right], are_compared=True)
+            return _of_constants(left, op, right)
+        if not isinstance(right, Fixed):
+            raise Refusal("two columns are not compared yet")
+        assert isinstance(left, Chain)
+        if right.is_null:
+            return _NULL
+        self._refuse_clash(left, right)
+        if not left.type.is_ordinal:
+            return Compare(left.column.path, op, scalar_of(_text(left, right), left.column.type))
+        self._check([left, right], are_compared=True)
+        if op is Op.NE:
+            return inverse(self._compare(left, Op.EQ, right))
+        return self._predicate(self._classify_comparison(left, op, right))
+
+    def _classify_comparison(self, chain: Chain, op: Op, constant: Fixed) -> ClassifiedValues:
+        """Sort the column's values by a comparison."""
+        _refuse_rounded_order(chain, op, constant)
+        common = wider(chain.type, constant.type, right_digits=constant.digits)
+        if not chain.functions and (local := _local_range(chain.type, op, constant)) is not None:
+            return self._classified(chain, local, written=op)
+        value, limit = to_type(chain, common), to_type(constant, common)
+        assert isinstance(value, Chain)
+        assert isinstance(limit, Fixed)
+        if limit.ordinal is None:
+            raise Refusal(f"{common} is not turned into a range here")
+        wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
+        return self._classified(value, wanted, written=None if chain.functions else op)
+
+    def _classified(self, chain: Chain, wanted: Ranges, *, written: Op | None = None) -> ClassifiedValues:
+        found = classify_values(chain, wanted, written=written)
+        if self._semantics.ansi:
+            return found
+        return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
+
+    def _refuse_clash(self, chain: Chain, constant: Fixed) -> None:
+        """Raise PredicateTypeError for a column that Spark refuses to compare with a constant."""
+        families = [_family(value.type.kind) for value in (chain, constant)]
+        is_known = None not in families and constant.type.kind is not Kind.BINARY
+        if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
+            raise PredicateTypeError(
+                f"column {chain.column.name} is {chain.type} and cannot be compared "
+                f"with a literal of kind {constant.type.kind}"
+            )
+
+    def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:
+        check_casts(values, self._semantics, are_compared=are_compared)
+
+    def _is_in(self, value: Value, constants: Sequence[Value]) -> Predicate:
+        self._check([value, *constants], are_compared=all(map(_is_iso_date, constants)))
+        known = [constant for constant in constants if isinstance(constant, Fixed) and not constant.is_null]
+        if not known:
+            return _NULL
+        found = self._is_one_of(value, known)
+        return found if len(known) == len(constants) else Or((found, _NULL))
+
+    def _is_one_of(self, value: Value, constants: Sequence[Fixed]) -> Predicate:
+        if isinstance(value, Chain):
+            for constant in {constant.type: constant for constant in constants}.values():
+                self._refuse_clash(value, constant)
+            if not value.type.is_ordinal:
+                return is_text(value.column, [_text(value, constant) for constant in constants])
+        kinds = {constant.type.kind for constant in (value, *constants)} - {Kind.NULL}
+        if Kind.STRING in kinds and len(kinds) > 2:
+            raise Refusal("what the list is cast to depends on its order", "write values of one type")
+        common = common_type([value, *constants])
+        cast = [to_type(constant, common) for constant in constants]
+        if any(isinstance(one, Fixed) and one.plain is not None for one in cast):
+            raise Refusal(f"{common} is not turned into a range here")
+        ordinals = [one.ordinal for one in cast if isinstance(one, Fixed) and one.ordinal is not None]
+        written = None if isinstance(value, Chain) and value.functions else Op.EQ
+        value = to_type(value, common)
+        if isinstance(value, Fixed):
+            return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
+        points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
+        found = self._classified(value, points if written else joined(points.pairs), written=written)
+        held = sum(last - first + 1 for first, last in found.true.pairs)
+        if 0 < held < len(points.pairs) and found.column.arrow in {pa.uint8(), pa.uint16()}:
+            return Or((self._predicate(found), beyond(found.column)))
+        return self._predicate(found)
+
+    def _is_null(self, value: Value) -> Predicate:
+        if isinstance(value, Fixed):
+            return _TRUE if value.is_null else _FALSE
+        if not value.functions:
+            return IsNull(value.column.path)
+        found = self._classified(value, joined(()))
+        self._note(found)
+        return is_null_predicate(found, self._sql)
+
+    def _is_nan(self, value: Value) -> Predicate:
+        if value.type.kind is not Kind.DOUBLE:
+            raise Refusal("isnan() of what is no float is a cast")
+        nan = value.type.nan
+        if isinstance(value, Fixed):
+            return _TRUE if value.ordinal == nan else _FALSE
+        if not value.functions:
+            return IsNaN(value.column.path)
+        return IsTruth(self._predicate(self._classified(value, joined([(nan, nan)]))), Outcomes.TRUE)
+
+    def _null_safe(self, left: Value, right: Value) -> Predicate:
+        if isinstance(left, Fixed):
+            left, right = right, left
+        if isinstance(right, Fixed) and right.is_null:
+            return self._is_null(left)
+        if _is_column(left) and _is_column(right):
+            return same_columns(left.column, right.column, ansi=self._semantics.ansi)
+        return IsTruth(self._compare(left, Op.EQ, right), Outcomes.TRUE)
+
+    def _truth(self, value: Value) -> Predicate:
+        if value.type.kind is Kind.NULL:
+            return _NULL
+        if value.type.kind is not Kind.BOOLEAN:
+            raise Refusal(f"a {value.type} is no condition", "compare it with something")
+        if isinstance(value, Fixed):
+            return _NULL if value.ordinal is None else (_TRUE if value.ordinal else _FALSE)
+        return self._predicate(self._classified(value, joined([(1, 1)])))
+
+    def _predicate(self, values: ClassifiedValues) -> Predicate:
+        self._note(values)
+        return as_predicate(values, self._sql)
+
+    def _note(self, values: ClassifiedValues) -> None:
+        guard = does_not_raise(values)
+        if guard is not None:
+            self._raising.append(guard)
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
@@ -172,77 +260,99 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
     return Constant(Outcomes.TRUE if (op in {Op.LT, Op.LE}) == (value.number > 0) else Outcomes.FALSE)
 
 
-def _check_numbers(values: list[SparkValue]) -> None:
-    for value in values:
-        if value.kind is Kind.STRING:
-            raise Refusal("Spark casts between number and string here", f"write {value.value!s} without quotes")
-        if value.kind not in _EXACT:
-            raise Refusal(f"a number compared with a {value.kind} is cast", "write a plain number")
+def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
+    """Return what the branch comes to whose guard holds; guards are never NULL and one of them is TRUE."""
+    if len(branches) == 1 and branches[0][0] is None:
+        return branches[0][1]
+    parts = [_guarded(guard, outcome) for guard, outcome in branches if outcome != _FALSE]
+    if not parts:
+        return _FALSE
+    return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def _check_dates(values: list[SparkValue]) -> None:
-    kinds = {value.kind for value in values}
-    if kinds == {Kind.DATE}:
-        return
-    if kinds != {Kind.STRING}:
-        raise Refusal("a date compared with other types is cast", "write DATE 'yyyy-MM-dd'")
-    if any(date_of_string(str(value.value)) is None for value in values):
-        raise Refusal("only a string in the form yyyy-MM-dd surely means a date", "write DATE 'yyyy-MM-dd'")
+def _guarded(guard: Predicate | None, outcome: Predicate) -> Predicate:
+    if guard is None or outcome == _TRUE:
+        return outcome if guard is None else guard
+    return both(guard, outcome)
 
 
-def _check_strings(values: list[SparkValue]) -> None:
-    for value in values:
-        if value.kind in _EXACT:
-            raise Refusal("Spark casts the strings of the column to numbers", "put the number in quotes")
-        if value.kind is not Kind.STRING:
-            raise Refusal(
-                f"Spark casts the strings of the column to compare them with a {value.kind}", "write a string"
-            )
+def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
+    if left.is_null or right.is_null:
+        return _NULL
+    if left.plain is not None and right.plain is not None and left.type == right.type:
+        return _TRUE if _HOLDS[op](_bytes(left.plain), _bytes(right.plain)) else _FALSE
+    _refuse_rounded_order(left, op, right)
+    common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
+    one, other = to_type(left, common), to_type(right, common)
+    if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
+        raise Refusal("no column is asked about")
+    return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
 
 
-def _check_floats(column: LeafColumn, values: list[SparkValue], *, ansi: bool) -> None:
-    for value in values:
-        if value.kind is Kind.STRING and as_double(value, ansi=ansi) is None:
-            raise Refusal("Spark casts the string to a number here", f"write {value.value!s} without quotes")
-        if value.kind not in _NUMBERS | {Kind.STRING}:
-            raise Refusal(f"a float compared with a {value.kind} is cast", "write a plain number")
-        # With ansi.enabled a FLOAT meets an integer as double, without as float: alike for what a float can hold.
-        if value.kind is Kind.INTEGER and not ansi and pa.types.is_float32(column.type) and _as_float_rounds(value):
-            raise Refusal("Spark compares this as float, which rounds", "write the literal with D")
+def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
+    """Raise Refusal for a whole number beside a decimal that is rounded to compare them, unless it is a literal."""
+    for one, other in ((left, right), (right, left)):
+        if op not in MIRRORED or one.type.kind is not Kind.INTEGER or other.type.kind is not Kind.DECIMAL:
+            continue
+        whole = as_decimal(one.type, one.digits if isinstance(one, Fixed) else 0)
+        if isinstance(other, Fixed) and has_too_many_digits([whole, other.type]):
+            raise Refusal("Spark rounds this decimal, but where it is a literal", "write fewer digits")
 
 
-def _as_float_rounds(value: SparkValue) -> bool:
-    magnitude = abs(value.number)
-    return magnitude > _FLOAT_INTEGERS and magnitude % (1 << magnitude.bit_length() - 24) != 0
-
-
-def _as_double(value: SparkValue) -> float:
-    double = as_double(value)
-    assert double is not None
-    return double
-
-
-def _stored(column: LeafColumn, value: SparkValue) -> object:
-    if _family(column) == "date" and value.kind is Kind.STRING:
-        return date_of_string(str(value.value))
+def _bytes(value: SparkValue) -> bytes:
+    """Return what texts and bytes are compared by."""
+    if isinstance(value.value, str):
+        return value.value.encode()
+    assert isinstance(value.value, bytes)
     return value.value
 
 
-def _family(column: LeafColumn) -> str:
-    if domain_of(column.type) is not None:
-        return "number"
-    if pa.types.is_date32(column.type):
-        return "date"
-    if pa.types.is_string(column.type):
-        return "string"
-    if pa.types.is_floating(column.type):
-        return "float"
-    if pa.types.is_boolean(column.type):
-        return "boolean"
-    if pa.types.is_binary(column.type):
-        return "binary"
-    raise Refusal(f"columns of type {column.type} are not pruned on yet")
+def _local_range(column: SparkType, op: Op, constant: Fixed) -> Ranges | None:
+    """Return the days or local times that compare so with a time, where clocks keep their order; None for the rest."""
+    wanted, zone = constant.ordinal, constant.type.zone
+    if wanted is None or constant.type.kind not in TIMES:
+        return None
+    if column == TIMESTAMP_NTZ and zone is not None and zone.is_steady(wanted):
+        return wanted_by(op, zone.local(wanted), column.least, column.greatest)
+    if column != DATE:
+        return None
+    # Spark casts a day to its midnight, which never runs backwards.
+    near = (wanted if zone is None else zone.local(wanted)) // DAY
+    starts = {day: day * DAY if zone is None else zone.start_of_day(day) for day in range(near - 3, near + 5)}
+    reached = next(day for day, start in starts.items() if start >= wanted)
+    passed = next(day for day, start in starts.items() if start > wanted)
+    if op is Op.EQ:
+        return span(reached, passed - 1)
+    return wanted_by(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
 
 
-def _type_name(column: LeafColumn) -> str:
-    return "date" if pa.types.is_date32(column.type) else str(column.type)
+def _is_column(value: Value) -> TypeGuard[Chain]:
+    return isinstance(value, Chain) and not value.functions
+
+
+def _family(kind: Kind) -> Kind | None:
+    """Return what stands for all types that Spark compares with each other; None for those that it casts."""
+    if kind in {Kind.STRING, Kind.NULL, Kind.OTHER}:
+        return None
+    if kind in {Kind.DECIMAL, Kind.DOUBLE}:
+        return Kind.INTEGER
+    return Kind.DATE if kind in TIMES else kind
+
+
+def _text(chain: Chain, constant: Fixed) -> object:
+    """Return what a column of texts or bytes is compared with; raises Refusal for a constant of another type."""
+    if constant.type == chain.type and constant.plain is not None and not chain.functions:
+        return constant.plain.value
+    if chain.type.kind is Kind.BINARY:
+        raise Refusal("Spark casts what is compared with a binary", "write X'1C07'")
+    if constant.type.kind in {Kind.INTEGER, Kind.DECIMAL}:
+        raise Refusal("Spark casts the strings of the column to numbers", "put the number in quotes")
+    raise Refusal(
+        f"Spark casts the strings of the column to compare them with a {constant.type.kind}", "write a string"
+    )
+
+
+def _is_iso_date(constant: Value) -> bool:
+    """Tell whether a constant says the same as a date and as a text, if it is a text."""
+    text = constant.plain.value if isinstance(constant, Fixed) and constant.plain is not None else None
+    return not isinstance(text, str) or (len(text) == len("2024-01-01") and date_of_string(text) is not None)

@@ -18,7 +18,6 @@ from prune_assets.sql.lowering.patterns import lower_pattern
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
 from prune_assets.sql.lowering.string_operands import OperandReader
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.simplify.equal_at_ends import equal_at_ends
 from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
@@ -135,7 +134,7 @@ class Conditions:
         try:
             self._names.check_functions(node)
             pattern = lower_pattern(node, OperandReader(self._names.column, self._names.value, self._text))
-            lowered = equal_at_ends(self._leaves.lower(node)) if pattern is None else pattern
+            lowered = self._leaves.lower(node) if pattern is None else pattern
             check_size([lowered])
         except UncertainTime:
             nulls = self._nulls_of(node)
@@ -184,7 +183,7 @@ class Conditions:
         finally:
             self._known = known
         self._substituted += 1
-        return equal_at_ends(lowered)
+        return lowered
 
     def _nulls_of(self, node: exp.Expr) -> tuple[Path, ...]:
         """Return the columns that make a condition NULL, none where a function may be none of Spark's."""

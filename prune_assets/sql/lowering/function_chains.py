@@ -27,9 +27,12 @@ class ClassifiedValues(NamedTuple):
     uncertain: Ranges
 
 
-def classify_values(chain: Chain, wanted: Ranges) -> ClassifiedValues:
-    """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE."""
-    column = values_of(chain.column)
+def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None) -> ClassifiedValues:
+    """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE.
+
+    `written`: how the column itself is compared.
+    """
+    column = values_of(chain.column, written)
     found = Preimage(wanted)
     for function in reversed(chain.functions):
         found = invert(function, found)
@@ -39,7 +42,7 @@ def classify_values(chain: Chain, wanted: Ranges) -> ClassifiedValues:
 
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
     """Return the conjunction of two conditions on one chain, None when the values without result differ."""
-    if left[2:] != right[2:] or left.column != right.column:
+    if left[2:] != right[2:] or left.column.path != right.column.path:
         return None
     return left._replace(true=intersection(left.true, right.true))
 
@@ -49,6 +52,8 @@ def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     if values.null == span(values.column.least, values.column.greatest):
         return Constant(Outcomes.NULL)
     exceptions = _exceptions(values, sql)
+    if not exceptions:
+        return is_one_of(values.column, values.true)
     most = union(values.true, values.null, values.raises, values.uncertain)
     if len(most.pairs) <= len(values.true.pairs):
         return _all_but(values, most, exceptions)
@@ -99,12 +104,8 @@ def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) 
 
 
 def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> Ranges:
-    """Return the ordinals that a comparison with one holds for."""
+    """Return the ordinals that a comparison with one holds for; `op` is none of `<>`."""
     match op:
-        case Op.EQ:
-            return span(ordinal, ordinal)
-        case Op.NE:
-            return complement(span(ordinal, ordinal), least, greatest)
         case Op.LT:
             return span(least, ordinal - 1)
         case Op.LE:
@@ -113,3 +114,5 @@ def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> Ranges:
             return span(ordinal + 1, greatest)
         case Op.GE:
             return span(ordinal, greatest)
+        case _:
+            return span(ordinal, ordinal)

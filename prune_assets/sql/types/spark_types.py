@@ -100,6 +100,7 @@ class SparkType:
 
 BOOLEAN = SparkType(Kind.BOOLEAN)
 TINYINT, SMALLINT, INT, BIGINT = (SparkType(Kind.INTEGER, bits=bits) for bits in (8, 16, 32, 64))
+INTEGERS = {type_.bits: type_ for type_ in (TINYINT, SMALLINT, INT, BIGINT)}
 FLOAT, DOUBLE = SparkType(Kind.DOUBLE, bits=32), SparkType(Kind.DOUBLE, bits=64)
 DATE, TIMESTAMP, STRING, BINARY = (SparkType(kind) for kind in (Kind.DATE, Kind.TIMESTAMP, Kind.STRING, Kind.BINARY))
 TIMESTAMP_NTZ = SparkType(Kind.TIMESTAMP_NTZ)
@@ -151,9 +152,11 @@ _OTHERS = (
 
 def type_of_value(value: SparkValue) -> SparkType:
     """Return the type of a literal."""
+    if value.kind is Kind.INTEGER:
+        return INTEGERS[value.bits]
     if value.kind is Kind.DECIMAL:
         return decimal_type(value.digits, value.scale)
-    return SparkType(value.kind, bits=value.bits if value.kind in {Kind.INTEGER, Kind.DOUBLE} else 0)
+    return SparkType(value.kind, bits=value.bits if value.kind is Kind.DOUBLE else 0)
 
 
 def ordinal_of_float(value: float, bits: int = 64) -> int:

@@ -11,7 +11,7 @@ from pyspark.errors import ArithmeticException
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.binding.bind import BindingContext, bind
+from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
@@ -68,7 +68,7 @@ def asked(*, ansi: bool = True) -> BindingContext:
 def term(sql, *, on=True):
     """Return the term of an expression, None where it is not looked into."""
     try:
-        return bind(parse(sql, tokenize(sql)), asked(ansi=on))
+        return Binder(asked(ansi=on)).operand(parse(sql, tokenize(sql)))
     except Refusal:
         return None
 

@@ -9,7 +9,7 @@ import pytest
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, Op
 from prune_assets.semantics import SparkSemantics
-from prune_assets.sql.binding.bind import BindingContext, bind
+from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
@@ -58,7 +58,7 @@ def test_each_value_is_sorted_as_the_functions_say(column):
     while tried < 60:
         try:
             text = expression(draw, column, draw.randint(1, 3))
-            term = bind(parse(text, tokenize(text)), ASKED)
+            term = Binder(ASKED).operand(parse(text, tokenize(text)))
         except Refusal:
             continue
         chain = term.single
