@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
@@ -17,7 +15,6 @@ from prune_assets.sql.binding.spark_constants import with_constants
 from prune_assets.sql.functions.clock_calls import Clock
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.render import render
-from prune_assets.sql.simplify.null_columns import null_columns
 from prune_assets.sql.simplify.rules import all_of
 from prune_assets.sql.syntax.parsed import parse_predicate
 
@@ -107,8 +104,6 @@ def lower(
         if folded != sql:
             asked = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
             return replace(asked, sql=sql, frozen=folded)
-    if any(column.type == pa.null() for column in columns):
-        parsed = parsed.part(null_columns(parsed.tree.copy(), scope))
     return _lowered(parsed, conditions)
 
 

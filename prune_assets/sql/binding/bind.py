@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not
-from prune_assets.sql.binding.boolean_operators import negation
+from parquet_core.predicate import IsNaN, IsNull, IsTruth, Not, Unsupported
 from prune_assets.sql.binding.fold_constants import fold_constants
-from prune_assets.sql.binding.size import check_size
 from prune_assets.sql.functions.arithmetic import Sign, arithmetic
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.coercion import apply, cast_to, check_casts, common_type, to_type
@@ -24,9 +22,11 @@ from prune_assets.sql.functions.terms import (
     Term,
     always,
     both,
+    check_size,
     each,
     fixed,
     fixed_scalar,
+    negation,
     pairs,
     without_literals,
 )
@@ -128,7 +128,8 @@ class Binder:
                 return always(self._literal(node))
             case ColumnName():
                 column = self.context.column(node)
-                return always(Chain(column, self._type(column)))
+                type_ = self._type(column)
+                return always(Fixed(VOID, None) if type_ == VOID else Chain(column, type_))
             case PropagatedConstant():
                 return always(fixed_scalar(node.args["value"], self._type(self.context.column(node.this))))
             case exp.Neg():
@@ -216,6 +217,8 @@ class Binder:
     def _truth(self, node: exp.Expr) -> Term:
         """Return a condition as a term of TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
+        if isinstance(condition, Unsupported):
+            raise Refusal(condition.reason, condition.remedy)
         outcomes = {Outcomes.TRUE: 1, Outcomes.FALSE: 0, Outcomes.NULL: None}
         return Term(
             tuple(Branch(IsTruth(condition, truth), Fixed(BOOLEAN, value)) for truth, value in outcomes.items())

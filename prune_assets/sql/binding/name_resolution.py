@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
     from prune_assets.sql.binding.scope import Bound, Scope
     from prune_assets.sql.types.spark_values import SparkValue
 
@@ -42,10 +43,11 @@ class NameResolver:
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
-    def nullable(self, node: ColumnName) -> LeafColumn:
-        """Return the same of a name that is asked for null alone."""
+    def null_path(self, node: ColumnName) -> Path | None:
+        """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""
         bound = self._bound(node)
-        return self.column(node) if bound.nullable is None else bound.nullable
+        column = self.column(node) if bound.nullable is None else bound.nullable
+        return None if column.type is not None and pa.types.is_null(column.type) else column.path
 
     def _bound(self, node: exp.Expr) -> Bound:
         if not isinstance(node, ColumnName):

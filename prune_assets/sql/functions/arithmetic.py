@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
-from prune_assets.sql.functions.divide import divide, divide_into, integral_divide, integral_divide_into
+from prune_assets.sql.functions.divide import divide, integral_divide
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring
 from prune_assets.sql.functions.linear import add, multiply, subtract, subtract_from
@@ -56,8 +56,6 @@ _LEFT: Mapping[Sign, Builder] = {
     Sign.PLUS: add,
     Sign.MINUS: subtract_from,
     Sign.TIMES: multiply,
-    Sign.OVER: divide_into,
-    Sign.DIV: integral_divide_into,
 }
 
 
@@ -77,9 +75,10 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
         return _null(value, result)
     if constant.type.kind is Kind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
         raise Refusal("arithmetic with infinity or NaN is not turned into a range")
-    function = builders[sign](value.type, result, constant.ordinal, constant.type.scale)
+    build = builders.get(sign)
+    function = None if build is None else build(value.type, result, constant.ordinal, constant.type.scale)
     if function is None:
-        raise Refusal(f"this {sign} is not turned into a range")
+        raise Refusal(f"this {sign} is not turned into a range", "compare the plain column")
     return apply(function, value)
 
 

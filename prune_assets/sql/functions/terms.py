@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 
 import pyarrow as pa
 
-from parquet_core.predicate import And
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import And, Constant, Not, children_of
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
@@ -19,7 +20,7 @@ from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, Z
 from prune_assets.sql.types.zones import UncertainTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 MAX_BRANCHES = 64
+# Of the conditions under which branches hold: cases inside cases multiply, and shared parts count each time.
+MAX_NODES = 3_000
+NULL = Constant(Outcomes.NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +199,18 @@ def _ordinal(value: SparkValue, type_: SparkType) -> int:
 def without_literals(values: Sequence[Value]) -> list[Value]:
     """Return the values as what they are inside an expression: no longer literals."""
     return [replace(value, digits=0) if isinstance(value, Fixed) else value for value in values]
+
+
+def negation(condition: Predicate) -> Predicate:
+    """Return NOT condition."""
+    return condition.child if isinstance(condition, Not) else Not(condition)
+
+
+def check_size(predicates: Iterable[Predicate]) -> None:
+    """Raise Refusal when the predicates together have too many nodes; counting stops there."""
+    stack, count = list(predicates), 0
+    while stack:
+        count += 1
+        if count > MAX_NODES:
+            raise Refusal(f"its cases multiply to more than {MAX_NODES:,} parts", "write the cases with AND and OR")
+        stack.extend(children_of(stack.pop()))

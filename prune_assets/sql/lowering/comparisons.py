@@ -228,7 +228,10 @@ class Comparisons:
             return self._is_null(left)
         if _is_column(left) and _is_column(right):
             return same_columns(left.column, right.column, ansi=self._semantics.ansi)
-        return IsTruth(self._compare(left, Op.EQ, right), Outcomes.TRUE)
+        same = self._compare(left, Op.EQ, right)
+        if isinstance(left, Fixed):
+            return _TRUE if same == _TRUE else _FALSE
+        return IsTruth(same, Outcomes.TRUE)
 
     def _truth(self, value: Value) -> Predicate:
         if value.type.kind is Kind.NULL:

@@ -10,7 +10,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
 from prune_assets.sql.binding.name_resolution import NameResolver
-from prune_assets.sql.binding.size import check_size
+from prune_assets.sql.functions.terms import check_size
 from prune_assets.sql.lowering.connectives import operands_of
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.null_propagation import null_with

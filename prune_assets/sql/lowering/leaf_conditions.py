@@ -12,10 +12,9 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, Constant, IsNull, Not, Op, Unsupported
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding.bind import Binder, BindingContext, is_condition, test_of, why_not
-from prune_assets.sql.binding.boolean_operators import NULL, compare_conditions, same_or_both_null
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
-from prune_assets.sql.functions.terms import Fixed, literal_of
+from prune_assets.sql.functions.terms import NULL, Fixed, literal_of
 from prune_assets.sql.lowering.comparisons import Comparisons, beyond_bigint
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
@@ -54,9 +53,7 @@ class LeafConditions:
     ) -> None:
         self._names = names
         self._text = text
-        self._clocks = clocks
         self._semantics = semantics
-        self._ansi = semantics.ansi
         self._condition = condition
         named = (names.column, names.value)
         context = BindingContext(semantics, clocks, *named, condition, self._equal_terms, self._is_null_term)
@@ -130,10 +127,12 @@ class LeafConditions:
         for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
-        if is_condition(left) or is_condition(right):
-            return self._compare_conditions(left, op, right)
         if any(isinstance(side, SparkLiteral) and side.spark_value.kind is Kind.NULL for side in (left, right)):
             return NULL
+        for one, other in ((left, right), (right, left)):
+            if op is Op.EQ and is_condition(one) and _is_truth(other):
+                inner = self._condition(one)
+                return inner if other.this.value else negated(one, inner, self._text)
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
     def _is_whole_number(self, node: exp.Expr) -> bool:
@@ -142,23 +141,11 @@ class LeafConditions:
             return False
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
-    def _compare_conditions(self, left: exp.Expr, op: Op | None, right: exp.Expr) -> Predicate:
-        """Compare two conditions; without an operator by `<=>`."""
-        try:
-            one, other = self._condition(left), self._condition(right)
-        except PredicateTypeError as error:
-            raise Refusal("Spark casts, or refuses, what is compared with a condition", "write a condition") from error
-        for part in (one, other):
-            if isinstance(part, Unsupported):
-                raise Refusal(part.reason, part.remedy)
-        return same_or_both_null(one, other) if op is None else compare_conditions(one, op, other)
-
     def _between(self, node: exp.Between) -> Predicate:
         value, least, most = (node.args[name] for name in ("this", "low", "high"))
-        if not any(map(is_condition, (value, least, most))):
-            beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
-            if beyond == [None, None] and not any(end.find(ColumnName) for end in (least, most)):
-                return self._terms().between(*map(self._bind, (value, least, most)))
+        beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
+        if beyond == [None, None] and not any(end.find(ColumnName) for end in (least, most)):
+            return self._terms().between(*map(self._bind, (value, least, most)))
         # Two conditions: one may be FALSE where the other raises.
         self.count += 1
         low, high = self._end(node, Op.GE, least), self._end(node, Op.LE, most)
@@ -180,8 +167,6 @@ class LeafConditions:
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:
             raise Refusal("a subquery is not run while planning", "write the values as a list")
-        if is_condition(node.this) or any(map(is_condition, node.expressions)):
-            raise Refusal("conditions are not looked for in lists", "write the cases with OR")
         return self._terms().is_in(self._bind(node.this), [self._bind(value) for value in node.expressions])
 
     def _is(self, node: exp.Is) -> Predicate:
@@ -190,18 +175,13 @@ class LeafConditions:
         return self._is_null(node.this)
 
     def _is_null(self, node: exp.Expr) -> Predicate:
-        if is_condition(node):
-            inner = self._condition(node)
-            if isinstance(inner, Unsupported):
-                raise Refusal(inner.reason, inner.remedy)
+        if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
-        if isinstance(node, ColumnName):
-            return IsNull(self._names.nullable(node).path)
+        if isinstance(node, ColumnName) and (path := self._names.null_path(node)) is not None:
+            return IsNull(path)
         return self._terms().is_null(self._bind(node))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
-        if is_condition(left) or is_condition(right):
-            return self._compare_conditions(left, None, right)
         return self._terms().null_safe(self._bind(left), self._bind(right))
 
     def _constant(self, node: SparkLiteral) -> Predicate:
@@ -236,6 +216,11 @@ def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predi
             return replace(inner, sql=text(node), rewrite=opposite)
         case _:
             return Not(inner)
+
+
+def _is_truth(node: exp.Expr) -> bool:
+    """Tell whether a part is TRUE or FALSE as a literal."""
+    return isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.BOOLEAN
 
 
 def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:

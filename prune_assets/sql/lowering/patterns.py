@@ -19,9 +19,9 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
-from prune_assets.sql.binding.boolean_operators import NULL
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import AFFIXES, Role
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, like
 from prune_assets.sql.lowering.prefixes import compare_start, every_value

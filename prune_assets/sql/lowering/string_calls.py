@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import And, Compare, Contains, Not, Op, StartsWith
-from prune_assets.sql.binding.boolean_operators import NULL
+from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.lowering.prefixes import compare_start, every_value
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.spark_values import Kind

@@ -144,6 +144,7 @@ _OTHERS = (
     (lambda arrow: pa.types.is_timestamp(arrow) and arrow.tz is None, TIMESTAMP_NTZ),
     (pa.types.is_timestamp, TIMESTAMP),
     (pa.types.is_boolean, BOOLEAN),
+    (pa.types.is_null, VOID),
     (pa.types.is_date32, DATE),
     (pa.types.is_string, STRING),
     (pa.types.is_binary, BINARY),
