@@ -22,8 +22,7 @@ from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_
 from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.named_column import named_by_part
-from prune_assets.sql.syntax.parsed import parse_predicate
+from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 
 if TYPE_CHECKING:

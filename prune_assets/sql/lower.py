@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
+from prune_assets.sql.binding.clock import with_constants
 from prune_assets.sql.binding.non_scalar import refuse_non_scalar
 from prune_assets.sql.binding.scope import Scope
-from prune_assets.sql.binding.spark_constants import with_constants
 from prune_assets.sql.functions.clock_calls import Clock
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.render import render

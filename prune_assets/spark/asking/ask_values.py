@@ -15,7 +15,7 @@ from parquet_core.outcomes import Outcomes
 from prune_assets.spark.asking.column_predicate import quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.relative_dates import has_relative_date, is_relative_date
+from prune_assets.sql.syntax.string_literals import has_relative_date, is_relative_date
 from prune_assets.sql.types.spark_types import type_of_column
 from prune_assets.sql.types.spark_values import Kind
 

@@ -35,7 +35,6 @@ from prune_assets.sql.functions.time_calls import is_time_sum, time_sum
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, PropagatedConstant, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
-from prune_assets.sql.types.session_clocks import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_types import (
     BOOLEAN,
     STRING,
@@ -47,6 +46,7 @@ from prune_assets.sql.types.spark_types import (
     type_of_value,
 )
 from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.zones import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.terms import Value
-    from prune_assets.sql.types.session_clocks import Clocks
     from prune_assets.sql.types.spark_values import SparkValue
+    from prune_assets.sql.types.zones import Clocks
 
 MAX_DEPTH = 40
 _SIGNS: dict[type[exp.Expr], Sign] = {

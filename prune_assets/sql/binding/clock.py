@@ -1,15 +1,17 @@
-"""Replace calls that ask the clock by constants: the plan and Spark then see one instant and one day.
+"""Put constants into the text of a predicate: what Spark's clock says, and what Spark alone computes.
 
-Spark computes these once a query (ComputeCurrentTime), and a plan is made before that.
+Spark computes its clock once a query (ComputeCurrentTime), and a plan is made before that.
 """
 
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.registry import REGISTRY
-from prune_assets.sql.syntax.nodes import ColumnName
+from prune_assets.sql.syntax.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.clock_calls import Clock
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.syntax.sqlglot_nodes import Token
+
 
 _CALLS = {name: function.clock for name, function in REGISTRY.items() if function.clock is not None}
 # Those that are written without brackets too, where no column has the name.
@@ -65,3 +68,39 @@ def _words(parsed: ParsedPredicate, scope: Scope) -> Iterator[tuple[str, int, in
 
 def _name(token: Token) -> str:
     return token.text.strip("`").lower()
+
+
+# Each costs a query that Spark answers while it plans.
+MAX_CONSTANTS = 8
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In)
+
+
+def with_constants(
+    parsed: ParsedPredicate, *, own: Callable[[exp.Expr], object | None], ask: Callable[[str], str | None]
+) -> str:
+    """Return the predicate with the literal that Spark says in place of each constant that the own rules do not know.
+
+    `own`: what they make of an operand; `ask`: Spark's literal for a text, None where it has none.
+    """
+    sql, tokens = parsed.sql, parsed.tokens
+    text, end = "", 0
+    for node in islice(_unknown_constants(parsed.tree, own), MAX_CONSTANTS):
+        first, last = tokens[node.meta["first"]], tokens[node.meta["last"]]
+        literal = ask(parsed.text(node)) if first.start >= end else None
+        if literal is not None:
+            text += sql[end : first.start] + literal
+            end = last.end
+    return text + sql[end:]
+
+
+def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None]) -> Iterator[exp.Expr]:
+    found = [
+        operand
+        for comparison in tree.find_all(*_COMPARED)
+        for operand in comparison.iter_expressions()
+        if not isinstance(operand, SparkLiteral)
+        and operand.find(ColumnName, Opaque) is None
+        and {"first", "last"} <= operand.meta.keys()
+        and own(operand) is None
+    ]
+    yield from sorted(found, key=lambda node: int(node.meta["first"]))

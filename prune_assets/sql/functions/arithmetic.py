@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.coercion import apply, as_decimal, to_type, wider
-from prune_assets.sql.functions.divide import divide, integral_divide
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import recurring
-from prune_assets.sql.functions.linear import add, multiply, subtract, subtract_from
+from prune_assets.sql.functions.linear import add, divide, integral_divide, multiply, subtract, subtract_from
 from prune_assets.sql.functions.terms import Chain, Fixed
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.ranges import span

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.functions.times import cast_time
+from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.types.ranges import NOTHING, Ranges, span, union
-from prune_assets.sql.types.rounding import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.entry import SqlFunction
-from prune_assets.sql.types.session_clocks import Clocks
-from prune_assets.sql.types.zones import SECOND, UncertainTime
+from prune_assets.sql.types.zones import SECOND, Clocks, UncertainTime
 
 if TYPE_CHECKING:
     from prune_assets.semantics import SparkSemantics

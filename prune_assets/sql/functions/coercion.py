@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.cast import cast
-from prune_assets.sql.functions.float_arithmetic import rounded
+from prune_assets.sql.functions.linear import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.date_literals import date_of_string

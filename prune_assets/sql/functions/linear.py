@@ -1,16 +1,48 @@
-"""Linear functions: a constant added to a value, taken away or multiplied, and a value taken away from it."""
+"""Arithmetic with a constant, in Java's own floats, decimals and whole numbers: sums, products, quotients."""
 
 from __future__ import annotations
 
+import math
+import struct
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.functions.float_arithmetic import of_float
 from prune_assets.sql.functions.function import Function, Piece
-from prune_assets.sql.types.spark_types import float_of_ordinal
-from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.floats import half_up, towards_zero
+from prune_assets.sql.types.ranges import span
+from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prune_assets.sql.types.spark_types import SparkType
+
+
+def of_float(name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True) -> Function:
+    """Return a function that is monotone from -Infinity to Infinity and makes NaN of NaN.
+
+    `compute` works in double precision; of a single one sums, products and quotients come out the same when they are
+    rounded a second time.
+    """
+    bits, nan = argument.bits, argument.nan
+
+    def value(ordinal: int) -> int:
+        if ordinal == nan:
+            return nan
+        return ordinal_of_float(rounded(compute(float_of_ordinal(ordinal, bits)), bits), bits)
+
+    return Function(name, argument, value, (Piece(argument.least, argument.infinity, rises=rises), Piece(nan, nan)))
+
+
+def rounded(value: float, bits: int) -> float:
+    """Return the nearest float of so many bits."""
+    if bits == 64 or not math.isfinite(value):
+        return value
+    try:
+        single: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return single
 
 
 def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
@@ -54,3 +86,30 @@ def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) 
 
 def _aligned(argument: SparkType, result: SparkType, constant: int, scale: int) -> tuple[int, int]:
     return int(10 ** (result.scale - argument.scale)), constant * int(10 ** (result.scale - scale))
+
+
+def divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
+    """Return x / constant; a zero raises."""
+    if constant == 0:
+        return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
+    if argument.kind is Kind.DOUBLE:
+        number = float_of_ordinal(constant, argument.bits)
+        return of_float("/", argument, lambda value: value / number, rises=constant > 0)
+    piece = Piece(argument.least, argument.greatest, rises=constant > 0)
+    return Function("/", result, lambda ordinal: _quotient(ordinal, argument.scale, constant, scale, result), (piece,))
+
+
+def integral_divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
+    """Return x DIV constant for bigints, the fraction cut off; a zero raises."""
+    del scale
+    if constant == 0:
+        return Function("div", result, int, (), raises=span(argument.least, argument.greatest))
+    piece = Piece(argument.least, argument.greatest, rises=constant > 0)
+    return Function("div", result, lambda ordinal: towards_zero(ordinal, constant), (piece,))
+
+
+def _quotient(dividend: int, dividend_scale: int, divisor: int, divisor_scale: int, result: SparkType) -> int:
+    """Divide unscaled decimals: Spark rounds to 38 places first, then to those of the result."""
+    top = dividend * 10 ** (MAX_DIGITS + divisor_scale)
+    places = half_up(top, divisor * 10**dividend_scale)
+    return half_up(places, int(10 ** (MAX_DIGITS - result.scale)))

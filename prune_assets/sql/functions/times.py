@@ -14,8 +14,8 @@ from prune_assets.sql.functions.date_fields import unit_named
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import months_later
+from prune_assets.sql.types.floats import towards_zero
 from prune_assets.sql.types.ranges import complement, joined
-from prune_assets.sql.types.rounding import towards_zero
 from prune_assets.sql.types.spark_types import BIGINT, DATE, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import ZONE_NEEDED

@@ -11,8 +11,8 @@ from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.function import Function, Piece
 from prune_assets.sql.functions.terms import Fixed
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.types.floats import half_up
 from prune_assets.sql.types.ranges import span, union
-from prune_assets.sql.types.rounding import half_up
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, FLOAT, decimal_type, float_of_ordinal
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
 

@@ -24,19 +24,20 @@ from prune_assets.sql.functions.coercion import (
 )
 from prune_assets.sql.functions.terms import Chain, Fixed, both, pairs
 from prune_assets.sql.lowering.column_comparisons import compare_columns, same_columns
-from prune_assets.sql.lowering.column_values import beyond, is_text
-from prune_assets.sql.lowering.function_chains import (
+from prune_assets.sql.lowering.column_values import (
     as_predicate,
+    beyond,
     classify_values,
     does_not_raise,
     intersect,
     is_null_predicate,
+    is_text,
     wanted_by,
 )
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.operators import MIRRORED
+from prune_assets.sql.syntax.nodes import MIRRORED
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
 from prune_assets.sql.types.spark_types import DATE, TIMESTAMP_NTZ
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.terms import Term, Value
-    from prune_assets.sql.lowering.function_chains import ClassifiedValues
+    from prune_assets.sql.lowering.column_values import ClassifiedValues
     from prune_assets.sql.types.spark_types import SparkType
 
 _LONG = 1 << 63

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-from prune_assets.sql.binding.name_resolution import NameResolver
+from prune_assets.sql.binding.scope import NameResolver
 from prune_assets.sql.functions.terms import check_size
-from prune_assets.sql.lowering.connectives import operands_of
 from prune_assets.sql.lowering.leaf_conditions import ARITHMETIC, LeafConditions, negated
 from prune_assets.sql.lowering.null_propagation import null_with
 from prune_assets.sql.lowering.patterns import lower_pattern
 from prune_assets.sql.lowering.rewrite_of import rewrite_of
-from prune_assets.sql.lowering.string_operands import OperandReader
+from prune_assets.sql.lowering.string_calls import OperandReader
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
+from prune_assets.sql.simplify.flatten import fold_truth_test
+from prune_assets.sql.simplify.join_date_parts import join_date_parts
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
 from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
-from prune_assets.sql.syntax.parsed import MAX_DEPTH
+from prune_assets.sql.syntax.parsed import MAX_DEPTH, chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
-from prune_assets.sql.types.session_clocks import Clocks
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import UNCERTAIN_TIME
-from prune_assets.sql.types.zones import UncertainTime
+from prune_assets.sql.types.zones import Clocks, UncertainTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +36,31 @@ if TYPE_CHECKING:
     from prune_assets.sql.binding.scope import Scope
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate
+
+
+def operands_of(node: exp.Expr, is_own: Callable[[str], bool]) -> Sequence[exp.Expr]:
+    """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node.
+
+    `is_own`: tells whether a call is one of Spark's own function.
+    """
+    match node:
+        case exp.Not():
+            return [_without_double_negation(node)]
+        case exp.And():
+            return join_date_parts(chain_of(node, exp.And), is_own)
+        case exp.Or():
+            return chain_of(node, exp.Or)
+        case _:
+            return []
+
+
+def _without_double_negation(node: exp.Not) -> exp.Expr:
+    child = node.this
+    while isinstance(child, exp.Not) and isinstance(child.this, exp.Not):
+        child = child.this.this
+    assert isinstance(child, exp.Expr)
+    return child
+
 
 _TRUTHS = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 _MAX_DEPTH = 20

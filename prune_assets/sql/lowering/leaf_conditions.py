@@ -17,10 +17,9 @@ from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL, Fixed, literal_of
 from prune_assets.sql.lowering.comparisons import Comparisons, beyond_bigint
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.simplify.fold_truth_test import fold_truth_test
+from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
-from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, CastTo, ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 
     from parquet_core.predicate import Predicate
     from prune_assets.semantics import SparkSemantics
-    from prune_assets.sql.binding.name_resolution import NameResolver
+    from prune_assets.sql.binding.scope import NameResolver
     from prune_assets.sql.functions.terms import Term
-    from prune_assets.sql.types.session_clocks import Clocks
+    from prune_assets.sql.types.zones import Clocks
 
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)
 

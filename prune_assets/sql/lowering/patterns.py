@@ -23,12 +23,12 @@ from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.functions.entry import AFFIXES, Role
 from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
-from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, like
-from prune_assets.sql.lowering.prefixes import compare_start, every_value
+from prune_assets.sql.lowering.like import DEFAULT_ESCAPE, compare_start, every_value, like
 from prune_assets.sql.lowering.regex_prefix import match_regex
-from prune_assets.sql.lowering.string_calls import compare_call, plain_text
-from prune_assets.sql.lowering.string_operands import (
+from prune_assets.sql.lowering.string_calls import (
     OperandReader,
+    compare_call,
+    plain_text,
     read_call,
     read_start,
     read_string_start,
@@ -37,8 +37,7 @@ from prune_assets.sql.lowering.string_operands import (
     role_of,
 )
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import LikeList, SparkLiteral
-from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, LikeList, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 

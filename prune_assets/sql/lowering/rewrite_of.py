@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
-from prune_assets.sql.syntax.operators import COMPARISONS, MIRRORED
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.spark_values import Kind

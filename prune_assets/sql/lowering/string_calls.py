@@ -1,20 +1,28 @@
-"""Prefix, length and position of a string column, compared with a literal as conditions on the column itself."""
+"""Operands of string conditions: a column, its beginning, its length or a place in it, compared with literals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import scalar_of
 from parquet_core.predicate import And, Compare, Contains, Not, Op, StartsWith
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.functions.entry import Role
+from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL
-from prune_assets.sql.lowering.prefixes import compare_start, every_value
+from prune_assets.sql.functions.texts import JOINED
+from prune_assets.sql.lowering.like import compare_start, every_value
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate, Unsupported
     from prune_assets.sql.types.spark_values import SparkValue
@@ -110,3 +118,111 @@ def _place(column: LeafColumn, text: str, op: Op, number: int, unknown: Unsuppor
     if number > 0 and op in {Op.EQ, Op.GT, Op.GE}:
         return found
     raise Refusal("the place of a text says nothing about the order of values", "write contains()")
+
+
+_PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
+# Where the column stands, and where the text that is looked for.
+_PLACES = {Role.INSTR: (0, 1), Role.LOCATE: (1, 0)}
+
+
+class OperandReader(NamedTuple):
+    """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
+
+    column: Callable[[exp.Expr], LeafColumn]
+    value: Callable[[SparkLiteral], SparkValue]
+    text: Callable[[exp.Expr], str]
+
+
+def read_call(node: exp.Expr, read: OperandReader) -> StringCall | None:
+    """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
+    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(ColumnName) is None:
+        return None
+    _refuse_call(node)
+    if not isinstance(node, exp.Anonymous):
+        return None
+    role, operands = role_of(node), node.expressions
+    if role in _PREFIXES:
+        return read_start(node, read)
+    if role is Role.LENGTH and len(operands) == 1:
+        return Length(_text_column(operands[0], read))
+    if role in _PLACES and len(operands) == 2:
+        column, text = (operands[i] for i in _PLACES[role])
+        return _read_place(column, text, read)
+    return None
+
+
+def role_of(node: exp.Expr) -> Role | None:
+    """Return the role of the function that a node calls, None where it has none or the node is no call."""
+    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    return None if function is None else function.role
+
+
+def read_start(node: exp.Expr, read: OperandReader) -> Start:
+    """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
+    role = role_of(node)
+    if not isinstance(node, exp.Anonymous) or role not in _PREFIXES:
+        _refuse_call(node)
+        return Start(_text_column(node, read), None)
+    column, *rest = node.expressions
+    numbers = [_character_count(operand, read) for operand in rest]
+    if role is Role.LEFT:
+        numbers = [1, *numbers] if len(numbers) == 1 else []
+    # Spark counts from 1 and takes 0 for it.
+    if len(numbers) not in {1, 2} or numbers[0] not in {0, 1}:
+        raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
+    return Start(_text_column(column, read), numbers[1] if len(numbers) == 2 else None)
+
+
+def read_string_start(node: exp.Expr, read: OperandReader) -> Start:
+    """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
+    start = read_start(node, read)
+    if pa.types.is_binary(start.column.type):
+        raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")
+    return start
+
+
+def read_value(node: exp.Expr, read: OperandReader) -> SparkValue:
+    """Return the value of a literal; raises Refusal where there is none."""
+    folded = fold_constants(node)
+    if not isinstance(folded, SparkLiteral):
+        raise Refusal("what a string is compared with is no literal", "write a literal")
+    return read.value(folded)
+
+
+def read_text(node: exp.Expr, read: OperandReader) -> str | None:
+    """Return the text of a string literal, None for NULL; raises Refusal."""
+    value = read_value(node, read)
+    if value.kind is Kind.NULL:
+        return None
+    if value.kind is not Kind.STRING or not isinstance(value.value, str):
+        raise Refusal(f"a pattern that is a {value.kind} is cast", "write a string")
+    return value.value
+
+
+def _refuse_call(node: exp.Expr) -> None:
+    if isinstance(node, exp.DPipe):
+        raise Refusal(*JOINED)
+    function = find(node.name) if isinstance(node, exp.Anonymous) else None
+    if function is not None and function.refusal is not None:
+        raise Refusal(*function.refusal)
+
+
+def _read_place(operand: exp.Expr, text: exp.Expr, read: OperandReader) -> Place:
+    start, value = read_string_start(operand, read), read_text(text, read)
+    if start.count is not None or value is None:
+        raise Refusal("the place of this text is not looked into", "write contains()")
+    return Place(start.column, value)
+
+
+def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:
+    column = read.column(node)
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the plain column")
+    return column
+
+
+def _character_count(node: exp.Expr, read: OperandReader) -> int:
+    value = read_value(node, read)
+    if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
+        raise Refusal("the place or count of characters is no plain whole number", "write whole numbers")
+    return value.number

@@ -1,14 +1,15 @@
-"""`a AND (b AND c)` is `a AND b AND c`, and `NOT (a OR b)` is `NOT a AND NOT b` (associativity, De Morgan).
+"""One spelling of what can be spelled in several ways (associativity, De Morgan, tests of truth).
 
-The other rules then see one spelling of what can be spelled in several ways.
+`a AND (b AND c)` is `a AND b AND c`, `NOT (a OR b)` is `NOT a AND NOT b`; `p IS TRUE` is FALSE where p never is TRUE.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Not, Op, Or
+from parquet_core.predicate import And, Compare, Constant, IsTruth, Not, Op, Or, Predicate, children_of, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,3 +63,23 @@ def inverse(condition: Predicate) -> Predicate:
             return condition
         case _:
             return Not(condition)
+
+
+# Larger conditions are asked as they stand, so that what is nested deeply costs no more than it is long.
+MOST_PARTS = 64
+
+
+def fold_truth_test(condition: Predicate, truth: Outcomes) -> Predicate:
+    """Return whether a condition comes to a truth, FALSE where it never does."""
+    asked = IsTruth(condition, truth)
+    inner = condition.child if isinstance(condition, Not) else condition
+    is_choice = isinstance(inner, (And, Or)) and _is_small(inner) and len(columns_of(inner)) == 1
+    return Constant(Outcomes.FALSE) if is_choice and not may_be_true(asked) else asked
+
+
+def _is_small(condition: Predicate) -> bool:
+    stack, count = [condition], 0
+    while stack and count <= MOST_PARTS:
+        stack.extend(children_of(stack.pop())[: MOST_PARTS + 1])
+        count += 1
+    return count <= MOST_PARTS

@@ -1,8 +1,6 @@
-"""`x >= a AND x <= b` is `x BETWEEN a AND b`.
+"""Comparisons of one column under AND: limits are joined to intervals, many `<>` to one NOT IN.
 
-`x >= 5` holds for NaN, which bounds do not see, and so nothing with unknown NaN is ever skipped for it. Together
-with `x <= 10`, which does not, it is an interval that NaN lies outside of. Of all types, the values 1 and 20 of a
-dictionary fulfil one half each, and neither the interval.
+By De Morgan, many `=` under OR are one IN, which is looked up at once.
 """
 
 from __future__ import annotations
@@ -14,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import scalar_of
+from parquet_core.arrow_arrays import array_of_scalars, scalar_of
 from parquet_core.outcomes import Outcomes
-from parquet_core.predicate import And, Compare, Constant, Interval, IsNull, Not, Op
+from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Op
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import domain_of, scalar
 
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parquet_core.predicate import Path, Predicate
+
 
 _EXACT = Context(prec=80)
 
@@ -132,3 +131,29 @@ def _place(value: pa.Scalar) -> tuple[bool, Any]:
 
 def _is_nan(value: pa.Scalar) -> bool:
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
+
+
+# Fewer stay as they are written.
+MANY = 16
+
+
+def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
+    """Return operands of an AND with many `column <> value` as one NOT IN, where the first of them stood."""
+    by_column: dict[Path, list[int]] = {}
+    for i, operand in enumerate(operands):
+        if isinstance(operand, Compare) and operand.op is Op.NE and _can_join(operand.value.type):
+            by_column.setdefault(operand.column, []).append(i)
+    joined: list[Predicate | None] = list(operands)
+    for column, places in by_column.items():
+        if len(places) < MANY:
+            continue
+        values = [leaf.value for i in places if isinstance(leaf := operands[i], Compare)]
+        for i in places:
+            joined[i] = None
+        joined[places[0]] = Not(In(column, array_of_scalars(values).unique()))
+    return tuple(operand for operand in joined if operand is not None)
+
+
+def _can_join(kind: pa.DataType) -> bool:
+    # Of floats NaN and the two zeros have rules of their own.
+    return not (pa.types.is_floating(kind) or pa.types.is_boolean(kind))

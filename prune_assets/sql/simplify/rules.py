@@ -13,8 +13,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Or, Unsupported
 from prune_assets.sql.simplify.flatten import conjuncts, disjuncts, inverse
 from prune_assets.sql.simplify.join_conditions import join_conditions
-from prune_assets.sql.simplify.join_equalities import join_equalities
-from prune_assets.sql.simplify.join_ranges import join_ranges
+from prune_assets.sql.simplify.join_ranges import join_equalities, join_ranges
 from prune_assets.sql.simplify.prune_disjuncts import prune_disjuncts
 
 if TYPE_CHECKING:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, cast
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import Cursor
-from prune_assets.sql.syntax.nodes import CastTo, LikeList, Opaque
-from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand
-from prune_assets.sql.syntax.operators import BINARY, PATTERNS, Binding
+from prune_assets.sql.syntax.nodes import BINARY, PATTERNS, Binding, CastTo, LikeList, Opaque
+from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand, read_suffixes
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string
-from prune_assets.sql.syntax.suffixes import read_suffixes
 from prune_assets.sql.syntax.type_names import read_type
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import refuse, tokenize
-from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from parquet_core.format.schema import LeafColumn
     from prune_assets.sql.syntax.sqlglot_nodes import Token
 
 # Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
@@ -86,3 +87,48 @@ def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
                 refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
         elif token.text == ")":
             depth -= 1
+
+
+_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+
+
+def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> list[LeafColumn]:
+    """Return the columns that tokens name; none where they name a struct as a whole, or what may be two columns.
+
+    Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
+    """
+    tops = {column.path[0].lower() for column in columns}
+    found: dict[tuple[str, ...], LeafColumn] = {}
+    for chain in _chains(tokens):
+        if chain[0] not in tops:
+            continue
+        meant = [column for column in columns if _is_named(column, chain)]
+        if len(meant) != 1:
+            return []
+        found[meant[0].path] = meant[0]
+    return list(found.values())
+
+
+def _is_named(column: LeafColumn, chain: tuple[str, ...]) -> bool:
+    return tuple(part.lower() for part in column.path) == chain[: len(column.path)]
+
+
+def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
+    """Yield names with those behind their dots, in small letters; not those of functions."""
+    i = 0
+    while i < len(tokens):
+        chain: list[str] = []
+        while i < len(tokens) and tokens[i].token_type in _NAMES:
+            chain.append(_text(tokens[i]))
+            dotted = i + 2 < len(tokens) and tokens[i + 1].text == "." and tokens[i + 2].token_type in _NAMES
+            i += 2 if dotted else 1
+            if not dotted:
+                break
+        if chain and not (i < len(tokens) and tokens[i].text == "(" and tokens[i - 1].token_type == TokenType.VAR):
+            yield tuple(chain)
+        i += not chain
+
+
+def _text(token: Token) -> str:
+    text = token.text
+    return (text[1:-1].replace("``", "`") if token.token_type == TokenType.IDENTIFIER else text).lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.operators import BINARY
+from prune_assets.sql.syntax.nodes import BINARY
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 SIGNS = {node: sign for sign, (_, node) in BINARY.items()}

@@ -17,9 +17,9 @@ from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.types.session_clocks import Clocks
 from prune_assets.sql.types.spark_types import ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.zones import Clocks
 from tests.prune_assets.sql.random_expressions import COLUMNS, CONSTANTS, TYPES, expression
 from tests.prune_assets.sql.spark_rows import EDGES, ansi
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA

@@ -11,7 +11,7 @@ import pytest
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding.fold_constants import fold_constants
-from prune_assets.sql.lowering.function_chains import UNCERTAIN
+from prune_assets.sql.lowering.column_values import UNCERTAIN
 from prune_assets.sql.syntax import grammar
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.nodes import SparkLiteral

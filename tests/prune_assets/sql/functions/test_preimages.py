@@ -13,14 +13,14 @@ from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
-from prune_assets.sql.lowering.function_chains import classify_values, wanted_by
+from prune_assets.sql.lowering.column_values import classify_values, wanted_by
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero
 from prune_assets.sql.types.ranges import Ranges, complement, intersection, joined, span, union
-from prune_assets.sql.types.rounding import half_up, ordinal_of_ratio, towards_zero
-from prune_assets.sql.types.session_clocks import Clocks
 from prune_assets.sql.types.spark_types import DOUBLE, FLOAT, INT, TINYINT, float_of_ordinal, ordinal_of_float
+from prune_assets.sql.types.zones import Clocks
 from tests.prune_assets.sql.random_expressions import expression
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parquet_core.predicate import Compare, Not, Op, Or, StartsWith
-from prune_assets.sql.lowering.prefixes import compare_start
+from prune_assets.sql.lowering.like import compare_start
 from tests.prune_assets.sql.interpreter import comparable, holds
 from tests.prune_assets.sql.table_columns import leaf
 
