@@ -5,9 +5,7 @@ A source of rewrites is a function of the condition, its text and what finds a c
 
 from __future__ import annotations
 
-import math
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
     FindColumn: TypeAlias = Callable[[tuple[str, ...]], LeafColumn | None]
 
-# Up to which a DOUBLE tells every integer from its neighbours.
-_DOUBLE_INTEGERS = 1 << 53
 _OPS: dict[type[exp.Expr], str] = {**COMPARISONS, exp.NullSafeEQ: "<=>"}
 _NAME = r"(?:\w+|`[^`]+`)(?:\.(?:\w+|`[^`]+`))*"
 _CAST = re.compile(rf"\(*cast\s*\(\s*({_NAME})\s+as\s+string\s*\)\s*(<=>|<>|!=|=)\s*'([^'\\]*)'\s*\)*", re.IGNORECASE)
@@ -63,18 +59,6 @@ def cast_to_string(_node: exp.Expr, text: str, find: FindColumn) -> Rewrite | No
     return None
 
 
-def double_beside_integer(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
-    """Write a DOUBLE as plain digits: `x < 5.5D` is `x < 5.5` as long as no integer near it is rounded."""
-    found = _comparison(node, find)
-    if found is None or found.value.kind is not Kind.DOUBLE or not pa.types.is_integer(found.type):
-        return None
-    number = found.value.value
-    if not isinstance(number, float) or not math.isfinite(number) or abs(number) >= _DOUBLE_INTEGERS:
-        return None
-    digits = format(Decimal(number), "f")
-    return Rewrite(f"{column_sql(found.parts)} {found.op} {digits}", exact=True) if len(digits) < 30 else None
-
-
 def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrite | None:
     """Put the number in quotes: `s = 5` also holds for '05' and '5.0', which `s = '5'` does not."""
     found = _comparison(node, find)
@@ -90,7 +74,6 @@ def number_beside_string(node: exp.Expr, _text: str, find: FindColumn) -> Rewrit
 
 SUGGESTIONS: Sequence[Callable[[exp.Expr, str, FindColumn], Rewrite | None]] = (
     cast_to_string,
-    double_beside_integer,
     number_beside_string,
 )
 
