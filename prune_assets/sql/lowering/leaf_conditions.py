@@ -126,7 +126,7 @@ class LeafConditions:
         for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
-        if any(isinstance(side, SparkLiteral) and side.spark_value.kind is Kind.NULL for side in (left, right)):
+        if any(isinstance(one, ColumnName) and _is_null(other) for one, other in ((left, right), (right, left))):
             return NULL
         for one, other in ((left, right), (right, left)):
             if op is Op.EQ and is_condition(one) and _is_truth(other):
@@ -215,6 +215,10 @@ def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predi
             return replace(inner, sql=text(node), rewrite=opposite)
         case _:
             return Not(inner)
+
+
+def _is_null(node: exp.Expr) -> bool:
+    return isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.NULL
 
 
 def _is_truth(node: exp.Expr) -> bool:
