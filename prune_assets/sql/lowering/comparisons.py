@@ -266,7 +266,7 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 
 def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
     """Return what the branch comes to whose guard holds; guards are never NULL and one of them is TRUE."""
-    if len(branches) == 1 and branches[0][0] is None:
+    if (len(branches) == 1 and branches[0][0] is None) or all(outcome == _NULL for _, outcome in branches):
         return branches[0][1]
     parts = [_guarded(guard, outcome) for guard, outcome in branches if outcome != _FALSE]
     if not parts:
