@@ -73,14 +73,16 @@ def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
 
 def is_one_of(values: ColumnValues, chosen: Ranges) -> Predicate:
     """Return the membership of the column in a set, NULL for null."""
+    if not chosen:
+        return _nothing(values)
+    if values.written is Op.EQ:
+        return _positive(values, chosen)
     rest = complement(chosen, values.least, values.greatest)
     if not rest:
         return _everything(values)
-    if not chosen:
-        return _nothing(values)
     # What is read wider may hold more than the ends, and is like the ends.
     has_ends = (chosen.pairs[0][0], chosen.pairs[-1][1]) == (values.least, values.greatest)
-    may_invert = values.written is not Op.EQ and (has_ends or not is_read_wider(values.arrow))
+    may_invert = has_ends or not is_read_wider(values.arrow)
     if may_invert and (len(rest.pairs) < len(chosen.pairs) or _is_point(rest)):
         return inverse(_positive(values, rest))
     return _positive(values, chosen)

@@ -56,6 +56,11 @@ def intersection(left: Ranges, right: Ranges) -> Ranges:
     >>> intersection(Ranges(((1, 5), (8, 9))), span(4, 8)).pairs
     ((4, 5), (8, 8))
     """
+    if not left.pairs or not right.pairs:
+        return NOTHING
+    low, high = right.pairs[0]
+    if len(right.pairs) == 1 and low <= left.pairs[0][0] and left.pairs[-1][1] <= high:
+        return left
     found: list[tuple[int, int]] = []
     i = j = 0
     while i < len(left.pairs) and j < len(right.pairs):
