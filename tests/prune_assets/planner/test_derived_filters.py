@@ -58,7 +58,7 @@ def test_what_follows_holds_where_the_predicate_does(seed):
         ("x > 9895", []),
         ("cast(x as double) / 2 >= 4950", ["x >= 9900"]),
         ("substr(s, 1, 3) = 'r99'", ["s LIKE 'r99%'"]),
-        ("coalesce(x, 0) > 9895 and rand() >= 0", ["x >= 9896"]),
+        ("coalesce(x, 0) > 9895 and rand() >= 0", ["x > 9895"]),
         ("x - 1 in (5, 9998)", ["x IN (6, 9999)"]),
         ("abs(x) < 7", ["x <= 6"]),
         ("abs(x) in (1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 9001)", ["x IN (1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 9001)"]),
