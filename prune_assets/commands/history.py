@@ -25,7 +25,7 @@ SCHEMA = "table-history/1"
 def history(*, table: str, limit: int, as_json: bool) -> None:
     """List the versions of the Delta table TABLE, the newest first.
 
-    Of each: when it was made, by which operation, and how many rows that wrote, where its commit says so.
+    Of each: when it was made, by which operation, and what that did, as its commit says.
     """
     import msgspec
 
@@ -44,16 +44,16 @@ def _text(commits: Sequence[CommitInfo]) -> str:
     from rich.table import Table
 
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("version", "when", "operation", "parameters", "rows"):
-        grid.add_column(title, overflow="fold", justify="right" if title in {"version", "rows"} else "left")
+    for title in ("version", "when", "operation", "parameters", "metrics"):
+        grid.add_column(title, overflow="fold", justify="right" if title == "version" else "left")
     for commit in commits:
         info = commit.info or {}
         grid.add_row(
             str(commit.version),
             _when(commit.timestamp),
             printable(str(info.get("operation", ""))),
-            printable(_parameters(info.get("operationParameters"))),
-            _rows(info.get("operationMetrics")),
+            printable(_pairs(info.get("operationParameters"))),
+            printable(_pairs(info.get("operationMetrics"))),
         )
     text: str = rendered(lambda console: console.print(grid, highlight=False))
     return text
@@ -65,9 +65,5 @@ def _when(milliseconds: int | None) -> str:
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _parameters(said: object) -> str:
+def _pairs(said: object) -> str:
     return ", ".join(f"{key}={value}" for key, value in said.items()) if isinstance(said, dict) else ""
-
-
-def _rows(said: object) -> str:
-    return str(said.get("numOutputRows", "")) if isinstance(said, dict) else ""

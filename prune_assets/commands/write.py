@@ -42,9 +42,13 @@ def write(
 
     prune write lake/orders lake/orders_by_day --layout layout.yaml --format delta
     """
+    import warnings
+
     import prune_assets as pr
     from prune_assets.spark.session import spark_session
 
+    # Of PySpark's own about pandas, which nothing here asks for.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     layout = load_layout(layout_file)
     spark = spark_session()
     frame = pr.read(spark, source, where=rows)

@@ -10,6 +10,7 @@ from prune_assets.spark.columns import column_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql._typing import ColumnOrName
     from pyspark.sql.types import StructField
 
     from parquet_core.layout.spec import LayoutSpec
@@ -82,11 +83,12 @@ def distinct_per_row_group(df: DataFrame, bound: BoundLayout, *, rows: int, grou
     keys = [column_of(name, nested=False).alias(f"key{i}") for i, name in enumerate(bound.keys)]
     slices = max(1, min(rows // group_rows, MAX_SLICES))
     narrow = df.select(*keys, *leaves)
+    # A file holds rows of one partition alone.
+    together: list[ColumnOrName] = [f"key{i}" for i in range(len(bound.partition_by))]
     if keys and slices > 1:
         narrow = narrow.repartitionByRange(slices, *(fn.col(f"key{i}").asc_nulls_first() for i in range(len(keys))))
-        narrow = narrow.groupBy(fn.spark_partition_id().alias("slice")).agg(*_counts(len(leaves)))
-    else:
-        narrow = narrow.agg(*_counts(len(leaves)))
+        together.append(fn.spark_partition_id().alias("slice"))
+    narrow = narrow.groupBy(*together).agg(*_counts(len(leaves)))
     most = narrow.agg(*(fn.max(f"distinct{i}") for i in range(len(leaves)))).head()
     assert most is not None  # an aggregate without keys has one row
     counted = [0 if value is None else value for value in most]

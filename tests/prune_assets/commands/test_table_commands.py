@@ -43,6 +43,7 @@ def test_history_lists_versions_newest_first(table):
     lines = prune("history", table).output.splitlines()
     assert [line.split()[0] for line in lines] == ["version", "1", "0"]
     assert "WRITE" in lines[1]
+    assert "numFiles=1" in lines[1]
     assert "CREATE TABLE" in lines[2]
 
 

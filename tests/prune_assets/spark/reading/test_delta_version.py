@@ -55,6 +55,7 @@ def in_utc(spark):
     spark.conf.set("spark.sql.session.timeZone", before)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reader", READERS)
 def test_golden_tables_have_the_rows_that_other_readers_find(reader, in_utc, golden):
     if reason := missing(reader):

@@ -65,3 +65,11 @@ def test_without_a_sort_key_a_row_group_may_hold_every_value(spark):
 def test_a_column_of_nulls_is_sized_for_one_value(spark):
     df = spark.range(10).select(fn.lit(None).cast("long").alias("n"))
     assert distinct_per_row_group(df, BoundLayout((), {"n": 0.01}), rows=10, group_rows=10) == {"n": 1}
+
+
+@pytest.mark.spark
+def test_distinct_values_are_those_of_a_partition_whose_files_hold_no_other(spark):
+    df = spark.range(10_000).select("id", (fn.col("id") % 10).alias("day"))
+    bound = BoundLayout(sort_by=(), bloom={"id": 0.01}, partition_by=("day",))
+    (count,) = distinct_per_row_group(df, bound, rows=10_000, group_rows=100_000).values()
+    assert 1_000 <= count <= 1_400

@@ -58,7 +58,8 @@ def directories(table):
     return sorted(path.name for path in Path(table).iterdir() if path.name.startswith("write-"))
 
 
-@pytest.mark.parametrize("layout", [LAYOUT, PARTED])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("layout", [PARTED, LAYOUT])
 def test_a_new_table_has_the_rows_for_every_reader(spark, numbers, tmp_path, layout):
     result = pr.write(numbers, tmp_path, layout=layout, format="delta")
     assert (result.version, result.rows, result.removed) == (0, 600, ())
@@ -69,7 +70,8 @@ def test_a_new_table_has_the_rows_for_every_reader(spark, numbers, tmp_path, lay
     assert rows_of(found) == rows_of(numbers)
 
 
-@pytest.mark.parametrize("layout", [LAYOUT, PARTED])
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("layout", [PARTED, LAYOUT])
 def test_its_layout_is_proven_from_its_bytes(numbers, tmp_path, layout):
     pr.write(numbers, tmp_path, layout=layout, format="delta")
     found = {finding.code: finding.severity for finding in pr.check(tmp_path, layout=layout)}
