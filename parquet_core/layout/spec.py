@@ -60,7 +60,7 @@ class LayoutSpec:
     `compression`: a codec of Spark's writer.
 
     A check proves order, bloom filters, column indexes and the limits in rows; the limits in bytes,
-    `files` and `compression` guide the writer and are not proven.
+    `files`, `compression` and `partition_by` guide the writer and are not proven.
     """
 
     sort_by: Sequence[str] = ()
