@@ -275,6 +275,8 @@ def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
 
 def _only_values(bounds: Bounds) -> tuple[Flags, Flags]:
     """Tell where the bounds are equal, and where they are the two zeros."""
+    if pa.types.is_null(bounds.lower.type):  # Arrow compares none of them
+        return np.zeros(len(bounds), np.bool_), np.zeros(len(bounds), np.bool_)
     same = flags_from(pc.equal(bounds.lower, bounds.upper))
     if not pa.types.is_floating(bounds.lower.type):
         return same, np.zeros(len(bounds), np.bool_)
