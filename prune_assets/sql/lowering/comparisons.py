@@ -311,12 +311,21 @@ def _bytes(value: SparkValue) -> bytes:
     return value.value
 
 
+_CLOCKS_CHANGE = (
+    "the clocks of the session's time zone change near this time, so later is not always more",
+    "write TIMESTAMP_NTZ",
+)
+
+
 def _local_range(column: SparkType, op: Op, constant: Fixed) -> Ranges | None:
-    """Return the days or local times that compare so with a time, where clocks keep their order; None for the rest."""
+    """Return the days or local times that compare so with a time; None for the rest, Refusal where clocks change."""
     wanted, zone = constant.ordinal, constant.type.zone
     if wanted is None or constant.type.kind not in TIMES:
         return None
-    if column == TIMESTAMP_NTZ and zone is not None and zone.is_steady(wanted):
+    if column == TIMESTAMP_NTZ and zone is not None:
+        if not zone.is_steady(wanted):
+            # Spark casts the constant instead of the column, which is not the same where a time is skipped.
+            raise Refusal(*_CLOCKS_CHANGE)
         return wanted_by(op, zone.local(wanted), column.least, column.greatest)
     if column != DATE:
         return None
