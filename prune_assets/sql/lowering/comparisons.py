@@ -135,7 +135,15 @@ class Comparisons:
         self._check([left, right], are_compared=True)
         if op is Op.NE:
             return inverse(self._compare(left, Op.EQ, right))
-        return self._predicate(self._classify_comparison(left, op, right))
+        found = self._classify_comparison(left, op, right)
+        between = op is Op.EQ and self._lies_between(left, right, found)
+        return And((IsNull(left.column.path), _NULL)) if between else self._predicate(found)
+
+    def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
+        """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
+        if chain.type.kind is not Kind.DECIMAL or chain.functions or equal.true or equal.raises or equal.uncertain:
+            return False
+        return all(self._classify_comparison(chain, op, constant).true for op in (Op.LT, Op.GT))
 
     def _classify_comparison(self, chain: Chain, op: Op, constant: Fixed) -> ClassifiedValues:
         """Sort the column's values by a comparison."""
