@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from campaign import run
 
 
+@pytest.mark.deep
 def test_damaged_logs_end_in_an_error_or_an_honest_snapshot():
     result = run(seed=3, count=60, seconds=240, ground="log")
     assert [(v.number, v.target, v.what) for v in result.violations] == []

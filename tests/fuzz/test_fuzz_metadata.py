@@ -18,7 +18,7 @@ def test_damaged_metadata_end_in_an_error_or_an_honest_answer():
     assert result.tallies["footers"].errors > 500
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.deep
 @pytest.mark.parametrize("number", [8934, 60228, 71445])
 def test_a_struct_in_the_place_of_a_list_is_none(number):
     """Cases that were found: the bytes of a struct were read as encoding statistics."""
@@ -27,7 +27,7 @@ def test_a_struct_in_the_place_of_a_list_is_none(number):
     assert result.tallies["footers"].answers == result.cases() == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.parametrize(("number", "target"), [(73816, "filters"), (124436, "page indexes")])
 def test_what_is_given_twice_or_as_the_number_of_none(number, target):
     """Cases that were found: a union emptied by its second occurrence; a null count of -2 ** 63 on a null page."""

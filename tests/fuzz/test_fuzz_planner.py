@@ -73,7 +73,7 @@ def test_plans_hold_against_the_predicate_row_by_row():
     assert result.tally.counts["compared with DataFusion"] > 100
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.spark
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_what_failed_once_does_not_fail_again(spark, path):
@@ -90,6 +90,7 @@ def replaced_evidence(outcomes):
         yield
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_a_wrong_skip_is_found_and_made_small(spark, numbers, tmp_path):
     def forgetful(parts, bounds):

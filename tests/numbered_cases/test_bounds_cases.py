@@ -14,7 +14,7 @@ from prune_assets.planner.plan import plan
 from tests.numbered_cases import cases
 from tests.numbered_cases.cases import check, drop, edit_column_index, edit_footer, edit_statistics, put
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 ZERO, MINUS_ZERO = struct.pack("<d", 0.0), struct.pack("<d", -0.0)
 NAN = math.nan

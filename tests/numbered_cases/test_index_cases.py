@@ -15,7 +15,7 @@ from prune_assets.planner.plan import plan
 from tests.numbered_cases import cases
 from tests.numbered_cases.cases import check, drop, edit_column_index, edit_footer, put, value_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 PAGED = {"write_page_index": True, "max_rows_per_page": 2, "write_batch_size": 1, "use_dictionary": False}
 

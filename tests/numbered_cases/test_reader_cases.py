@@ -12,7 +12,7 @@ from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics
 from tests.numbered_cases.cases import check, number_of_alone
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 
 def test_case_25_a_dotted_name_is_not_a_path(spark, tmp_path):

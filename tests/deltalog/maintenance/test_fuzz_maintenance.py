@@ -24,7 +24,7 @@ def files_of(path):
     return snapshot.version, sorted(zip(snapshot.paths(), vectors, strict=True))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.deep
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_damage_ends_in_a_named_error_or_in_a_true_checkpoint(tmp_path, chunk):
     logs = base_logs(tmp_path)

@@ -35,6 +35,7 @@ def keys(root):
     return {meta["path"] for page in obstore.list(object_store(root).store) for meta in page}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_table_reads_the_same_from_its_checkpoint(log, bucket, policy, at_once, monkeypatch):

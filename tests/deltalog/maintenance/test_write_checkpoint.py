@@ -518,6 +518,7 @@ def drop_commits_after(log, name):
 
 @pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 @pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "table", [table for table in tables() if table not in REFUSED and "canonicalized" not in table]

@@ -15,7 +15,7 @@ CASES, CHUNKS = 1_000, 10
 SECONDS = 5.0
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.deep
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_damage_ends_in_a_named_error_or_an_answer(tmp_path, chunk):
     logs = base_logs(tmp_path)

@@ -22,6 +22,7 @@ from deltalog.stats.data_skipping import skip_files
 from parquet_core.predicate import Compare, Op
 
 
+@pytest.mark.deep
 @settings(max_examples=2 * settings().max_examples // 5)
 @given(seed=st.integers(0, 1 << 32))
 def test_histories_at_random_end_in_what_a_full_load_says(seed, tmp_path_factory):

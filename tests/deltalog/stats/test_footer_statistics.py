@@ -119,7 +119,9 @@ def write(writer, table, path, request):
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=[pytest.mark.spark] if name == "spark" else []) for name in WRITERS],
+    params=[
+        pytest.param(name, marks=[pytest.mark.spark, pytest.mark.deep] if name == "spark" else []) for name in WRITERS
+    ],
 )
 def table(request, rows, tmp_path_factory):
     """A table of five files by one writer, whose log has our statistics; and what each file holds."""

@@ -61,6 +61,7 @@ def test_every_number_is_there_exactly_once_and_in_order(crowd):
     assert found == {writer: list(range(crowd.commits)) for writer in range(crowd.writers)}
 
 
+@pytest.mark.deep
 def test_no_version_is_missing_and_none_is_too_many(crowd):
     there = sorted(path.name for path in (crowd.place / "table" / "_delta_log").glob("[0-9]*.json"))
     assert there == [f"{version:020d}.json" for version in range(crowd.writers * crowd.commits + 1)]

@@ -282,7 +282,7 @@ def write_by_spark(spark, rows, path, *, codec, version, dictionary):
     return next(path.glob("part-*.parquet"))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.spark
 @pytest.mark.parametrize("codec", CODECS)
 def test_codecs_and_pages_of_spark(spark, rows_for_spark, tmp_path, codec):

@@ -86,6 +86,7 @@ def cases(draw):
     return leaf, containers, lengths, hidden
 
 
+@pytest.mark.deep
 @settings(max_examples=8 * settings().max_examples)
 @given(cases())
 def test_no_outcome_of_a_row_is_ruled_out(case):

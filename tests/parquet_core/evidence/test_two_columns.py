@@ -43,6 +43,7 @@ def outcome(op, left, right):
     return Outcomes.TRUE if PYTHON[op](comparable(left), comparable(right)) else Outcomes.FALSE
 
 
+@pytest.mark.deep
 @settings(max_examples=8 * settings().max_examples)
 @given(cases())
 def test_no_outcome_of_a_row_is_ruled_out(case):

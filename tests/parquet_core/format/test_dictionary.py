@@ -158,6 +158,7 @@ def test_dictionaries_of_duckdb(tmp_path, codec):
     assert assert_every_value_is_there(path) == 10
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("codec", ["uncompressed", "snappy", "gzip", "zstd", "lz4_raw"])
 @pytest.mark.parametrize("version", ["v1", "v2"])

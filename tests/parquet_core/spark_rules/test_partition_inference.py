@@ -70,6 +70,7 @@ def assert_as_spark(spark, root, *, infer_types=True):
     return True
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_each_odd_value_is_what_spark_makes_of_it(spark, tmp_path):
     for i, text in enumerate(SURE):
@@ -77,6 +78,7 @@ def test_each_odd_value_is_what_spark_makes_of_it(spark, tmp_path):
         assert assert_as_spark(spark, tmp_path / str(i)), text
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(2))
 def test_values_beside_each_other_get_the_type_that_spark_gives_them(spark, tmp_path, seed):

@@ -17,7 +17,7 @@ from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
 from prune_assets.spark.reading import reader
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_short_lists_are_split(tmp_path):
     assert [number for number, _ in found.lists[:2]] == [0, 3]
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_what_the_bounds_of_a_row_group_lack_of_a_list_keeps_no_page(spark, tmp_path):
     p, q = "p" * 64, "q" * 64

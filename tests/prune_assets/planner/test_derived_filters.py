@@ -105,7 +105,7 @@ DATES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("files", [1, 4])
 def test_functions_of_columns_are_read_as_spark_reads_them(spark, tmp_path, files):
@@ -150,7 +150,7 @@ CORNERS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_nan_both_zeros_and_milliseconds_stay(spark, tmp_path, ansi):

@@ -115,7 +115,7 @@ def hold(spark, table, files, where):
     return len(truth), len(kept)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_a_delta_table_selects_what_spark_does(spark, tmp_path, sensitive):
@@ -125,6 +125,7 @@ def test_a_delta_table_selects_what_spark_does(spark, tmp_path, sensitive):
             hold(spark, tmp_path / "t", files, where)
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_sessions_that_differ_share_no_bounds(spark, tmp_path):
     files = delta(tmp_path / "t")
@@ -143,7 +144,7 @@ def test_what_is_found_in_another_case_prunes(spark, tmp_path):
     assert hold(spark, tmp_path / "t", files, "id < 100")[0] == 4
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_a_plain_table_selects_what_spark_does(spark, tmp_path, sensitive):
@@ -201,6 +202,7 @@ def test_spark_refuses_a_file_with_another_spelling_beside_the_tables_own(tmp_pa
     assert [file.path[-9:] for file in made.surviving_files] == ["0.parquet"]
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_spark_reads_the_one_that_is_spelled_alike_where_case_counts(spark, tmp_path):
     files = with_twice(tmp_path)
@@ -219,7 +221,7 @@ def test_letters_beyond_ascii_are_left_open(tmp_path):
         assert kept == {"1.parquet", "2.parquet"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 def test_statistics_of_the_log_under_other_names_say_nothing(spark, tmp_path, sensitive):

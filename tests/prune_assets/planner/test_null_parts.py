@@ -91,7 +91,7 @@ def test_pages_without_null_are_not_read(table, where):
     assert plan(table, where=where).report.kept.rows == 8
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.spark
 @pytest.mark.parametrize("where", [*NULL_FOR_NULL[:5], *NULL_FOR_NULL[6:], *OTHERWISE[:-1], *KNOWN_OF_NULL])
 def test_no_row_is_lost(spark, table, where):
@@ -99,7 +99,7 @@ def test_no_row_is_lost(spark, table, where):
         check(spark, table, asked)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.spark
 @pytest.mark.parametrize("where", BEYOND_BIGINT)
 def test_no_row_is_lost_beyond_bigint(spark, table, where):
@@ -112,6 +112,7 @@ def test_what_is_never_true_is_not_read(table, where):
     assert plan(table, where=where).report.kept.rows == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("where", ["isnan(f)", "NOT isnan(f)", "(f = double('NaN')) IS TRUE"])
 @pytest.mark.parametrize("dictionary", [True, False])

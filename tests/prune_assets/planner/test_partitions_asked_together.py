@@ -86,7 +86,7 @@ def rows_of(spark, path, where):
     return {(unquote(urlsplit(file).path), row) for file, row in rows}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_parts_on_partition_columns_skip_as_spark_selects(spark, read_as, ansi):

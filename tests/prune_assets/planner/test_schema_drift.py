@@ -41,7 +41,7 @@ def drifting(tmp_path):
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("where", "kept"),
     [
@@ -74,7 +74,7 @@ def test_nulls_of_files_without_the_column_are_proven(tmp_path):
     assert [len(file.row_groups[0].matches) for file in made.files][1:4] == [1, 1, 1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("sensitive", ["true", "false"])
 @pytest.mark.parametrize("where", ["b = 7", "b IS NULL", "b IS NOT NULL", "s.y = 7", "s.y IS NULL", "b <> 1"])
 def test_names_in_other_letters(spark, tmp_path, sensitive, where):

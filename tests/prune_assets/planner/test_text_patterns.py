@@ -79,7 +79,7 @@ def test_no_text_that_spark_selects_is_skipped(spark, tmp_path, seed):
 BROKEN = ["61", "61FF62", "E2616263", "61E282", "FF", "80", "C3A9", "C3", "6162E26364", "F09F98", "EFBFBD", "", "6162"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("together", [1, 3])
 def test_strings_that_are_no_utf8(spark, tmp_path, together):

@@ -191,7 +191,7 @@ def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 @pytest.mark.parametrize("form", ["INT96", "TIMESTAMP_MICROS"])
 def test_instants_of_the_old_calendar(spark, tmp_path, mode, form):

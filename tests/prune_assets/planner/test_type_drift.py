@@ -13,7 +13,7 @@ from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.reader import read
 from tests.numbered_cases.cases import check
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 NUMBERS = {kind: getattr(pa, kind)() for kind in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 NUMBERS |= {"float32": pa.float32(), "float64": pa.float64()}

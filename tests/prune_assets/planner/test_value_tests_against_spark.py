@@ -60,10 +60,9 @@ def check(spark, directory, predicates, *, sessions):
     return skipped
 
 
-@pytest.mark.parametrize("drawn", [0, pytest.param(25, marks=pytest.mark.deep)])
-@pytest.mark.parametrize(
-    ("zone", "ansi"), [("UTC", "true"), pytest.param("Europe/Berlin", "false", marks=pytest.mark.deep)]
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("drawn", [0, 25])
+@pytest.mark.parametrize(("zone", "ansi"), [("UTC", "true"), ("Europe/Berlin", "false")])
 def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zone, ansi, drawn):
     chance = random.Random(zone)
     write_parts(chance, tmp_path / "t")
@@ -74,7 +73,7 @@ def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zon
     assert sum(map(bool, skipped.values())) > len(skipped) / 2
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.deep
 @pytest.mark.parametrize("writer", ["spark", "duckdb", "polars"])
 def test_files_of_other_writers(spark, tmp_path, writer):
     chance = random.Random(writer)

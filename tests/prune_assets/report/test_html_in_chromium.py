@@ -10,7 +10,7 @@ from report_factory import in_runs, make_report
 
 from prune_assets.report.html import to_html
 
-pytestmark = pytest.mark.skipif(executable() is None, reason="no Chromium on this machine")
+pytestmark = [pytest.mark.skipif(executable() is None, reason="no Chromium on this machine"), pytest.mark.deep]
 
 BLANK = "<!DOCTYPE html><title>nothing</title>"
 

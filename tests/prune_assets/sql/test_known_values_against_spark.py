@@ -74,6 +74,7 @@ def as_literal(answer):
             return str(answer)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_conditions_on_remainders_mean_the_same_on_every_row(spark, table, rows, on):
     draw = random.Random(f"remainders {on}")
@@ -84,7 +85,7 @@ def test_conditions_on_remainders_mean_the_same_on_every_row(spark, table, rows,
     assert wrong == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.parametrize("on", [True, False], ids=["ansi", "not ansi"])
 def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, on):
     draw = random.Random(f"known {on}")
@@ -110,6 +111,7 @@ def test_what_is_said_of_columns_whose_value_is_known_is_so(spark, table, rows, 
     assert len(known_not_to_hold) > 200
 
 
+@pytest.mark.deep
 def test_what_is_said_to_be_null_is_so_and_does_not_raise(spark, table, rows):
     from pyspark.errors import AnalysisException
 

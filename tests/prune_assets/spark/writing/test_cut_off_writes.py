@@ -249,7 +249,7 @@ def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, 
     assert {*found} == {old, whole} or mend is by_write
 
 
-@pytest.mark.sampled(32)
+@pytest.mark.deep
 @every_case
 def test_what_finishes_a_write_can_be_killed_at_every_step_too(tmp_path, new, make, mode):
     table, first = tmp_path / "t", tmp_path / "first"
@@ -452,7 +452,7 @@ def test_writers_in_a_crowd_lose_and_double_nothing(tmp_path, kills):
     assert (seen(table), not_settled(table)) == (rows, [])
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("case", ["append", "overwrite, of summaries too", "overwrite of partitions"])
 def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
@@ -474,7 +474,7 @@ def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
     assert {*found} == {old, whole}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.deep
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new, mode):

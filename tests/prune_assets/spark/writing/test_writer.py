@@ -210,6 +210,7 @@ def test_a_failure_before_the_move_leaves_the_old_table(spark, numbers, tmp_path
     assert contents(spark.read.parquet(str(table))) == contents(numbers)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_failure_in_the_middle_of_the_move_takes_the_new_files_out(spark, numbers, tmp_path, monkeypatch, mode):
     table = tmp_path / "t"
