@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
     from prune_assets.dagster.checks import build_layout_checks
+    from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
     from prune_assets.dagster.metadata import skip_metadata, table_uri
     from prune_assets.dagster.resources import SparkSessionResource
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
+    "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
     "build_layout_checks": "prune_assets.dagster.checks",
     "build_layout_validation_job": "prune_assets.dagster.schedules",
@@ -26,12 +28,14 @@ _HOMES = {
     "build_new_files_sensor": "prune_assets.dagster.sensors",
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_table_asset": "prune_assets.dagster.assets",
+    "pruned_asset": "prune_assets.dagster.io_manager",
     "skip_metadata": "prune_assets.dagster.metadata",
     "table_uri": "prune_assets.dagster.metadata",
 }
 
 __all__ = [
     "Choice",
+    "PrunedTableIOManager",
     "SparkSessionResource",
     "build_layout_checks",
     "build_layout_validation_job",
@@ -39,6 +43,7 @@ __all__ = [
     "build_new_files_sensor",
     "build_skip_report_asset",
     "build_table_asset",
+    "pruned_asset",
     "skip_metadata",
     "table_uri",
 ]

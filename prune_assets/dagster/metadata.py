@@ -36,29 +36,35 @@ def layout_version(layout: LayoutSpec) -> str:
     return hashlib.sha256(json.dumps(asdict(layout), sort_keys=True).encode()).hexdigest()[:12]
 
 
-def layout_metadata(layout: LayoutSpec, table: str | Path) -> dict[str, Any]:
+def layout_metadata(
+    layout: LayoutSpec,
+    table: str | Path | None,
+    *,
+    format: str | None = None,  # noqa: A002 - as of `write`
+) -> dict[str, Any]:
     """Return what an asset says about its layout before any data are there."""
     import dagster as dg
 
     return {
-        "dagster/uri": table_uri(table),
-        "dagster/storage_kind": "parquet",
+        **({} if table is None else {"dagster/uri": table_uri(table)}),
+        "dagster/storage_kind": {"delta": "deltalake"}.get(format or "", "parquet"),
         "prune/layout": dg.MetadataValue.json(asdict(layout)),
         "prune/sort_by": ", ".join(layout.sort_by),
     }
 
 
-def written_metadata(result: WriteResult, schema: StructType, layout: LayoutSpec) -> dict[str, Any]:
+def written_metadata(
+    result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitioned: bool = False
+) -> dict[str, Any]:
     """Return what a materialization says about the bytes that were written."""
-    import dagster as dg
-
     return {
-        "dagster/row_count": result.rows,
+        "dagster/partition_row_count" if partitioned else "dagster/row_count": result.rows,
         "dagster/column_schema": column_schema(schema, layout),
         "prune/files": len(result.files),
         "prune/row_groups": result.row_groups,
         "prune/bytes": result.bytes,
-        "prune/path": dg.MetadataValue.path(result.table),
+        "dagster/uri": table_uri(result.table),
+        **({} if result.version is None else {"prune/version": result.version}),
     }
 
 

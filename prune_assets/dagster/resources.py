@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
+
+from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +21,8 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
     >>> resource.master
     'local[4]'
 
-    Definitions take it as `resources={"spark": resource}`.
+    Definitions take it as `resources={"spark": resource}`. A resource of your own serves as well: one that has a
+    `session` or, as that of dagster-pyspark, a `spark_session`.
 
     It is never stopped: the next step of the same process gets it at once, where a new one costs
     seconds and the Java process of a stopped one stays until Python ends. One process therefore has
@@ -36,3 +39,17 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
         from prune_assets.spark.session import spark_session
 
         return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)
+
+
+def session_of(resource: Any) -> SparkSession:
+    """Return the session of whatever is the resource `spark`: a session, or what has one."""
+    for name in ("session", "spark_session"):
+        found = getattr(resource, name, None)
+        if found is not None and not callable(found):
+            return found  # type: ignore[no-any-return]  # a resource of anybody
+    if hasattr(resource, "createDataFrame"):
+        return resource  # type: ignore[no-any-return]  # a session itself
+    raise WrongUse(
+        f"the resource spark is {type(resource).__name__}, which has no session; use SparkSessionResource, or give "
+        "yours a property `session`"
+    )

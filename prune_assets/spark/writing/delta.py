@@ -75,8 +75,14 @@ def write_delta(
     options: Mapping[str, str] | None,
 ) -> WriteResult:
     """Write and commit, as `write` says; nothing is left where the commit is refused."""
+    import deltalog
+
     place = table if is_remote(table) else local_path(table)
     target = _target(df, place, layout, mode)
+    if where is not None and mode == "overwrite" and target.snapshot is None:
+        # Its rows are held to the condition as those of any table are.
+        deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
+        target = _target(df, place, layout, mode)
     replaced = None if where is None else _selection(df, target, where, mode)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
     arranged, of_layout = arrange(target.frame, target.layout, bound)
@@ -177,11 +183,9 @@ def _selection(df: DataFrame, target: _Target, where: str | Column, mode: Mode) 
 
     if mode != "overwrite":
         raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
-    opened = (
-        None if target.snapshot is None else delta_table(target.place, version=target.snapshot.version, timestamp=None)
-    )
-    if opened is None:
-        raise WrongUse(f"where: {target.place} is no table yet, so nothing is to be replaced; leave it out")
+    assert target.snapshot is not None  # made above, where there was none
+    opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
+    assert opened is not None  # it has a snapshot
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     return lowered.predicate, lowered.sql
 

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import WrongUse
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import write_delta
+from prune_assets.spark.writing.partitions_replaced import partitions_replaced
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
 from prune_assets.spark.writing.write_options import bind_layout
@@ -67,9 +68,9 @@ def write(
 
     `format`: "parquet" or "delta"; by default what the table is, and "parquet" for a new one.
     `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of;
-    "overwrite" replaces all rows, or those of a Delta table that `where` selects by its partition columns; "error"
-    refuses a table that holds files. Overwriting a plain table removes every file of data at or below `table`, and
-    `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
+    "overwrite" replaces all rows, or those that `where` selects by the partition columns, and then refuses others;
+    "error" refuses a table that holds files. Overwriting all of a plain table removes every file of data at or below
+    `table`, and `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
     `options`: go to Spark's writer beside those of the layout.
 
     `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
@@ -94,36 +95,46 @@ def write(
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
     if format == "delta" or (format is None and has_log(table)):
         return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
-    if where is not None:
-        raise UnsupportedFeature("where: only of a Delta table a part is overwritten; leave it out, or format='delta'")
+    if where is not None and mode != "overwrite":
+        raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
 
     def fill(stage: Path, old: tuple[str, ...]) -> int:
-        if old and mode != "overwrite":
+        if old and (mode != "overwrite" or where is not None):
             _check_same_shape(df, directory, old, bound.partition_by)
         arranged, of_layout = arrange(df, layout, bound)
         return write_parquet(arranged, str(stage), merged_options(of_layout, options), partition_by=bound.partition_by)
 
-    result = write_files(directory, fill, mode=mode)
+    chosen = None if where is None else (lambda stage: partitions_replaced(directory, stage, where, session))
+    result = write_files(directory, fill, mode=mode, replaced=chosen)
     session.catalog.refreshByPath(str(directory))
     return result
 
 
-def write_files(directory: Path, fill: Callable[[Path, tuple[str, ...]], int], *, mode: Mode) -> WriteResult:
+def write_files(
+    directory: Path,
+    fill: Callable[[Path, tuple[str, ...]], int],
+    *,
+    mode: Mode,
+    replaced: Callable[[Path], tuple[str, ...]] | None = None,
+) -> WriteResult:
     """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
 
-    `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. Otherwise as
-    `write`.
+    `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. `replaced`:
+    given that directory, filled, returns the files that go; without it `mode` says. Otherwise as `write`.
     """
     with staging_directory(directory) as stage:
         old = _files_before(directory, mode)
         rows = fill(stage, old)
         staged = prove(stage, rows=rows)
-        if old and mode != "overwrite":
+        if replaced is None:
+            removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
+        else:
+            removed = replaced(stage)
+        if set(old).difference(removed):
             staged = [file for file in staged if file.rows]  # an empty file says nothing beside others
-        removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
         files = commit([file.path for file in staged], stage, replaced=removed)
     return WriteResult(
         table=str(directory),

@@ -1,0 +1,155 @@
+"""Assets whose functions return a DataFrame: an IO manager that writes it with a layout and reads it back pruned."""
+# No `from __future__ import annotations` here: Dagster looks at the annotation of `spark` itself, not at its text.
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from pydantic import Field
+
+from parquet_core.errors import LayoutError, WrongUse
+from parquet_core.layout.spec import LayoutSpec
+from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
+from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
+from prune_assets.dagster.resources import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from prune_assets.spark.writing.write_result import Mode
+
+TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
+
+
+def pruned_asset(
+    *,
+    layout: LayoutSpec,
+    table: "str | Path | None" = None,
+    format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
+    mode: "Mode" = "overwrite",
+    partition_expr: "str | Mapping[str, str] | None" = None,
+    partitions_def: dg.PartitionsDefinition[Any] | None = None,
+    io_manager_key: str = "tables",
+    metadata: "Mapping[str, Any] | None" = None,
+    kinds: "Iterable[str] | None" = None,
+    **asset_options: Any,
+) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
+    """Make an asset of a function that returns a DataFrame: its rows become a table with a layout.
+
+    >>> import dagster as dg
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource, pruned_asset
+    >>> days = dg.DailyPartitionsDefinition(start_date="2024-01-01")
+    >>> layout = pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
+    >>> @pruned_asset(layout=layout, format="delta", partitions_def=days, partition_expr="day")
+    ... def orders(context: dg.AssetExecutionContext, spark: SparkSessionResource):
+    ...     return spark.session.sql(f"SELECT id, DATE '{context.partition_key}' AS day FROM range(1000)")
+    >>> spark = SparkSessionResource()
+    >>> resources = {"spark": spark, "tables": PrunedTableIOManager(root="lake", spark=spark)}
+    >>> defs = dg.Definitions([orders], resources=resources)
+    >>> defs.resolve_assets_def("orders").metadata_by_key[orders.key]["partition_expr"]
+    'day'
+
+    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it. An asset
+    downstream that takes this one as an input gets a DataFrame of the partitions that it depends on, and of the rows
+    that `where` selects: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
+
+    `table`: where it lies; by default the key of the asset below the `root` of the IO manager.
+    `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
+    `partition_expr`: the partition column of the layout that a partition of the asset is, or one for each dimension.
+    `io_manager_key`: of a PrunedTableIOManager among the resources. All else is passed to Dagster's `asset`.
+
+    Raises LayoutError where `partitions_def` and the layout do not fit.
+    """
+    check_partitions(partitions_def, partition_expr, layout)
+    told = {FORMAT: format, MODE: mode, PARTITION_EXPR: partition_expr, TABLE: None if table is None else str(table)}
+    described = layout_metadata(layout, table, format=format) | {
+        key: told[key] for key in told if told[key] is not None
+    }
+    return dg.asset(  # type: ignore[no-any-return]  # its overloads say nothing of further options
+        io_manager_key=io_manager_key,
+        partitions_def=partitions_def,
+        metadata={**described, **(metadata or {})},
+        kinds={format or "parquet", "spark"} if kinds is None else set(kinds),
+        code_version=asset_options.pop("code_version", layout_version(layout)),
+        **asset_options,
+    )
+
+
+class PrunedTableIOManager(dg.ConfigurableIOManager):
+    """Writes the DataFrames of assets as tables with a layout, and reads what assets downstream need of them.
+
+    >>> from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource
+    >>> tables = PrunedTableIOManager(root="s3://lake", format="delta", spark=SparkSessionResource())
+    >>> tables.place_of(["sales", "orders"], {})
+    's3://lake/sales/orders'
+
+    Definitions take it as `resources={"tables": tables}`; `pruned_asset` says of each table what its layout is. An
+    input whose predicate is wrong fails the run before anything is written.
+    """
+
+    root: str = Field(description="The directory or bucket below which tables lie, each by the key of its asset.")
+    format: str | None = Field(default=None, description="parquet or delta, for tables whose asset does not say.")
+    spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
+
+    def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
+        """Return where the table of an asset lies."""
+        named = _plain(metadata.get(TABLE))
+        return "/".join([self.root.rstrip("/"), *path]) if named is None else str(named)
+
+    def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
+        """Write the rows of an asset, or of its partitions in this run."""
+        from prune_assets.spark.writing.writer import write
+
+        if obj is None:
+            return
+        told = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}
+        if LAYOUT not in told:
+            raise LayoutError(f"{context.asset_key.to_user_string()}: the asset has no layout; use pruned_asset for it")
+        layout = LayoutSpec(**told[LAYOUT])
+        place = self.place_of(context.asset_key.path, told)
+        mode = told.get(MODE, "overwrite")
+        where = _partitions_of(context, told, obj) if mode == "overwrite" else None
+        result = write(obj, place, layout=layout, format=told.get(FORMAT, self.format), mode=mode, where=where)
+        context.add_output_metadata(written_metadata(result, obj.schema, layout, partitioned=where is not None))
+
+    def load_input(self, context: dg.InputContext) -> "DataFrame":
+        """Return the rows of the table that an asset downstream asks for."""
+        from prune_assets.spark.reading.reader import read
+
+        upstream = context.upstream_output
+        told = {} if upstream is None else dict(upstream.definition_metadata or {})
+        session, place = session_of(self.spark), self.place_of(context.asset_key.path, told)
+        asked = (context.definition_metadata or {}).get("where")
+        parts = [_plain(asked)] if asked is not None else []
+        if context.has_asset_partitions and PARTITION_EXPR in told:
+            columns = _plain(told[PARTITION_EXPR])
+            parts.append(partition_predicate(context, columns, _schema_of(session, place)))
+        return read(session, place, where=" AND ".join(f"({part})" for part in parts) or "true")
+
+
+def _plain(value: Any) -> Any:
+    """Return what a metadata value stands for."""
+    return value.value if isinstance(value, dg.MetadataValue) else value
+
+
+def _partitions_of(context: dg.OutputContext, told: "Mapping[str, Any]", df: "DataFrame") -> str | None:
+    if not context.has_asset_partitions:
+        return None
+    columns = told.get(PARTITION_EXPR)
+    if columns is None:
+        name = context.asset_key.to_user_string()
+        raise WrongUse(
+            f"{name}: runs by partition and names no column for it, so each run would overwrite all rows; "
+            "pass partition_expr to pruned_asset"
+        )
+    return partition_predicate(context, columns, df.schema)
+
+
+def _schema_of(session: "SparkSession", place: str) -> Any:
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.tables.opening import open_table
+
+    return open_table(place, semantics=SparkSemantics.of(session)).empty_frame(session).schema

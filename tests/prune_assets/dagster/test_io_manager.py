@@ -1,0 +1,134 @@
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+import dagster as dg
+import pytest
+from deltalake import DeltaTable
+
+import prune_assets as pr
+from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource, pruned_asset
+
+DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01", end_date="2024-01-05")
+LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
+
+
+@pytest.fixture
+def resources(tmp_path, spark):
+    session = SparkSessionResource()
+    return {"spark": session, "tables": PrunedTableIOManager(root=str(tmp_path), spark=session)}
+
+
+def orders(layout_format, rows="range(100)", days=None):
+    """An asset of a table with one partition a day."""
+
+    @pruned_asset(name="orders", layout=LAYOUT, format=layout_format, partitions_def=DAYS, partition_expr="day")
+    def made(context: dg.AssetExecutionContext, spark: SparkSessionResource):
+        start, end = context.partition_time_window
+        chosen = days or f"sequence(DATE '{start:%Y-%m-%d}', DATE '{end:%Y-%m-%d}' - INTERVAL 1 DAY)"
+        return spark.session.sql(f"SELECT id, explode({chosen}) AS day FROM {rows}")
+
+    return made
+
+
+def counts(spark, table):
+    rows = pr.read(spark, table, where="true").groupBy("day").count().collect()
+    return {f"{row.day:%d}": row["count"] for row in rows}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("layout_format", ["parquet", "delta"])
+def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, resources, spark):
+    for day in ("2024-01-01", "2024-01-02"):
+        assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
+    run = dg.materialize([orders(layout_format, "range(7)")], resources=resources, partition_key="2024-01-02")
+    metadata = run.asset_materializations_for_node("orders")[0].metadata
+    assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 7}
+    assert metadata["dagster/partition_row_count"].value == 7
+    assert metadata["prune/files"].value == 1
+    # Rows of other days fail the run, and nothing is replaced.
+    wrong = orders(layout_format, days="array(DATE '2024-01-02', DATE '2024-01-03')")
+    failed = dg.materialize([wrong], resources=resources, partition_key="2024-01-02", raise_on_error=False)
+    assert not failed.success
+    assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 7}
+    # No rows at all: the partition is empty afterwards.
+    assert dg.materialize([orders(layout_format, "range(0)")], resources=resources, partition_key="2024-01-02").success
+    assert counts(spark, tmp_path / "orders") == {"01": 100}
+    if layout_format == "delta":
+        assert DeltaTable(tmp_path / "orders").to_pyarrow_table().num_rows == 100
+
+
+@pytest.mark.spark
+def test_an_input_has_the_rows_it_asks_for_and_a_wrong_predicate_writes_nothing(tmp_path, resources, spark):
+    seen = {}
+
+    @dg.asset(partitions_def=DAYS, ins={"orders": dg.AssetIn(metadata={"where": "id < 10"})}, io_manager_key="tables")
+    def some(orders) -> None:
+        seen["some"] = counts_of(orders)
+
+    @dg.asset(ins={"orders": dg.AssetIn()}, io_manager_key="tables")
+    def every(orders) -> None:
+        seen["every"] = counts_of(orders)
+
+    @pruned_asset(layout=pr.LayoutSpec(sort_by=["id"]), ins={"orders": dg.AssetIn(metadata={"where": "no_such > 1"})})
+    def copied(orders):
+        return orders
+
+    def counts_of(rows):
+        return {f"{row.day:%d}": row["count"] for row in rows.groupBy("day").count().collect()}
+
+    made = orders("delta")
+    for day in ("2024-01-01", "2024-01-02"):
+        assert dg.materialize([made, some], resources=resources, partition_key=day).success
+        assert seen["some"] == {day[-2:]: 10}
+    assert dg.materialize([made, every], selection=[every], resources=resources).success
+    assert seen["every"] == {"01": 100, "02": 100}
+    pr.write(spark.range(5), tmp_path / "copied", layout=pr.LayoutSpec(sort_by=["id"]))
+    failed = dg.materialize([made, copied], selection=[copied], resources=resources, raise_on_error=False)
+    assert not failed.success
+    assert spark.read.parquet(str(tmp_path / "copied")).count() == 5
+
+
+@pytest.mark.spark
+def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
+    dimensions = {
+        "shop": dg.StaticPartitionsDefinition(["a'b", "c"]),
+        "month": dg.MonthlyPartitionsDefinition("2024-01-01"),
+    }
+
+    @pruned_asset(
+        layout=pr.LayoutSpec(partition_by=["shop", "day"], sort_by=["id"], files=1),
+        format="delta",
+        partitions_def=dg.MultiPartitionsDefinition(dimensions),
+        partition_expr={"shop": "shop", "month": "day"},
+    )
+    def sales(context: dg.AssetExecutionContext, spark: SparkSessionResource):
+        shop, month = (context.partition_key.keys_by_dimension[name] for name in ("shop", "month"))
+        rows = spark.session.range(10).selectExpr("id", f"date_add(DATE '{month}', CAST(id AS INT)) AS day")
+        from pyspark.sql import functions as fn
+
+        return rows.withColumn("shop", fn.lit(shop))
+
+    for shop in ("a'b", "c", "a'b"):
+        key = dg.MultiPartitionKey({"shop": shop, "month": "2024-02-01"})
+        assert dg.materialize([sales], resources=resources, partition_key=key).success
+    assert pr.read(spark, tmp_path / "sales", where="shop = 'a\\'b'").count() == 10
+    assert pr.read(spark, tmp_path / "sales", where="true").count() == 20
+
+
+def test_partitions_need_a_column_of_the_layout():
+    with pytest.raises(pr.PruneError, match="which column has the partition"):
+        pruned_asset(layout=LAYOUT, partitions_def=DAYS)(lambda: None)
+    with pytest.raises(pr.PruneError, match=r"partition_by: \[day, shop\]"):
+        pruned_asset(layout=LAYOUT, partitions_def=DAYS, partition_expr="shop")(lambda: None)
+
+
+@pytest.mark.spark
+def test_partitions_that_were_added_from_outside_do_not_overwrite_the_table(tmp_path, resources, spark):
+    @pruned_asset(layout=pr.LayoutSpec(sort_by=["id"]))
+    def ids(spark: SparkSessionResource):
+        return spark.session.range(3)
+
+    assert dg.materialize([ids], resources=resources).success
+    partitioned = ids.map_asset_specs(lambda spec: spec.replace_attributes(partitions_def=DAYS))
+    failed = dg.materialize([partitioned], resources=resources, partition_key="2024-01-02", raise_on_error=False)
+    assert not failed.success
+    assert spark.read.parquet(str(tmp_path / "ids")).count() == 3
