@@ -45,7 +45,7 @@ ROOMS = {
         "spark.writing": ("planner", "spark", "tables"),
         "spark.reading": ("planner", "spark", "spark.asking", "sql", "tables"),
         "commands": ("planner", "report", "spark", "spark.writing", "tables"),
-        "dagster": ("planner", "report", "spark", "spark.reading", "spark.writing"),
+        "dagster": ("planner", "report", "spark", "spark.reading", "spark.writing", "sql", "tables"),
         "demo": ("dagster", "planner", "report"),
     },
 }

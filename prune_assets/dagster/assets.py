@@ -1,14 +1,16 @@
 """Assets: tables written with a layout, and the skip reports of predicates on them."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
-from __future__ import annotations
-
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from parquet_core.errors import WrongUse
 from prune_assets.dagster.metadata import layout_metadata, layout_version, skip_metadata, written_metadata
-from prune_assets.dagster.resources import SparkSessionResource  # noqa: TC001 - Dagster reads the annotations
+from prune_assets.dagster.resources import session_for
+from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.reading.comparison import Comparison, Reading
+    from prune_assets.spark.writing.write_result import Mode
 
-KINDS = {"parquet", "spark"}
+
+_QUERY = re.compile(r"[\s(]*(select|with|from|table|values)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,120 +38,150 @@ class Choice:
     """
 
     where: str
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: "Mapping[str, Any]" = field(default_factory=dict)
 
 
 def build_table_asset(
-    key: dg.AssetKey | str | Sequence[str],
+    key: "dg.AssetKey | str | Sequence[str]",
     *,
-    table: Path | str,
-    layout: LayoutSpec,
-    source: Callable[[SparkSession], DataFrame],
-    deps: Sequence[dg.AssetKey] = (),
-    description: str = "",
-    group_name: str | None = None,
-    written_as: LayoutSpec | None = None,
-    options: Mapping[str, str] | None = None,
+    table: "Path | str",
+    layout: "LayoutSpec",
+    source: "str | Path | Callable[[SparkSession], DataFrame]",
+    format: str = "parquet",  # noqa: A002 - the word of DataFrameWriter
+    mode: "Mode" = "overwrite",
+    written_as: "LayoutSpec | None" = None,
+    options: "Mapping[str, str] | None" = None,
+    **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that overwrites `table` with the rows of `source`, laid out as `layout`.
+    """Build an asset that writes `table` with the rows of `source`, laid out as `layout`.
 
     >>> import dagster as dg
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import SparkSessionResource, build_table_asset
     >>> layout = pr.LayoutSpec(sort_by=["id"])
-    >>> ids = build_table_asset("ids", table="lake/ids", layout=layout, source=lambda session: session.range(1000))
+    >>> ids = build_table_asset("ids", table="lake/ids", layout=layout, source="SELECT * FROM range(9)", pool="spark")
     >>> defs = dg.Definitions(assets=[ids], resources={"spark": SparkSessionResource()})
     >>> defs.resolve_assets_def("ids").metadata_by_key[ids.key]["prune/sort_by"]
     'id'
 
-    `source`: makes the rows in the session that it is given. The asset needs a resource `spark`
-    (SparkSessionResource); nothing starts Spark before the asset runs.
-    `deps`, `description`, `group_name`: as Dagster's `asset` has them.
+    `source`: a query in SQL, a Path or address of Parquet or Delta, or a function that makes the rows in the session
+    that it is given. The asset needs a resource `spark` (SparkSessionResource, or your own); nothing starts Spark
+    before the asset runs. An asset whose runs have partitions is made with `pruned_asset`.
+    `format`, `mode`: as `prune_assets.write` has them. `options`: go to Spark's writer.
     `written_as`: what is really asked of the writer, when a table claims more than that.
-    `options`: go to Spark's writer.
+    All else (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) is passed to Dagster's
+    `asset`.
 
-    When it runs, a `table` of Delta, Iceberg or Hudi is refused with WrongUse before Spark starts.
+    When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
     """
     asked = layout if written_as is None else written_as
-    key = dg.AssetKey.from_coercible(key)
+    key = _key(key)
+    _refuse_partitions(key, asset_options.get("partitions_def"))
 
-    @dg.asset(
-        key=key,
-        deps=deps,
-        group_name=group_name,
-        kinds=KINDS,
-        description=description,
-        metadata=layout_metadata(layout, table),
-        code_version=layout_version(asked),
-    )
-    def table_asset(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+    described = layout_metadata(layout, table, format=format) | dict(asset_options.pop("metadata", None) or {})
+    defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(asked)}
+
+    @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
+    def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.spark.writing.table_formats import plain_directory
         from prune_assets.spark.writing.writer import write
 
-        directory = plain_directory(table)
-        df = source(spark.session)
-        result = write(df, directory, layout=asked, mode="overwrite", options=options)
+        _refuse_partitions(key, context.assets_def.partitions_def)
+        if format == "parquet":
+            plain_directory(table)
+        df = _rows(source, session_for(context))
+        result = write(df, table, layout=asked, format=format, mode=mode, options=options)
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout))
 
     return table_asset
 
 
+def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
+    """Return Dagster's `asset` with options that are passed on, of which its overloads know nothing."""
+    return dg.asset(**options)  # type: ignore[no-any-return]  # see above
+
+
+def _key(key: "dg.AssetKey | str | Sequence[str]") -> dg.AssetKey:
+    """Return a key; in a text slashes part it, as in Dagster's YAML and selections."""
+    return dg.AssetKey.from_user_string(key) if isinstance(key, str) else dg.AssetKey.from_coercible(key)
+
+
+def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
+    if partitions is not None:
+        raise WrongUse(
+            f"{key.to_user_string()}: runs by partition, and each run would write the whole table; use pruned_asset, "
+            "which is told the column of the partition"
+        )
+
+
+def _rows(source: "str | Path | Callable[[SparkSession], DataFrame]", session: "SparkSession") -> "DataFrame":
+    from prune_assets.spark.reading.reader import read
+
+    if callable(source):
+        return source(session)
+    if isinstance(source, str) and _QUERY.match(source):
+        return session.sql(source)
+    return read(session, str(source), where="true")
+
+
 def build_skip_report_asset(
     name: str,
-    table_asset: dg.AssetKey | str | Sequence[str],
-    where: str | Callable[[], Choice],
+    table_asset: "dg.AssetKey | str | Sequence[str]",
+    where: "str | Callable[[], Choice]",
     *,
-    table: Path | str,
-    sum_column: str,
-    reports: Path | str,
-    baseline: Path | str | None = None,
-    more_deps: Sequence[dg.AssetKey] = (),
-    description: str = "",
-    key_prefix: str | Sequence[str] = "skip_reports",
+    table: "Path | str",
+    reports: "Path | str",
+    baseline: "Path | str | None" = None,
+    more_deps: "Sequence[dg.AssetKey]" = (),
+    key_prefix: "str | Sequence[str]" = "skip_reports",
+    **asset_options: Any,
 ) -> dg.AssetsDefinition:
     """Build an asset that plans a predicate, reads it with and without the plan and reports both.
 
     >>> from prune_assets.dagster import build_skip_report_asset
-    >>> report = build_skip_report_asset(
-    ...     "first_ids", "ids", "id < 100", table="lake/ids", sum_column="id", reports="lake/reports"
-    ... )
+    >>> report = build_skip_report_asset("first_ids", "ids", "id < 100", table="lake/ids", reports="lake/reports")
     >>> report.key.to_user_string()
     'skip_reports/first_ids'
 
-    The asset is `<key_prefix>/<name>`; the report goes to `reports` as `<name>.json` and `<name>.html`. The asset fails
-    when the readings differ in their rows. It needs a resource `spark` (SparkSessionResource).
+    The asset is `<key_prefix>/<name>`; the report of each run goes to `reports` as `<name>/<run id>.json` and `.html`.
+    The asset fails when the readings differ: in the number of rows, or in the sum of their hashes. It needs a resource
+    `spark` (SparkSessionResource, or your own).
 
     `table_asset`: the asset that writes `table`, which comes first; `more_deps`: others that do.
     `where`: Spark SQL, or a function that returns a Choice, for a predicate that depends on the data.
-    `sum_column`: its sum is compared between the readings, with the number of rows and the sum of their hashes.
     `baseline`: a table with the same rows and without the layout, which is read for comparison too; name its asset in
-    `more_deps`.
-    """
+    `more_deps`. All else is passed to Dagster's `asset`.
 
-    @dg.asset(
+    Raises InvalidPredicate for `where` that is no SQL.
+    """
+    if isinstance(where, str):
+        parse_predicate(where)
+
+    defaults: dict[str, Any] = {"group_name": "skip_reports", "kinds": {"parquet", "spark"}}
+
+    @asset_with(
         key=dg.AssetKey(name).with_prefix(key_prefix),
-        deps=[dg.AssetKey.from_coercible(table_asset), *more_deps],
-        group_name="skip_reports",
-        kinds=KINDS,
-        description=description,
+        deps=[_key(table_asset), *more_deps],
+        required_resource_keys={"spark"},
+        **(defaults | asset_options),
     )
-    def skip_report(spark: SparkSessionResource) -> dg.MaterializeResult[Any]:
+    def skip_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.planner.plan import plan
         from prune_assets.spark.reading.comparison import compare
         from prune_assets.spark.writing.table_formats import plain_directory
 
-        directory = plain_directory(reports)
+        directory = plain_directory(reports) / name
+        session = session_for(context)
         choice = Choice(where) if isinstance(where, str) else where()
-        planned = plan(str(table), where=choice.where, session=spark.session)
+        planned = plan(str(table), where=choice.where, session=session)
         compared = compare(
-            spark.session,
+            session,
             planned,
             table=str(table),
             where=choice.where,
-            sum_column=sum_column,
             baseline=None if baseline is None else str(baseline),
         )
-        paths = _save(planned.report, directory, name)
+        paths = _save(planned.report, directory, context.run.run_id)
         if not compared.equal:
             raise dg.Failure(
                 f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",
@@ -155,7 +189,7 @@ def build_skip_report_asset(
             )
         metadata = skip_metadata(planned.report) | _comparison_metadata(planned, compared) | dict(choice.metadata)
         if compared.baseline is not None:
-            of_baseline = plan(str(baseline), where=choice.where, session=spark.session)
+            of_baseline = plan(str(baseline), where=choice.where, session=session)
             metadata |= _baseline_metadata(of_baseline, compared.baseline)
         return dg.MaterializeResult(
             metadata=metadata | {kind: dg.MetadataValue.path(path) for kind, path in paths.items()}
@@ -164,7 +198,7 @@ def build_skip_report_asset(
     return skip_report
 
 
-def _save(report: SkipReport, directory: Path, name: str) -> dict[str, str]:
+def _save(report: "SkipReport", directory: "Path", name: str) -> dict[str, str]:
     directory.mkdir(parents=True, exist_ok=True)
     texts = {"json": report.to_json(), "html": report.to_html()}
     for suffix, text in texts.items():
@@ -172,7 +206,7 @@ def _save(report: SkipReport, directory: Path, name: str) -> dict[str, str]:
     return {f"report_{suffix}": str((directory / f"{name}.{suffix}").absolute()) for suffix in texts}
 
 
-def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
+def _comparison_metadata(planned: "Plan", compared: "Comparison") -> dict[str, Any]:
     return {
         "rows_equal": compared.equal,
         "selected_rows": compared.with_plan.answer.rows,
@@ -193,7 +227,7 @@ def _comparison_metadata(planned: Plan, compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _baseline_metadata(planned: Plan, reading: Reading) -> dict[str, Any]:
+def _baseline_metadata(planned: "Plan", reading: "Reading") -> dict[str, Any]:
     return {
         "baseline_seconds": reading.seconds,
         "baseline_scanned_rows": reading.scanned_rows,

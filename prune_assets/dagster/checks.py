@@ -37,6 +37,7 @@ def build_layout_checks(
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
+    prefix: str = "",
 ) -> dg.AssetChecksDefinition:
     """Build the checks of one table's layout; they read the files that are there and start no Spark.
 
@@ -57,13 +58,14 @@ def build_layout_checks(
 
     `blocking`: whether a check that fails keeps assets downstream from running.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+    `prefix`: begins the names of the checks, for a second layout of the same asset.
     """
     asset_key = dg.AssetKey.from_coercible(asset_key)
 
     @dg.multi_asset_check(
-        name=f"{asset_key.to_python_identifier()}_layout",
+        name=f"{asset_key.to_python_identifier()}_{prefix}layout",
         specs=[
-            dg.AssetCheckSpec(name, asset=asset_key, blocking=blocking, description=description)
+            dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=description)
             for name, (_, description) in CHECKS.items()
         ],
         can_subset=True,
@@ -71,18 +73,18 @@ def build_layout_checks(
     def layout_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         from prune_assets.layout_proof import check
 
-        selected = {key.name for key in context.selected_asset_check_keys}
+        selected = {key.name.removeprefix(prefix) for key in context.selected_asset_check_keys}
         try:
             findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS), allow=allow)
         except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
             for name in CHECKS:
                 if name in selected:
-                    yield _unreadable(name, asset_key, severity, error)
+                    yield _unreadable(f"{prefix}{name}", asset_key, severity, error)
             return
         for name, (prefixes, _) in CHECKS.items():
             if name in selected:
                 about = [finding for finding in findings if finding.code.startswith(prefixes)]
-                yield _result(name, asset_key, severity, about)
+                yield _result(f"{prefix}{name}", asset_key, severity, about)
 
     return layout_checks
 

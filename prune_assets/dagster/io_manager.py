@@ -8,6 +8,7 @@ from pydantic import Field
 
 from parquet_core.errors import LayoutError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
+from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
 from prune_assets.dagster.resources import session_of
@@ -68,7 +69,7 @@ def pruned_asset(
     described = layout_metadata(layout, table, format=format) | {
         key: told[key] for key in told if told[key] is not None
     }
-    return dg.asset(  # type: ignore[no-any-return]  # its overloads say nothing of further options
+    return asset_with(
         io_manager_key=io_manager_key,
         partitions_def=partitions_def,
         metadata={**described, **(metadata or {})},
@@ -91,7 +92,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     """
 
     root: str = Field(description="The directory or bucket below which tables lie, each by the key of its asset.")
-    format: str | None = Field(default=None, description="parquet or delta, for tables whose asset does not say.")
+    format: str = Field(default="parquet", description="parquet or delta, for tables whose asset does not say.")
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -26,7 +27,8 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
 
     It is never stopped: the next step of the same process gets it at once, where a new one costs
     seconds and the Java process of a stopped one stays until Python ends. One process therefore has
-    one set of options; use the in-process executor to serve a run with one Java process.
+    one set of options; use the in-process executor to serve a run with one Java process. Dagster's own executor gives
+    each step a process, so a Java: a run of several such steps says so in its log.
     """
 
     master: str | None = Field(default=None, description="Spark master URL; what Spark is set up for when left out.")
@@ -41,14 +43,27 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
         return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)
 
 
+def session_for(context: dg.AssetExecutionContext) -> SparkSession:
+    """Return the session of the resource `spark` of a step, and log a warning where each step starts its own Java."""
+    executor, run = context.job_def.executor_def.name, context.run
+    execution: Any = run.run_config.get("execution", {})
+    in_process = "in_process" in execution.get("config", {})
+    if executor.startswith("multi") and not in_process and len(context.job_def.nodes) > 1:
+        context.log.warning(
+            "each step of this run has a process of its own, and so a Java of its own that takes seconds to start; "
+            "Definitions(executor=dagster.in_process_executor) shares one, and a pool limits how many run at once"
+        )
+    return session_of(context.resources.spark)
+
+
 def session_of(resource: Any) -> SparkSession:
     """Return the session of whatever is the resource `spark`: a session, or what has one."""
-    for name in ("session", "spark_session"):
-        found = getattr(resource, name, None)
-        if found is not None and not callable(found):
-            return found  # type: ignore[no-any-return]  # a resource of anybody
-    if hasattr(resource, "createDataFrame"):
+    if getattr_static(resource, "createDataFrame", None) is not None:
         return resource  # type: ignore[no-any-return]  # a session itself
+    for name in ("session", "spark_session"):
+        # Dagster's resources warn of some names that they lack.
+        if getattr_static(resource, name, None) is not None:
+            return getattr(resource, name)  # type: ignore[no-any-return]  # a resource of anybody
     raise WrongUse(
         f"the resource spark is {type(resource).__name__}, which has no session; use SparkSessionResource, or give "
         "yours a property `session`"

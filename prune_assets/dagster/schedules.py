@@ -31,7 +31,9 @@ def build_layout_validation_job(name: str, *, checks: Sequence[dg.AssetChecksDef
     )
 
 
-def build_layout_validation_schedule(job: AssetJob, *, cron_schedule: str = "0 3 * * *") -> dg.ScheduleDefinition:
+def build_layout_validation_schedule(
+    job: AssetJob, *, cron_schedule: str = "0 3 * * *", execution_timezone: str = "UTC"
+) -> dg.ScheduleDefinition:
     """Build the schedule of a validation job: every night at three, UTC, unless told otherwise.
 
     >>> import prune_assets as pr
@@ -41,12 +43,12 @@ def build_layout_validation_schedule(job: AssetJob, *, cron_schedule: str = "0 3
     >>> job = build_layout_validation_job("validate_layouts", checks=[checks])
     >>> schedule = build_layout_validation_schedule(job, cron_schedule="30 4 * * *")
     >>> schedule.name, schedule.cron_schedule
-    ('validate_layouts_nightly', '30 4 * * *')
+    ('validate_layouts_schedule', '30 4 * * *')
     """
     return dg.ScheduleDefinition(
-        name=f"{job.name}_nightly",
+        name=f"{job.name}_schedule",
         job=job,
         cron_schedule=cron_schedule,
-        execution_timezone="UTC",
+        execution_timezone=execution_timezone,
         description="Validates the layouts of the tables.",
     )

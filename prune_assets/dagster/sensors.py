@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from parquet_core.errors import PruneError
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.storage import list_data_files
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def build_new_files_sensor(
     name: str,
     *,
-    tables: Mapping[dg.AssetKey, Path | str],
+    tables: Mapping[dg.AssetKey | str | Sequence[str], Path | str],
     checks: Sequence[dg.AssetChecksDefinition],
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
@@ -37,39 +37,61 @@ def build_new_files_sensor(
     >>> len(request.asset_check_keys)
     5
 
-    The cursor is one fingerprint a table (path, size, modification time, ETag of every data file), so a tick
-    costs a listing and starts no Spark. A table that cannot be listed is named in the skip reason.
+    The cursor is one fingerprint a table (path, size, modification time, ETag of every data file) and the number of
+    changes seen, so a tick costs a listing and starts no Spark, and files that come back are new again. A table that
+    cannot be listed is named in the skip reason.
+
+    Raises WrongUse for a table that none of the checks is about.
     """
+    places = {_key(asset): table for asset, table in tables.items()}
     check_keys = {
         asset: sorted(key for definition in checks for key in definition.check_keys if key.asset_key == asset)
-        for asset in tables
+        for asset in places
     }
+    for asset, keys in check_keys.items():
+        if not keys:
+            raise WrongUse(f"tables: {asset.to_user_string()} has no check among those given; add its layout checks")
 
     @dg.sensor(
         name=name,
-        asset_selection=dg.AssetSelection.checks(*checks),
+        asset_selection=dg.AssetSelection.checks_for_assets(*places),
         minimum_interval_seconds=minimum_interval_seconds,
         description="Asks for the layout checks of a table when its files change.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        seen: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+        seen = _seen(context.cursor)
         requests, reasons = [], []
-        for asset, table in tables.items():
+        for asset, table in places.items():
             label = asset.to_user_string()
             try:
                 now = file_set_fingerprint(table)
             except PruneError as error:
                 reasons.append(str(error))
                 continue
-            if seen.get(label) == now:
+            before, changes = seen.get(label, (None, 0))
+            if before == now:
                 reasons.append(f"{label}: no new files")
                 continue
-            seen[label] = now
-            requests.append(dg.RunRequest(run_key=f"{label}:{now}", asset_check_keys=check_keys[asset]))
+            seen[label] = (now, changes + 1)
+            # With the number: a table may come back to files that it had before.
+            run_key = f"{label}:{changes + 1}:{now}"
+            requests.append(dg.RunRequest(run_key=run_key, asset_check_keys=check_keys[asset]))
         skipped = None if requests else "; ".join(reasons)
         return dg.SensorResult(run_requests=requests, skip_reason=skipped, cursor=json.dumps(seen, sort_keys=True))
 
     return new_files
+
+
+def _key(asset: dg.AssetKey | str | Sequence[str]) -> dg.AssetKey:
+    """Return the key that an asset is named by; in a text slashes part it, as in Dagster's own selections."""
+    return dg.AssetKey.from_user_string(asset) if isinstance(asset, str) else dg.AssetKey.from_coercible(asset)
+
+
+def _seen(cursor: str | None) -> dict[str, tuple[str | None, int]]:
+    """Return the fingerprint and the number of changes of each table."""
+    told = json.loads(cursor) if cursor else {}
+    # Cursors of version 0.1 have the fingerprint alone.
+    return {label: (found, 0) if isinstance(found, str) else tuple(found) for label, found in told.items()}
 
 
 def file_set_fingerprint(table: Path | str) -> str:

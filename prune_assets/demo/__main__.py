@@ -67,7 +67,7 @@ def _run(settings: DemoSettings, workspace: Path, started: float, errors: Consol
         failed = failed_checks(instance, run.run_id)
     console = Console(width=max(150, Console().width))
     print_summary(console, results, failed)
-    console.print(f"reports: {settings.reports}/*.html", highlight=False, soft_wrap=True)
+    console.print(f"reports: {settings.reports}/*/*.html", highlight=False, soft_wrap=True)
     console.print(f"same run in Dagster's UI: {_ui_command(settings, workspace)}", highlight=False, soft_wrap=True)
     console.print(f"{time.monotonic() - started:.0f} s in all")
     return 1 if rows_differ(results) else 0

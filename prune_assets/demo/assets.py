@@ -152,7 +152,6 @@ def _skip_reports(settings: DemoSettings) -> list[dg.AssetsDefinition]:
             LINEITEM,
             where,
             table=table,
-            sum_column="l_extendedprice",
             reports=settings.reports,
             baseline=settings.table("lineitem_default"),
             more_deps=[DEFAULT],

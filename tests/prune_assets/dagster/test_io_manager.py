@@ -35,7 +35,7 @@ def counts(spark, table):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("layout_format", ["parquet", "delta"])
+@pytest.mark.parametrize("layout_format", [pytest.param("parquet", marks=pytest.mark.deep), "delta"])
 def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, resources, spark):
     for day in ("2024-01-01", "2024-01-02"):
         assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
@@ -87,6 +87,7 @@ def test_an_input_has_the_rows_it_asks_for_and_a_wrong_predicate_writes_nothing(
     assert spark.read.parquet(str(tmp_path / "copied")).count() == 5
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
     dimensions = {

@@ -28,7 +28,7 @@ def test_the_schedule_asks_for_the_job_that_runs_checks_only(tmp_path):
             instance, scheduled_execution_time=when, repository_def=defs.get_repository_def()
         )
         (request,) = schedule.evaluate_tick(context).run_requests
-        assert (schedule.name, schedule.cron_schedule) == ("validate_nightly", "0 3 * * *")
+        assert (schedule.name, schedule.cron_schedule) == ("validate_schedule", "0 3 * * *")
         assert request.asset_selection in (None, [])
         result = defs.resolve_job_def("validate").execute_in_process(instance=instance)
     assert result.get_asset_materialization_events() == []

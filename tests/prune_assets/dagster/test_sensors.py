@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import TableNotFound
+from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import CHECKS, build_layout_checks
 from prune_assets.dagster.sensors import build_new_files_sensor, file_set_fingerprint
@@ -91,3 +91,37 @@ def test_a_rewritten_file_is_noticed(tmp_path):
 def test_a_table_without_files_has_no_fingerprint(tmp_path):
     with pytest.raises(TableNotFound):
         file_set_fingerprint(tmp_path / "t")
+
+
+def test_files_that_come_back_are_new_again(sensor, tmp_path):
+    put(tmp_path / "b" / "1.parquet")
+    first = put(tmp_path / "a" / "1.parquet")
+    keys, cursor = [], None
+    added = tmp_path / "a" / "2.parquet"
+    for step in (
+        lambda: None,
+        lambda: first.with_suffix(".x").write_bytes(b"") and None,
+        lambda: put(added),
+        added.unlink,
+    ):
+        step()
+        data = tick(sensor, cursor)
+        cursor = data.cursor
+        keys += [request.run_key for request in data.run_requests if request.run_key.startswith("lake/a")]
+    assert len(keys) == len(set(keys)) == 3
+
+
+def test_a_cursor_of_version_0_1_is_understood(sensor, tmp_path):
+    put(tmp_path / "a" / "1.parquet")
+    put(tmp_path / "b" / "1.parquet")
+    cursor = json.dumps({f"lake/{name}": file_set_fingerprint(tmp_path / name) for name in "ab"})
+    assert tick(sensor, cursor).run_requests == []
+
+
+def test_keys_may_be_texts_and_a_table_without_checks_is_refused_at_once(tmp_path):
+    put(tmp_path / "a" / "1.parquet")
+    checks = build_layout_checks(A, tmp_path / "a", LayoutSpec())
+    named = build_new_files_sensor("named", tables={"lake/a": tmp_path / "a"}, checks=[checks])
+    assert [request.asset_check_keys[0].asset_key for request in tick(named).run_requests] == [A]
+    with pytest.raises(WrongUse, match="lake/b has no check"):
+        build_new_files_sensor("other", tables={"lake/b": tmp_path / "b"}, checks=[checks])

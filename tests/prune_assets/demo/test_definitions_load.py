@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 def test_loading_the_definitions_starts_no_spark_and_needs_no_data(tmp_path):
     program = (
         "import json, sys, prune_assets.demo.definitions as d;"
-        "print(json.dumps(sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j', 'sqlglot'))))"
+        "print(json.dumps(sorted(m for m in sys.modules if m.split('.')[0] in ('pyspark', 'py4j'))))"
     )
     environment = {**os.environ, "PRUNE_DEMO_DIR": str(tmp_path / "none"), "SF": "0.1"}
     done = subprocess.run(
@@ -64,7 +64,7 @@ def test_the_definitions_are_whole(tmp_path):
         "validate_layouts",
     }
     assert [sensor.name for sensor in defs.sensors] == ["new_files"]
-    assert [schedule.name for schedule in defs.schedules] == ["validate_layouts_nightly"]
+    assert [schedule.name for schedule in defs.schedules] == ["validate_layouts_schedule"]
 
 
 def test_a_layout_change_changes_the_code_version(tmp_path):

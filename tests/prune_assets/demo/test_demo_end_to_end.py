@@ -71,8 +71,9 @@ def test_every_reading_has_the_same_rows_and_a_report(settings, results):
     for name, result in results.items():
         assert result.report["schema"] == "skip-report/1"
         assert result.metadata["selected_rows"] > 0
-        assert json.loads((settings.reports / f"{name}.json").read_text()) == result.report
-        assert "<html" in (settings.reports / f"{name}.html").read_text()
+        (text,) = (settings.reports / name).glob("*.json")
+        assert json.loads(text.read_text()) == result.report
+        assert "<html" in text.with_suffix(".html").read_text()
 
 
 def test_the_narrow_range_skips_most_bytes(results):
@@ -149,7 +150,6 @@ def test_a_reading_that_loses_a_row_fails_its_asset(settings, monkeypatch):
         LINEITEM,
         NARROW_RANGE,
         table=settings.table("lineitem"),
-        sum_column="l_extendedprice",
         reports=settings.reports,
     )
     with dg.DagsterInstance.ephemeral() as instance, pytest.raises(dg.Failure, match="without the plan"):

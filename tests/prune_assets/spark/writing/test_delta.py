@@ -233,9 +233,16 @@ def test_other_partitions_modes_and_conditions_are_refused_before_a_job(spark, n
         pr.write(never(spark), tmp_path, layout=LAYOUT, mode="error")
     with pytest.raises(WrongUse, match="goes with mode='overwrite' alone"):
         pr.write(never(spark), tmp_path, layout=LAYOUT, where="label = 'x'")
-    with pytest.raises(WrongUse, match="is no table yet"):
-        pr.write(never(spark), tmp_path / "new", layout=LAYOUT, format="delta", mode="overwrite", where="k = 1")
     assert len(directories(tmp_path)) == 1
+
+
+def test_a_new_table_is_held_to_the_condition_too(spark, numbers, tmp_path):
+    rows = numbers.select("id", "k", "label").where("label = 'a/b= %1'")
+    options = {"layout": PARTED, "format": "delta", "mode": "overwrite"}
+    with pytest.raises(PruneError, match="where"):
+        pr.write(rows, tmp_path, where="label = 'y'", **options)
+    assert pr.read(spark, tmp_path, where="true").count() == 0
+    assert pr.write(rows, tmp_path, where="label LIKE 'a%'", **options).rows == 150
 
 
 def test_a_job_that_fails_leaves_the_table_as_it_was(spark, numbers, tmp_path):

@@ -211,9 +211,7 @@ def test_reports_are_not_put_into_such_a_table(tmp_path, monkeypatch):
     table = delta(tmp_path / "t")
     before = contents(tmp_path)
     monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
-    asset = build_skip_report_asset(
-        "r", "t", "id = 1", table=tmp_path / "other", sum_column="id", reports=table / "reports"
-    )
+    asset = build_skip_report_asset("r", "t", "id = 1", table=tmp_path / "other", reports=table / "reports")
     with pytest.raises(WrongUse, match="is a table of Delta"):
         dg.materialize([asset], resources={"spark": SparkSessionResource()})
     assert contents(tmp_path) == before

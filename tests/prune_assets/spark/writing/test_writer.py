@@ -418,8 +418,8 @@ def test_a_layout_of_other_columns_is_refused_before_anything_is_written(numbers
 def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
     with pytest.raises(WrongUse, match="format='orc': choose 'parquet' or 'delta'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, format="orc")
-    with pytest.raises(UnsupportedFeature, match="only of a Delta table"):
-        write(numbers, tmp_path / "t", layout=LAYOUT, mode="overwrite", where="id = 1")
+    with pytest.raises(WrongUse, match="goes with mode='overwrite' alone"):
+        write(numbers, tmp_path / "t", layout=LAYOUT, where="id = 1")
     with pytest.raises(UnsupportedFeature, match=r"s3://bucket/t: .*format='delta'"):
         write(numbers, "s3://bucket/t", layout=LAYOUT, format="parquet")
     with pytest.raises(WrongUse, match="mode='ignore'"):
@@ -440,3 +440,24 @@ def test_a_path_may_look_like_a_pattern(numbers, tmp_path):
     write(numbers, table, layout=LAYOUT)
     write(numbers, table, layout=LAYOUT)
     assert sum(pq.read_metadata(table / name).num_rows for name in visible(table)) == 6_000
+
+
+def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):
+    layout = LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
+    days = spark.sql("SELECT id, date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day FROM range(9)")
+    write(days, tmp_path / "t", layout=layout, mode="overwrite", where="day >= DATE '2024-01-01'")
+    second = days.where("day = DATE '2024-01-02'").limit(1)
+    done = write(second, tmp_path / "t", layout=layout, mode="overwrite", where="day = DATE '2024-01-02'")
+    assert (done.rows, len(done.removed)) == (1, 1)
+    rows = {
+        str(row.day): row["count"] for row in spark.read.parquet(str(tmp_path / "t")).groupBy("day").count().collect()
+    }
+    assert rows == {"2024-01-01": 3, "2024-01-02": 1, "2024-01-03": 3}
+    before = sorted((tmp_path / "t").rglob("*.parquet"))
+    for where, said in (
+        ("day = DATE '2024-01-02'", "which the data have rows of"),
+        ("id + day(day) > 4", "does not decide about"),
+    ):
+        with pytest.raises(WrongUse, match=said):
+            write(days, tmp_path / "t", layout=layout, mode="overwrite", where=where)
+    assert sorted((tmp_path / "t").rglob("*.parquet")) == before

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import dagster as dg
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from prune_assets.dagster import build_layout_checks, build_skip_report_asset, build_table_asset
+from prune_assets.dagster.resources import session_for
+
+LAYOUT = pr.LayoutSpec(sort_by=["id"], files=1)
+
+
+def test_what_dagster_knows_of_assets_is_passed_on():
+    policy = dg.RetryPolicy(max_retries=2)
+    asset = build_table_asset(
+        "lake/ids",
+        table="t",
+        layout=LAYOUT,
+        source="SELECT 1 AS id",
+        owners=["team:a"],
+        retry_policy=policy,
+        tags={"x": "1"},
+    )
+    spec = asset.get_asset_spec()
+    assert (spec.key, list(spec.owners), spec.tags["x"]) == (dg.AssetKey(["lake", "ids"]), ["team:a"], "1")
+    assert asset.op.retry_policy == policy
+
+
+def test_partitions_are_refused_when_the_asset_is_defined():
+    with pytest.raises(WrongUse, match="use pruned_asset"):
+        build_table_asset(
+            "ids", table="t", layout=LAYOUT, source="SELECT 1", partitions_def=dg.StaticPartitionsDefinition(["a"])
+        )
+
+
+def test_a_predicate_that_is_no_sql_is_refused_when_the_asset_is_defined():
+    with pytest.raises(pr.PruneError, match="an operand is expected"):
+        build_skip_report_asset("r", "ids", "day = = 1", table="t", reports="r")
+
+
+def test_two_layouts_of_one_asset_have_checks_of_their_own(tmp_path):
+    ids = dg.AssetSpec("ids")
+    checks = [build_layout_checks("ids", tmp_path, LAYOUT, prefix=prefix) for prefix in ("", "strict_")]
+    defs = dg.Definitions(assets=[ids], asset_checks=checks)
+    names = {key.name for key in defs.resolve_asset_graph().asset_check_keys}
+    assert {"sorted_order", "strict_sorted_order"} < names
+    results = list(checks[1](dg.build_asset_check_context()))
+    assert {result.check_name for result in results} < names
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("own", [True, False])
+def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, tmp_path, spark):
+    # As that of dagster-pyspark has it, or the session itself.
+    resource = SimpleNamespace(spark_session=spark) if own else spark
+    resources = {"spark": dg.ResourceDefinition.hardcoded_resource(resource)}
+    first = build_table_asset("first", table=tmp_path / "a", layout=LAYOUT, source="SELECT id FROM range(9)")
+    second = build_table_asset(
+        "second", table=tmp_path / "b", layout=LAYOUT, source=tmp_path / "a", format="delta", deps=["first"]
+    )
+    report = build_skip_report_asset("r", "second", "id < 3", table=tmp_path / "b", reports=tmp_path / "r")
+    run = dg.materialize([first, second, report], resources=resources)
+    assert run.success
+    assert pr.read(spark, tmp_path / "b", where="true").count() == 9
+    metadata = run.asset_materializations_for_node("skip_reports__r")[0].metadata
+    assert (metadata["rows_equal"].value, metadata["selected_rows"].value) == (True, 3)
+    # Each run keeps its report.
+    assert dg.materialize([report], resources=resources).success
+    assert len(list((tmp_path / "r" / "r").glob("*.html"))) == 2
+
+
+@pytest.mark.spark
+def test_a_resource_without_a_session_is_named(tmp_path):
+    ids = build_table_asset("ids", table=tmp_path / "t", layout=LAYOUT, source="SELECT 1 AS id")
+    resources = {"spark": dg.ResourceDefinition.hardcoded_resource(7)}
+    run = dg.materialize([ids], resources=resources, raise_on_error=False)
+    (failure,) = run.get_step_failure_events()
+    assert "the resource spark is int, which has no session" in str(failure.step_failure_data.error)
+
+
+@pytest.mark.parametrize(
+    ("executor", "config", "nodes", "warned"),
+    [
+        ("multi_or_in_process_executor", {}, 13, True),
+        ("multi_or_in_process_executor", {"execution": {"config": {"in_process": {}}}}, 13, False),
+        ("multiprocess", {}, 1, False),
+        ("in_process", {}, 13, False),
+    ],
+)
+def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, warned):
+    job = SimpleNamespace(executor_def=SimpleNamespace(name=executor), nodes=range(nodes))
+    said = []
+    context = SimpleNamespace(
+        job_def=job,
+        run=SimpleNamespace(run_config=config),
+        log=SimpleNamespace(warning=said.append),
+        resources=SimpleNamespace(spark=SimpleNamespace(session="it")),
+    )
+    assert session_for(context) == "it"
+    assert len(said) == warned
