@@ -2,13 +2,14 @@
 
 `metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files; `lies` plants
 contradictions in files; `planner` holds plans against Spark's own answers and against what other readers skip,
-`ordinary` all that people call against Spark, on what they ask.
+`ordinary` all that people call against Spark, on what they ask; `kills` ends writers of tables at random instants.
 Exits with 1 for any finding.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import click
@@ -22,7 +23,7 @@ from rich.table import Table
 def main(context: click.Context) -> None:
     """Without a subcommand run all, each with its defaults; a finding in one does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, lies, planner, ordinary)
+        commands = (metadata, log, files, lies, planner, ordinary, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -178,6 +179,29 @@ def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, f
         )
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.cases > 0)
+
+
+@main.command()
+@click.option("--count", default=100, show_default=True, help="Kills, of plain and of Delta tables each.")
+@click.option("--seed", default=1, show_default=True, help="Another one makes other writes and instants.")
+@click.pass_context
+def kills(context: click.Context, *, count: int, seed: int) -> bool:
+    """Kill writers of tables; readers must see a table as it was before a write or after it."""
+    from kills import FORMATS
+    from kills import run as run_kills
+
+    console, sound = Console(), True
+    for layout in FORMATS:
+        with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
+            result = run_kills(Path(scratch) / "table", layout, kills=count, seed=seed)
+        console.print(
+            f"{layout}: {result.kills:,} kills, seed {seed}: {result.old:,} writes not there, {result.new:,} there, "
+            f"{result.between:,} fell between two writes"
+        )
+        for finding in result.findings:
+            console.print(f"error: {finding}", style="red", markup=False)
+        sound &= not result.findings
+    return _exit_unless(context, sound)
 
 
 if __name__ == "__main__":

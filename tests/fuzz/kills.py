@@ -1,0 +1,222 @@
+"""Kill writers of tables at random instants: what a reader sees then is the table before a write or after it.
+
+One process after another writes to the same table, so that each finds what the one before it left. As a program this
+is such a writer: `python kills.py TABLE FORMAT SEED NUMBER` writes from that number on until it is killed, and prints
+`begin N` and `done N` around each write.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+import prune_assets as pr
+from parquet_core.errors import TableNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DAYS = 3
+ROWS = 3_000
+LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"], bloom={"id": 0.01}, files=2)
+FORMATS = ("parquet", "delta")
+# Which processes are killed; the others are left to notice it.
+VICTIMS = ("all", "python", "java")
+MODES = ("append", "append", "overwrite", "replace_partitions")
+# A write of a warm session takes about a second; kills come after the first one.
+LONGEST_WAIT = 3.0
+START_SECONDS, END_SECONDS = 180, 60
+
+# Rows of each write, by day: {(number, day): rows}.
+State = Counter[tuple[int, int]]
+
+
+@dataclass
+class Result:
+    """What came of the kills: how often a write was old or new then, and the findings."""
+
+    kills: int = 0
+    old: int = 0
+    new: int = 0
+    between: int = 0
+    findings: list[str] = field(default_factory=list)
+
+
+def mode_of(seed: int, number: int) -> str:
+    """Return how the write of a number goes into the table."""
+    return "append" if number == 0 else random.Random(seed * 1_000_003 + number).choice(MODES)
+
+
+def days_of(seed: int, number: int) -> tuple[int, ...]:
+    """Return the days that a write has rows of."""
+    return (number % DAYS,) if mode_of(seed, number) == "replace_partitions" else tuple(range(DAYS))
+
+
+def after(state: State, seed: int, number: int) -> State:
+    """Return what a table holds after a write."""
+    mode, days = mode_of(seed, number), days_of(seed, number)
+    gone = {"append": (), "overwrite": range(DAYS), "replace_partitions": days}[mode]
+    kept = {key: rows for key, rows in state.items() if key[1] not in gone}
+    return Counter(kept | {(number, day): ROWS for day in days})
+
+
+def seen(table: Path) -> State:
+    """Return what the product reads of a table."""
+    found: State = Counter()
+    try:
+        plan = pr.plan(table, where="id >= 0")
+    except TableNotFound:
+        return found
+    for file in plan.surviving_files:
+        day = int(Path(file.path).parent.name.partition("=")[2])
+        for number in pq.ParquetFile(file.path).read(["number"])["number"].to_pylist():
+            found[number, day] += 1
+    return found
+
+
+def seen_by_others(table: Path, layout: str) -> State:
+    """Return what a reader of the format sees that knows nothing of the product."""
+    if not any((table / "_delta_log" if layout == "delta" else table).rglob("*.*")):
+        return Counter()
+    if layout == "delta":
+        from deltalake import DeltaTable
+
+        rows = DeltaTable(table).to_pyarrow_table(columns=["number", "day"])
+    else:
+        rows = pq.read_table(table, columns=["number", "day"])
+    return Counter(zip(rows["number"].to_pylist(), map(int, rows["day"].to_pylist()), strict=True))
+
+
+def run(
+    table: Path, layout: str, *, kills: int, seed: int, progress: Callable[[Result], None] = lambda _: None
+) -> Result:
+    """Kill writers of one table so many times."""
+    draw, result = random.Random(seed), Result()
+    state: State = Counter()
+    number = 0
+    while result.kills < kills and not result.findings:
+        begun, done = _kill_one(table, layout, seed, number, draw)
+        for finished in range(number, done + 1):
+            state = after(state, seed, finished)
+        number = max(number, done + 1)
+        allowed = [state] if begun <= done else [state, after(state, seed, begun)]
+        found = seen(table)
+        result.kills += 1
+        result.between += begun <= done
+        if found not in allowed:
+            result.findings.append(f"write {begun} ({mode_of(seed, begun)}): {_difference(found, allowed)}")
+            break
+        if begun > done:
+            result.new += found == allowed[1]
+            result.old += found == allowed[0]
+            number = begun + 1 if found == allowed[1] else number
+            state = found
+        if layout == "parquet" and table.exists():
+            from prune_assets.spark.writing.commit import recover
+
+            recover(table)
+        if seen_by_others(table, layout) != state or seen(table) != state:
+            result.findings.append(f"write {begun}: after the recovery other rows are there")
+        progress(result)
+    return result
+
+
+def _difference(found: State, allowed: list[State]) -> str:
+    return " and ".join(f"{dict(found - wanted)} too many, {dict(wanted - found)} missing" for wanted in allowed)
+
+
+def _kill_one(table: Path, layout: str, seed: int, number: int, draw: random.Random) -> tuple[int, int]:
+    """Start a writer and kill it; return the last write that it began and the last that it finished."""
+    command = [sys.executable, __file__, str(table), layout, str(seed), str(number)]
+    errors = table.with_suffix(".errors")
+    with errors.open("w") as stream:
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True, start_new_session=True)
+    assert writer.stdout is not None
+    os.set_blocking(writer.stdout.fileno(), False)
+    lines: list[str] = []
+    try:
+        _wait(lambda: any(line.startswith("done") for line in _lines(writer, lines)), START_SECONDS)
+        time.sleep(draw.uniform(0, LONGEST_WAIT))
+        if writer.poll() is not None:
+            raise RuntimeError(f"a writer failed by itself: {errors.read_text()}")
+        _kill(writer, draw.choice(VICTIMS))
+        _wait(lambda: not _alive(writer, lines), END_SECONDS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+    numbers = {word: [int(line.split()[1]) for line in lines if line.startswith(word)] for word in ("begin", "done")}
+    return numbers["begin"][-1], max(numbers["done"], default=number - 1)
+
+
+def _lines(writer: subprocess.Popen[str], lines: list[str]) -> list[str]:
+    assert writer.stdout is not None
+    with suppress(BlockingIOError, TypeError):
+        lines.extend(writer.stdout.readlines())
+    return lines
+
+
+def _wait(until: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > end:
+            raise TimeoutError(f"a writer did not come so far within {seconds} s")
+        time.sleep(0.02)
+
+
+def _kill(writer: subprocess.Popen[str], victim: str) -> None:
+    if victim == "all":
+        os.killpg(writer.pid, signal.SIGKILL)
+        return
+    for pid in _members(writer.pid):
+        is_java = "java" in Path(f"/proc/{pid}/exe").resolve().name
+        if is_java == (victim == "java"):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _members(group: int) -> Iterator[int]:
+    """Return the processes of a group that have not ended."""
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            state, _, process_group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+            if int(process_group) == group and state != "Z":
+                yield int(entry.name)
+
+
+def _alive(writer: subprocess.Popen[str], lines: list[str]) -> bool:
+    _lines(writer, lines)  # who waits for a full pipe never ends
+    return next(_members(writer.pid), None) is not None
+
+
+def _write_forever(table: Path, layout: str, seed: int, number: int) -> None:
+    from pyspark.sql import functions as fn
+
+    from prune_assets.spark.session import spark_session
+
+    spark = spark_session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"})
+    while True:
+        days = fn.array(*(fn.lit(day) for day in days_of(seed, number)))
+        rows = spark.range(ROWS).select("id", fn.lit(number).alias("number"), fn.explode(days).alias("day"))
+        sys.stdout.write(f"begin {number}\n")
+        sys.stdout.flush()
+        pr.write(rows, table, layout=LAYOUT, format=layout, mode=mode_of(seed, number))
+        sys.stdout.write(f"done {number}\n")
+        sys.stdout.flush()
+        number += 1
+
+
+if __name__ == "__main__":
+    _write_forever(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
