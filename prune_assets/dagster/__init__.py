@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.resources import SparkSessionResource
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor
+    from prune_assets.dagster.skipping_checks import build_skipping_checks
 
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
@@ -27,6 +28,7 @@ _HOMES = {
     "build_layout_validation_schedule": "prune_assets.dagster.schedules",
     "build_new_files_sensor": "prune_assets.dagster.sensors",
     "build_skip_report_asset": "prune_assets.dagster.assets",
+    "build_skipping_checks": "prune_assets.dagster.skipping_checks",
     "build_table_asset": "prune_assets.dagster.assets",
     "pruned_asset": "prune_assets.dagster.io_manager",
     "skip_metadata": "prune_assets.dagster.metadata",
@@ -42,6 +44,7 @@ __all__ = [
     "build_layout_validation_schedule",
     "build_new_files_sensor",
     "build_skip_report_asset",
+    "build_skipping_checks",
     "build_table_asset",
     "pruned_asset",
     "skip_metadata",

@@ -152,7 +152,7 @@ def build_skip_report_asset(
     `baseline`: a table with the same rows and without the layout, which is read for comparison too; name its asset in
     `more_deps`. All else is passed to Dagster's `asset`.
 
-    Raises InvalidPredicate for `where` that is no SQL.
+    Raises PredicateSyntaxError for `where` that is no SQL.
     """
     if isinstance(where, str):
         parse_predicate(where)
@@ -185,14 +185,14 @@ def build_skip_report_asset(
         if not compared.equal:
             raise dg.Failure(
                 f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",
-                metadata={"report": dg.MetadataValue.path(paths["report_html"])},
+                metadata={"prune/report_html": dg.MetadataValue.path(paths["html"])},
             )
-        metadata = skip_metadata(planned.report) | _comparison_metadata(planned, compared) | dict(choice.metadata)
-        if compared.baseline is not None:
-            of_baseline = plan(str(baseline), where=choice.where, session=session)
-            metadata |= _baseline_metadata(of_baseline, compared.baseline)
+        before = None if baseline is None else plan(str(baseline), where=choice.where, session=session)
         return dg.MaterializeResult(
-            metadata=metadata | {kind: dg.MetadataValue.path(path) for kind, path in paths.items()}
+            metadata=skip_metadata(planned.report)
+            | _comparison_metadata(planned, compared, before)
+            | dict(choice.metadata)
+            | {f"prune/report_{kind}": dg.MetadataValue.path(path) for kind, path in paths.items()}
         )
 
     return skip_report
@@ -203,38 +203,34 @@ def _save(report: "SkipReport", directory: "Path", name: str) -> dict[str, str]:
     texts = {"json": report.to_json(), "html": report.to_html()}
     for suffix, text in texts.items():
         (directory / f"{name}.{suffix}").write_text(text, encoding="utf-8")
-    return {f"report_{suffix}": str((directory / f"{name}.{suffix}").absolute()) for suffix in texts}
+    return {suffix: str((directory / f"{name}.{suffix}").absolute()) for suffix in texts}
 
 
-def _comparison_metadata(planned: "Plan", compared: "Comparison") -> dict[str, Any]:
+def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Plan | None") -> dict[str, Any]:
+    """Describe the readings in a table, and by the numbers that are worth a plot."""
+    spark = planned.report.engines[0].kept.bytes
+    with_plan = planned.report.engines[1].kept.bytes if len(planned.report.engines) > 1 else planned.report.kept.bytes
+    rows = [
+        _reading_row("Spark alone", compared.without, spark),
+        _reading_row("with the plan", compared.with_plan, with_plan),
+    ]
+    if compared.baseline is not None and baseline is not None:
+        rows.insert(0, _reading_row("without the layout", compared.baseline, baseline.report.engines[0].kept.bytes))
     return {
-        "rows_equal": compared.equal,
-        "selected_rows": compared.with_plan.answer.rows,
-        "checksum": str(compared.with_plan.answer.checksum),
-        "predicted_rows": planned.report.kept.rows,
-        "spark_seconds_without": compared.without.seconds,
-        "spark_seconds_with": compared.with_plan.seconds,
-        "spark_scanned_rows_without": compared.without.scanned_rows,
-        "spark_scanned_rows_with": compared.with_plan.scanned_rows,
-        "spark_scanned_files_without": compared.without.scanned_files,
-        "spark_scanned_files_with": compared.with_plan.scanned_files,
-    } | {
-        f"predicted_{unit}_{_word(engine.name)}": getattr(engine.kept, unit)
-        for engine in planned.report.engines
-        for unit in ("rows", "bytes")
-        # Where it opens files that the plan did not, nobody knows how many rows.
-        if engine.kept.row_groups is not None
+        "prune/readings": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
+        "prune/rows_equal": compared.equal,
+        "prune/selected_rows": compared.with_plan.answer.rows,
+        "prune/scanned_rows": compared.with_plan.scanned_rows,
+        "prune/read_seconds": compared.with_plan.seconds,
+        "prune/read_seconds_without": compared.without.seconds,
     }
 
 
-def _baseline_metadata(planned: "Plan", reading: "Reading") -> dict[str, Any]:
+def _reading_row(way: str, reading: "Reading", predicted_bytes: int) -> dict[str, str | int | float]:
     return {
-        "baseline_seconds": reading.seconds,
-        "baseline_scanned_rows": reading.scanned_rows,
-        "baseline_scanned_files": reading.scanned_files,
-        "baseline_predicted_bytes": planned.report.engines[0].kept.bytes,
+        "reading": way,
+        "files": reading.scanned_files,
+        "rows": reading.scanned_rows,
+        "predicted bytes": predicted_bytes,
+        "seconds": round(reading.seconds, 3),
     }
-
-
-def _word(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name.lower())

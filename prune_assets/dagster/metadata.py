@@ -89,7 +89,7 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
 
 
 def skip_metadata(report: SkipReport) -> dict[str, Any]:
-    """Return a skip report as metadata: a summary, a table of levels, and the numbers that make plots.
+    """Return a skip report as metadata: a summary, a table of levels, and a dozen numbers that make plots over time.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -98,35 +98,26 @@ def skip_metadata(report: SkipReport) -> dict[str, Any]:
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
     >>> metadata = skip_metadata(pr.plan(table, where="id < 150").report)
-    >>> metadata["kept_rows"], metadata["total_rows"]
-    (200, 1000)
+    >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
+    (200, 1000, 0.8)
     """
     import dagster as dg
 
     metadata: dict[str, Any] = {
-        "summary": dg.MetadataValue.md(_summary(report)),
-        "levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
-        "predicate": report.predicate,
-        "planning_seconds": report.seconds,
-        "metadata_requests": report.requests,
-        "metadata_bytes": report.bytes_fetched,
-        "index_bytes": report.index_bytes,
-        "bloom_bytes": report.bloom_bytes,
-        "dictionary_bytes": report.dictionary_bytes,
-        "kept_bytes_fraction": report.kept.bytes / report.total.bytes if report.total.bytes else 1.0,
+        "prune/summary": dg.MetadataValue.md(_summary(report)),
+        "prune/levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
+        "prune/predicate": report.predicate,
+        "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
+        "prune/planning_seconds": report.seconds,
+        "prune/metadata_bytes": report.bytes_fetched,
     }
-    for unit in ("files", "row_groups", "pages", "rows", "bytes"):
+    for unit in ("files", "row_groups", "rows", "bytes"):
         for name, extent in (("total", report.total), ("kept", report.kept)):
             if (value := getattr(extent, unit)) is not None:
-                metadata[f"{name}_{unit}"] = value
-    for level in report.levels:
-        metadata[f"{level.level}_skipped_rows"] = level.skipped_rows
-        metadata[f"{level.level}_skipped_bytes"] = level.skipped_bytes
-    if report.unopened_files:
-        metadata["unopened_files"] = report.unopened_files
+                metadata[f"prune/{name}_{unit}"] = value
     if report.unopened_files and report.delta is None:
-        # How many rows these have is not known: no numbers for plots.
-        del metadata["total_rows"], metadata["partition_values_skipped_rows"]
+        # How many rows these have is not known: no number for a plot.
+        del metadata["prune/total_rows"]
     return metadata
 
 

@@ -30,6 +30,11 @@ class Result:
     report: Mapping[str, Any]
     metadata: Mapping[str, Any]
 
+    @property
+    def readings(self) -> list[Mapping[str, Any]]:
+        """The rows of the table of readings: without the layout, by Spark alone, with the plan."""
+        return [record.data for record in self.metadata["prune/readings"]]
+
 
 def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
     """Return the results of the predicates from the materializations of a run."""
@@ -38,15 +43,19 @@ def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
         event = instance.get_latest_materialization_event(dg.AssetKey(["skip_reports", name]))
         if event is None or event.run_id != run_id or event.asset_materialization is None:
             raise PruneError(f"skip_reports/{name}: the run did not materialize it; open the run in Dagster's UI")
-        metadata = {key: value.value for key, value in event.asset_materialization.metadata.items()}
-        report = json.loads(Path(str(metadata["report_json"])).read_text(encoding="utf-8"))
+        told = event.asset_materialization.metadata
+        metadata = {
+            key: value.records if isinstance(value, dg.TableMetadataValue) else value.value
+            for key, value in told.items()
+        }
+        report = json.loads(Path(str(metadata["prune/report_json"])).read_text(encoding="utf-8"))
         results.append(Result(name, report, metadata))
     return results
 
 
 def rows_differ(results: list[Result]) -> bool:
     """Tell whether any predicate gave other rows with the plan than without it."""
-    return not all(result.metadata["rows_equal"] is True for result in results)
+    return not all(result.metadata["prune/rows_equal"] is True for result in results)
 
 
 def print_summary(console: Console, results: list[Result], failed_checks: list[tuple[str, str]]) -> None:
@@ -78,18 +87,14 @@ _WHAT_TO_SEE = (
 
 
 def _cells(result: Result) -> Iterator[str]:
-    metadata = result.metadata
+    readings = result.readings
     yield result.name
-    for unit in ("scanned_files", "scanned_rows"):
-        three = (metadata[key] for key in (f"baseline_{unit}", f"spark_{unit}_without", f"spark_{unit}_with"))
-        yield " | ".join(f"{number:,}" for number in three)
-    engines = [engine["kept"]["bytes"] for engine in result.report["engines"][:2]]
-    sizes = [metadata["baseline_predicted_bytes"], *engines]
-    yield " | ".join(f"{size / MEGABYTE:.2f}" for size in sizes)
-    keys = ("baseline_seconds", "spark_seconds_without", "spark_seconds_with")
-    yield " | ".join(f"{metadata[key]:.2f}" for key in keys)
+    for unit in ("files", "rows"):
+        yield " | ".join(f"{reading[unit]:,}" for reading in readings)
+    yield " | ".join(f"{reading['predicted bytes'] / MEGABYTE:.2f}" for reading in readings)
+    yield " | ".join(f"{reading['seconds']:.2f}" for reading in readings)
     yield f"{result.report['seconds'] * 1e3:.0f} ms"
-    yield "yes" if metadata["rows_equal"] is True else "[red]no[/]"
+    yield "yes" if result.metadata["prune/rows_equal"] is True else "[red]no[/]"
 
 
 def _lookup_lines(results: list[Result]) -> Iterator[str]:

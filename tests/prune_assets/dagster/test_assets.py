@@ -66,7 +66,7 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
     assert run.success
     assert pr.read(spark, tmp_path / "b", where="true").count() == 9
     metadata = run.asset_materializations_for_node("skip_reports__r")[0].metadata
-    assert (metadata["rows_equal"].value, metadata["selected_rows"].value) == (True, 3)
+    assert (metadata["prune/rows_equal"].value, metadata["prune/selected_rows"].value) == (True, 3)
     # Each run keeps its report.
     assert dg.materialize([report], resources=resources).success
     assert len(list((tmp_path / "r" / "r").glob("*.html"))) == 2

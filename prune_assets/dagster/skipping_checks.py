@@ -1,0 +1,104 @@
+"""Asset checks that guard what the queries people run skip: a layout that decays fails before the bill grows."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.metadata import skip_metadata
+from prune_assets.sql.syntax.parsed import parse_predicate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from prune_assets.report.skip_report import SkipReport
+
+
+def build_skipping_checks(
+    asset_key: "dg.AssetKey | str | Sequence[str]",
+    table: "str | Path",
+    predicates: "Mapping[str, str]",
+    *,
+    min_skipped: float = 0.9,
+    columns: "Sequence[str] | None" = None,
+    time_zone: str | None = None,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+) -> dg.AssetChecksDefinition:
+    """Build a check for each predicate: it fails when less than `min_skipped` of the bytes is skipped.
+
+    >>> from prune_assets.dagster import build_skipping_checks
+    >>> checks = build_skipping_checks(
+    ...     "orders", "lake/orders", {"one_day": "day = DATE '2024-03-01'", "one_order": "id = 17"}, min_skipped=0.95
+    ... )
+    >>> sorted(key.name for key in checks.check_keys)
+    ['skips_one_day', 'skips_one_order']
+
+    They plan as `prune_assets.plan` does and start no Spark. Their numbers make plots: the share that is skipped falls
+    when files pile up that overlap. A predicate that no longer fits the table, of a column that is gone say, fails its
+    check with the reason, and so does a table that cannot be read.
+
+    `predicates`: Spark SQL by a name. `min_skipped`: a part of the bytes of the columns that are read, from 0 to 1.
+    `columns`: those that the queries read beside those of the predicate; all by default.
+    `time_zone`: that of the sessions that run the queries, for timestamps. `blocking`, `severity`: as for the checks
+    of layouts.
+
+    Raises PredicateSyntaxError for what is no SQL, and WrongUse for a share that is none.
+    """
+    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
+    asset_key = dg.AssetKey.from_coercible(asset_key)
+    if not 0 <= min_skipped <= 1:
+        raise WrongUse(f"min_skipped={min_skipped}: a part of the bytes is asked, from 0 to 1, e.g. 0.9")
+    for where in predicates.values():
+        parse_predicate(where)
+
+    @dg.multi_asset_check(
+        name=f"{asset_key.to_python_identifier()}_skipping",
+        specs=[
+            dg.AssetCheckSpec(
+                f"skips_{name}", asset=asset_key, blocking=blocking, description=f"{min_skipped:.0%} skipped: {where}"
+            )
+            for name, where in predicates.items()
+        ],
+        can_subset=True,
+    )
+    def skipping_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        selected = {key.name for key in context.selected_asset_check_keys}
+        for name, where in predicates.items():
+            if f"skips_{name}" not in selected:
+                continue
+            yield dg.AssetCheckResult(
+                check_name=f"skips_{name}",
+                asset_key=asset_key,
+                severity=severity,
+                **_verdict(table, where, columns, time_zone, min_skipped=min_skipped),
+            )
+
+    return skipping_checks
+
+
+def _verdict(
+    table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
+) -> dict[str, Any]:
+    """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures."""
+    from prune_assets.planner.plan import plan
+    from prune_assets.semantics import SparkSemantics
+
+    try:
+        report = plan(str(table), where=where, columns=columns, session=SparkSemantics(time_zone=time_zone)).report
+    except PruneError as error:
+        return {"passed": False, "description": str(error)}
+    skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
+    problem = f"{skipped:.1%} of the bytes is skipped, asked are {min_skipped:.1%}; {_remedy(report)}"
+    passed = skipped >= min_skipped
+    return {"passed": passed, "description": None if passed else problem, "metadata": skip_metadata(report)}
+
+
+def _remedy(report: "SkipReport") -> str:
+    """Say what would skip more: another way to write the predicate, where a part of it is not used, or other files."""
+    for part in report.unsupported:
+        return f"{part.sql} is not used to skip: {part.reason}. {part.remedy}"
+    return "run `prune explain` with the predicate for the reason, and sort the table anew where files overlap"

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.errors import WrongUse
+from prune_assets.dagster import build_skipping_checks
+from prune_assets.errors import PredicateSyntaxError
+
+WHERE = {"few": "id < 100", "odd": "id % 7 = 3", "gone": "no_such = 1", "none": "id < 0"}
+
+
+@pytest.fixture
+def table(tmp_path):
+    pq.write_table(pa.table({"id": range(1000)}), tmp_path / "1.parquet", row_group_size=100)
+    return tmp_path
+
+
+def evaluate(table, **options):
+    checks = build_skipping_checks("lake/ids", table, WHERE, **options)
+    return {result.check_name: result for result in checks(dg.build_asset_check_context())}
+
+
+def test_a_query_that_skips_too_little_fails_its_check_and_says_why(table):
+    results = evaluate(table, min_skipped=0.85)
+    assert {name for name, result in results.items() if result.passed} == {"skips_few", "skips_none"}
+    assert results["skips_odd"].description.startswith("0.0% of the bytes is skipped, asked are 85.0%; ")
+    assert results["skips_few"].metadata["prune/skipped_bytes_share"].value == pytest.approx(0.9, abs=0.02)
+    assert results["skips_few"].asset_key == dg.AssetKey(["lake", "ids"])
+
+
+def test_a_column_that_is_gone_and_a_table_that_is_gone_fail_the_check_alone(table, tmp_path):
+    assert "no_such" in evaluate(table)["skips_gone"].description
+    (table / "1.parquet").unlink()
+    results = evaluate(table / "gone")
+    assert not any(result.passed for result in results.values())
+    assert all("no such file or directory" in result.description for result in results.values())
+
+
+def test_checks_run_alone(table):
+    checks = build_skipping_checks("ids", table, WHERE)
+    assert checks.can_subset
+
+
+def test_wrong_definitions_are_refused_at_once(table):
+    with pytest.raises(PredicateSyntaxError):
+        build_skipping_checks("ids", table, {"a": "id = = 1"})
+    with pytest.raises(WrongUse, match="from 0 to 1"):
+        build_skipping_checks("ids", table, WHERE, min_skipped=90)
