@@ -29,7 +29,7 @@ def test_the_definitions_for_tables_of_your_own_load():
     names = {}
     exec(compile(source, "README.md", "exec"), names)
     keys = {key.to_user_string() for key in names["defs"].resolve_all_asset_keys()}
-    assert keys == {"events", "skip_reports/one_day"}
+    assert keys == {"events", "first_users", "skip_reports/one_user"}
     dg.Definitions.validate_loadable(names["defs"])
 
 
