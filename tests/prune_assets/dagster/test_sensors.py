@@ -125,3 +125,33 @@ def test_keys_may_be_texts_and_a_table_without_checks_is_refused_at_once(tmp_pat
     assert [request.asset_check_keys[0].asset_key for request in tick(named).run_requests] == [A]
     with pytest.raises(WrongUse, match="lake/b has no check"):
         build_new_files_sensor("other", tables={"lake/b": tmp_path / "b"}, checks=[checks])
+
+
+def test_checks_may_be_reported_without_a_run(tmp_path):
+    put(tmp_path / "a" / "1.parquet")
+    put(tmp_path / "b" / "1.parquet")
+    tables = {A: tmp_path / "a", B: tmp_path / "b"}
+    checks = [build_layout_checks(key, table, LayoutSpec(sort_by=["x"])) for key, table in tables.items()]
+    sensor = build_new_files_sensor("reports", tables=tables, checks=checks, mode="report")
+    with dg.DagsterInstance.ephemeral() as instance:
+        context = dg.build_sensor_context(instance=instance, definitions=definitions(sensor))
+        first = sensor(context)
+        assert first.run_requests == []
+        assert {(event.asset_key, event.check_name) for event in first.asset_events} == {
+            (key, name) for key in tables for name in CHECKS
+        }
+        pq.write_table(pa.table({"x": [2, 1]}), tmp_path / "a" / "2.parquet")
+        second = sensor(dg.build_sensor_context(instance=instance, cursor=first.cursor))
+        failed = {event.check_name for event in second.asset_events if not event.passed}
+        assert {event.asset_key for event in second.asset_events} == {A}
+        assert "sorted_order" in failed
+        # Where Dagster shows checks, these are.
+        for event in second.asset_events:
+            instance.report_runless_asset_event(event)
+        assert (
+            instance.event_log_storage.get_latest_asset_check_execution_by_key([dg.AssetCheckKey(A, "sorted_order")])[
+                dg.AssetCheckKey(A, "sorted_order")
+            ].status.value
+            == "FAILED"
+        )
+        assert sensor(dg.build_sensor_context(instance=instance, cursor=second.cursor)).skip_reason is not None
