@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -42,6 +44,7 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
 _STORAGE_TYPES = path_array(["u", "p", "i"])
+_PLAIN = re.compile(r"\w+", re.ASCII)
 _REMEDY = "restore the checkpoint or remove it"
 
 
@@ -248,21 +251,15 @@ class CheckpointStatistics:
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Read what is said of columns, some files at a time.
 
-        Parsed statistics are preferred where they know all columns; the text is read where they do not, or where a
-        file has none.
+        Parsed statistics are preferred: the text says the same, and takes longer. Of columns that they do not know,
+        the text is taken of the files where it names one of them; and of files that have no others.
         """
         with self.source._opened() as opened:  # noqa: SLF001 - of the same module
             fields = _fields(opened.schema, "add")
-            parsed = _parsed_columns(opened.schema, fields, columns)
-            forms = [(parsed, _parsed_batch)] if parsed.names else []
-            if "stats" in fields:
-                forms.insert(
-                    len(forms) if parsed.complete else 0, (_Columns(["add.stats"], complete=True), _text_batch)
-                )
             silent = wanted.copy()
-            for names, take in forms:
+            for names, take in _forms(opened.schema, fields, columns):
                 if silent.any():
-                    for batch in self._batches(opened, names.names, silent.copy(), take):
+                    for batch in self._batches(opened, names, silent.copy(), take):
                         silent[batch.positions] = False
                         yield batch
 
@@ -281,24 +278,22 @@ class CheckpointStatistics:
             first += len(batch)
 
 
-class _Columns(NamedTuple):
-    """Columns of the file, and whether they know all that is asked for."""
-
-    names: list[str]
-    complete: bool
-
-
-def _parsed_columns(schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]) -> _Columns:
-    kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else None
-    if kind is None or not _has(kind, ("numRecords",)):
-        return _Columns([], complete=False)
+def _forms(
+    schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[list[str], _Take]]:
+    """Yield the columns of the file to read one after the other, and what takes statistics from them."""
+    kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
+    structs = _has(kind, ("numRecords",))
     known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
-    if not known:
-        return _Columns([], complete=False)
-    parts = ("minValues", "maxValues", "nullCount")
-    names = ["add.stats_parsed.numRecords"]
-    names += [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
-    return _Columns(names, complete=len(known) == len(columns))
+    missing = [path[-1] for path in columns if path not in known]
+    if structs and missing and "stats" in fields:
+        yield ["add.stats"], partial(_text_batch, naming=missing)
+    if structs:
+        parts = ("minValues", "maxValues", "nullCount")
+        names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
+        yield ["add.stats_parsed.numRecords", *names], _parsed_batch
+    if "stats" in fields:
+        yield ["add.stats"], _text_batch
 
 
 def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
@@ -309,13 +304,20 @@ def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
     return True
 
 
-def _text_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
+def _text_batch(
+    adds: pa.StructArray, positions: NDArray[np.int64], naming: Sequence[str] | None = None
+) -> StatisticsBatch:
+    """Take the texts; `naming`: those alone in which one of these names stands."""
     texts = pc.struct_field(adds, "stats")
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
         texts = pa.nulls(len(adds), pa.string())
-    there = flags_from(texts.is_valid())
     # As bytes: what is no UTF-8 spoils the statistics of its own file alone.
-    return StatisticsBatch(positions[there], texts.filter(from_numpy(there)).cast(pa.large_binary()), None)
+    texts = texts.cast(pa.large_binary())
+    there = texts.is_valid()
+    # JSON may write other characters as escapes.
+    if naming is not None and all(_PLAIN.fullmatch(name) for name in naming):
+        there = pc.fill_null(pc.match_substring_regex(texts, '"(' + "|".join(naming) + ')"'), fill_value=False)
+    return StatisticsBatch(positions[flags_from(there)], texts.filter(there), None)
 
 
 def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:

@@ -12,9 +12,11 @@ import pytest
 from checkpoint_writer import add_type, head, parsed_type, write_checkpoint
 from log_writer import add, remove
 
+from deltalog import inspect_snapshot
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable, UnsupportedTable
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
+from deltalog.stats.file_bounds import record_counts
 from parquet_core.errors import StorageFailure
 from parquet_core.predicate import Compare, Op
 
@@ -298,6 +300,35 @@ def test_statistics_are_read_from_either_form(log):
     kept = skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(2))).kept
     assert snapshot.paths(kept) == ["nothing"]
     assert len(snapshot.paths(skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(1))).kept)) == 4
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no JSON", '{"numRecords": 7, "nullCount": {"y": 0}}'])
+def test_rows_are_counted_by_parsed_statistics_without_a_look_at_the_text(log, text):
+    log.create([("x", "long"), ("other", "long")])
+    action = add("a", stats=text)
+    action["add"]["stats_parsed"] = {"numRecords": 5, "minValues": {"x": 1}, "maxValues": {"x": 2}, "nullCount": {}}
+    write_checkpoint(
+        log.place / f"{0:020d}.checkpoint.parquet", [*head(log), action], add=add_type(parsed_type(x=pa.int64()))
+    )
+    snapshot = open_snapshot(log.path)
+    assert record_counts(snapshot).tolist() == [5]
+    assert skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(1))).kept.all()
+    assert not skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(2))).kept.any()
+    # Of `other` no text tells: that of `x` stays as it is.
+    assert inspect_snapshot(snapshot).rows == 5
+    assert [column.bounds for column in inspect_snapshot(snapshot).columns] == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["y", "ÿ", "a b"])
+def test_a_column_of_any_name_that_parsed_statistics_lack_is_read_from_the_text(log, name):
+    log.create([("x", "long"), (name, "long")])
+    bounds = {"numRecords": 5, "minValues": {name: 1}, "maxValues": {name: 2}, "nullCount": {}}
+    action = add("a", stats=bounds)
+    action["add"]["stats_parsed"] = {"numRecords": 5, "minValues": {"x": 1}, "maxValues": {"x": 2}, "nullCount": {}}
+    write_checkpoint(
+        log.place / f"{0:020d}.checkpoint.parquet", [*head(log), action], add=add_type(parsed_type(x=pa.int64()))
+    )
+    assert not skip_files(open_snapshot(log.path), Compare((name,), Op.GT, pa.scalar(2))).kept.any()
 
 
 def test_a_column_that_parsed_statistics_lack_is_read_from_the_text(log):
