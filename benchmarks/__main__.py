@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.delta_logs import million_files, thousand_commits
+from benchmarks.delta_logs import large_commits, million_files, thousand_commits
 from benchmarks.many_files import many_files
 from benchmarks.reads import CASES, reads
 from benchmarks.wide_file import wide_file
@@ -60,6 +60,9 @@ COMPARISONS = [
     Comparison("the same from disk", "delta_warm", "delta_rs", 0.1, million_files),
     Comparison(
         "Delta, 1,000 commits without a checkpoint | delta-rs", "delta_partition", "delta_rs", 1.0, thousand_commits
+    ),
+    Comparison(
+        "Delta, three commits of 100,000 files each | delta-rs", "delta_partition", "delta_rs", 1.0, large_commits
     ),
     Comparison(
         "Delta, 1,000,000 files held, one new commit (50 ms) | delta-rs",

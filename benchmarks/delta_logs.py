@@ -1,4 +1,4 @@
-"""Delta logs of files that were never written: a checkpoint of a million files, and a thousand commits without one.
+"""Delta logs of files that were never written: a checkpoint of a million files, and small and large commits without one.
 
 Ten columns, two of them of partitions, and about 370 bytes of statistics a file, as JSON; every value follows from the
 number of the file.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 DIRECTORY = Path(".bench")
-MILLION, MANY_COMMITS = "delta_million", "delta_commits"
+MILLION, MANY_COMMITS, LARGE_COMMITS = "delta_million", "delta_commits", "delta_large_commits"
 FILES, CHECKPOINT = 1_000_000, 10
 COMMITS, FILES_A_COMMIT = 1_000, 10
 ROW_GROUP = 50_000
@@ -76,6 +76,11 @@ def thousand_commits() -> Path:
     return _made(MANY_COMMITS)
 
 
+def large_commits() -> Path:
+    """Return a table of three commits of 100,000 files each and no checkpoint, made once."""
+    return _made(LARGE_COMMITS)
+
+
 def _made(name: str) -> Path:
     table = DIRECTORY / name
     if not table.is_dir():
@@ -88,7 +93,12 @@ def _make(name: str) -> None:
     part = DIRECTORY / f"{name}.part"
     shutil.rmtree(part, ignore_errors=True)
     (part / "_delta_log").mkdir(parents=True)
-    {MILLION: _write_million, MANY_COMMITS: _write_commits}[name](part / "_delta_log")
+    writers = {
+        MILLION: _write_million,
+        MANY_COMMITS: _write_commits,
+        LARGE_COMMITS: lambda log: _write_commits(log, commits=3, files=100_000),
+    }
+    writers[name](part / "_delta_log")
     part.rename(DIRECTORY / name)
 
 
@@ -118,11 +128,11 @@ def _write_million(log: Path) -> None:
     _commit(log, CHECKPOINT, [{"add": add_of(FILES - 1)}])
 
 
-def _write_commits(log: Path) -> None:
-    for version in range(COMMITS):
-        first = version * FILES_A_COMMIT
+def _write_commits(log: Path, *, commits: int = COMMITS, files: int = FILES_A_COMMIT) -> None:
+    for version in range(commits):
+        first = version * files
         head = [{kind: action} for kind, action in _head()] if version == 0 else []
-        _commit(log, version, [*head, *({"add": add_of(first + i)} for i in range(FILES_A_COMMIT))])
+        _commit(log, version, [*head, *({"add": add_of(first + i)} for i in range(files))])
 
 
 def _commit(log: Path, version: int, actions: list[dict[str, Any]]) -> None:

@@ -6,22 +6,25 @@ Reading takes the fields that it needs and passes others over. What is written a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 # Numbers beyond these are damage: they are added up and kept as 64 bits.
 _MAX_INT64 = (1 << 63) - 1
+Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX_INT64)]
+Version = Annotated[int, msgspec.Meta(le=1 << 31)]
+Path = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Where the deleted rows of a file are listed; `storageType`: `u`, `i` or `p`."""
 
-    storage_type: str
+    storage_type: Literal["u", "p", "i"]
     path_or_inline_dv: str
-    size_in_bytes: int
-    cardinality: int
-    offset: int | None = None
+    size_in_bytes: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+    cardinality: Count
+    offset: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] | None = None
 
     @property
     def identity(self) -> str:
@@ -33,10 +36,10 @@ class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file that is part of the table. `stats` is JSON in a string, and anything else where a writer errs."""
 
-    path: str
-    size: int
+    path: Path
+    size: Count
     partition_values: dict[str, str | None] | None = None
-    modification_time: int = 0
+    modification_time: Annotated[int, msgspec.Meta(ge=-_MAX_INT64 - 1, le=_MAX_INT64)] = 0
     stats: object = None
     deletion_vector: DeletionVector | None = None
 
@@ -44,7 +47,7 @@ class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A file that is no longer part of the table; without a timestamp it expired long ago."""
 
-    path: str
+    path: Path
     deletion_timestamp: int | None = None
     deletion_vector: DeletionVector | None = None
 
@@ -65,8 +68,8 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What a reader and a writer must understand; the features are listed from versions 3 and 7 on."""
 
-    min_reader_version: int
-    min_writer_version: int
+    min_reader_version: Version
+    min_writer_version: Version
     reader_features: list[str] | None = None
     writer_features: list[str] | None = None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from deltalog.errors import MalformedLog
-from deltalog.log.actions import Add, DeletionVector, Line, Remove, fits
+from deltalog.log.actions import Line
 from parquet_core.storage import read_range, read_whole
 
 if TYPE_CHECKING:
@@ -70,15 +70,9 @@ def _in_blocks(file: DataFile, decoder: msgspec.json.Decoder[AnyLine], traffic: 
 
 def _decoded(data: bytes, decoder: msgspec.json.Decoder[AnyLine], file: DataFile, first_line: int = 1) -> list[AnyLine]:
     try:
-        lines = decoder.decode_lines(data)
+        return decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-        lines = list(_one_by_one(data, decoder, file, first_line))
-    for at, line in enumerate(lines):
-        complaint = _complaint(line)
-        if complaint:
-            number = [number for number, _ in _texts(data, first_line)][at]
-            raise MalformedLog(f"{file.path}, line {number}: {complaint}; restore the file from a copy")
-    return lines
+        return list(_one_by_one(data, decoder, file, first_line))
 
 
 def _one_by_one(
@@ -89,7 +83,8 @@ def _one_by_one(
         try:
             yield decoder.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as error:
-            cut = number == texts[-1][0] and not data.endswith(b"\n")
+            whole = isinstance(error, msgspec.ValidationError) or data.endswith(b"\n")
+            cut = number == texts[-1][0] and not whole
             what = "the file ends in the middle of an action" if cut else str(error) or "no JSON"
             raise MalformedLog(f"{file.path}, line {number}: {what}; restore the file from a copy") from None
 
@@ -97,37 +92,3 @@ def _one_by_one(
 def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, with their numbers in the file."""
     return ((number, text) for number, text in enumerate(data.split(b"\n"), first_line) if text.strip(_BLANK))
-
-
-def _complaint(line: Line) -> str:
-    """Say what is wrong with an action, empty when nothing is."""
-    for action in (line.add, line.remove):
-        if action is not None:
-            wrong = _wrong_file(action)
-            if wrong:
-                return wrong
-    if line.protocol is not None and max(line.protocol.min_reader_version, line.protocol.min_writer_version) > 1 << 31:
-        return "the protocol has a version beyond 32 bits"
-    return ""
-
-
-def _wrong_file(action: Add | Remove) -> str:
-    if not action.path:
-        return "a file without a path"
-    if isinstance(action, Add) and not fits(action.size):
-        return f"a file of {action.size} bytes"
-    if isinstance(action, Add) and not -(1 << 63) <= action.modification_time < 1 << 63:
-        return "a time of modification beyond 64 bits"
-    return _wrong_vector(action.deletion_vector)
-
-
-def _wrong_vector(vector: DeletionVector | None) -> str:
-    if vector is None:
-        return ""
-    if vector.storage_type not in {"u", "p", "i"}:
-        return f"a deletion vector of storage type {vector.storage_type!r}"
-    if not fits(vector.cardinality) or not 0 <= vector.size_in_bytes < 1 << 31:
-        return "a deletion vector of impossible size"
-    if vector.offset is not None and not 0 <= vector.offset < 1 << 31:
-        return "a deletion vector at an impossible offset"
-    return ""

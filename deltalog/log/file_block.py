@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 NULL, ABSENT = -1, -2
+_NO_ENTRY = object()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # What is done ahead takes memory.
@@ -185,18 +187,13 @@ def block_of_adds(adds: Sequence[Add]) -> FileBlock:
 
 def _partition_texts(values: Sequence[dict[str, str | None]]) -> dict[str, Texts]:
     """Return the value of each key in each file."""
-    numbers: dict[str, dict[str | None, int]] = {}
-    codes: dict[str, NDArray[np.int32]] = {}
-    for i, entries in enumerate(values):
-        for name, text in entries.items():
-            if name not in codes:
-                codes[name], numbers[name] = np.full(len(values), ABSENT, np.int32), {None: NULL}
-            known = numbers[name]
-            codes[name][i] = known.setdefault(text, len(known) - 1)
-    return {
-        name: Texts(codes[name], path_array([text for text in known if text is not None]))
-        for name, known in numbers.items()
-    }
+    found = {}
+    for name in dict.fromkeys(chain.from_iterable(values)):
+        texts = [entries.get(name, _NO_ENTRY) for entries in values]
+        known = [text for text in dict.fromkeys(texts) if isinstance(text, str)]
+        numbers: dict[object, int] = {_NO_ENTRY: ABSENT, None: NULL} | {text: i for i, text in enumerate(known)}
+        found[name] = Texts(np.fromiter(map(numbers.__getitem__, texts), np.int32, len(texts)), path_array(known))
+    return found
 
 
 def identities(vectors: pa.StructArray) -> pa.Array:

@@ -7,6 +7,7 @@ what the checkpoint says.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -76,6 +77,8 @@ class Tail:
         Where a file had more deleted rows before than it has now, rows came back: its statistics may be those of the
         rows that were left in between, and are forgotten.
         """
+        if not self.most_deleted:
+            return list(reversed(self.added.values()))
         return [
             msgspec.structs.replace(add, stats=None) if _deleted(add) < self.most_deleted.get(path, 0) else add
             for (path, _), add in reversed(self.added.items())
@@ -155,30 +158,22 @@ def _with_adds(blocks: list[FileBlock], marks: list[Fingerprints], tail: Tail) -
     return Live(tuple(blocks[i] for i in there), tuple(marks[i] for i in there))
 
 
-class _Spoken(NamedTuple):
-    """What commits speak of: the deletion vectors of each path, and the fingerprints of the paths."""
-
-    paths: dict[str, set[str | None]]
-    marks: Fingerprints
-
-
-def _spoken_of(tail: Tail) -> _Spoken:
-    paths: dict[str, set[str | None]] = {}
-    for path, identity in (*tail.added, *tail.removed):
-        paths.setdefault(path, set()).add(identity)
-    return _Spoken(paths, fingerprints(path_array(list(paths))))
-
-
 def _all_unspoken(tail: Tail, blocks: Iterable[tuple[FileBlock, Fingerprints]]) -> list[tuple[FileBlock, Fingerprints]]:
-    # What the commits speak of is let go with this call: of a large commit it takes as much as its paths.
-    spoken = _spoken_of(tail)
-    return [_unspoken(block, marks, spoken) for block, marks in blocks]
-
-
-def _unspoken(block: FileBlock, marks: Fingerprints, spoken: _Spoken) -> tuple[FileBlock, Fingerprints]:
     """Leave out the files of which the commits have spoken."""
-    at = np.flatnonzero(is_among(marks, spoken.marks))
-    gone = [path in spoken.paths and vector in spoken.paths[path] for path, vector in _keys(block, at)]
+    spoken: Fingerprints | None = None
+    left = []
+    for block, marks in blocks:
+        if spoken is None:
+            spoken = fingerprints(path_array([path for path, _ in chain(tail.added, tail.removed)]))
+        left.append(_unspoken(block, marks, tail, spoken))
+    return left
+
+
+def _unspoken(
+    block: FileBlock, marks: Fingerprints, tail: Tail, spoken: Fingerprints
+) -> tuple[FileBlock, Fingerprints]:
+    at = np.flatnonzero(is_among(marks, spoken))
+    gone = [key in tail.added or key in tail.removed for key in _keys(block, at)]
     if not any(gone):
         return block, marks
     kept = np.ones(len(block), np.bool_)

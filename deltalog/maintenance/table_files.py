@@ -153,7 +153,7 @@ def _take(found: NamedFiles, path: str, vector: dict[str, object] | None) -> Non
         found.add(place)
     elif kind == "u":
         try:
-            found.add(vector_path(DeletionVector(kind, place, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
+            found.add(vector_path(DeletionVector("u", place, 0, 0), _HERE).removeprefix(f"{_HERE}/"))
         except ValueError:
             # It names no file that could be kept, and reading the table says so.
             return

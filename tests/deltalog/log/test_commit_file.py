@@ -84,8 +84,8 @@ def test_lines_of_a_large_file_are_not_read_at_once(log, monkeypatch):
         (LINE * 9 + '{"add":{"path":"c","si', "line 10: the file ends in the middle"),
         (LINE * 4 + '{"add":{"path":"c","si\n' + LINE, "line 5: Input data was truncated"),
         (LINE * 5 + "\n \r\n" + '{"add":[]}\n' + LINE, "line 8: Expected"),
-        (LINE * 5 + "\n \r\n" + '{"add":{"path":"","size":1}}\n' + LINE, "line 8: a file without a path"),
-        (LINE * 5 + "\n\n\n" + LINE + '{"add":{"path":"b","size":-1}}', "line 10: a file of -1 bytes"),
+        (LINE * 5 + "\n \r\n" + '{"add":{"path":"","size":1}}\n' + LINE, "line 8: Expected `str` of length >= 1"),
+        (LINE * 5 + "\n\n\n" + LINE + '{"add":{"path":"b","size":-1}}', "line 10: Expected `int` >= 0"),
     ],
 )
 def test_a_damaged_line_is_named_by_its_number_in_the_file(tmp_path, monkeypatch, block, text, words):
