@@ -1,4 +1,4 @@
-"""Delta logs of files that were never written: a checkpoint of a million files, and small and large commits without one.
+"""Delta logs of files that were never written: a million files in a checkpoint, and commits without one.
 
 Ten columns, two of them of partitions, and about 370 bytes of statistics a file, as JSON; every value follows from the
 number of the file.
