@@ -11,8 +11,17 @@ from deltalog.log.deletion_vectors import deleted_rows
 from deltalog.maintenance.vacuum import orphans
 from deltalog.snapshot.history import snapshot_time
 from deltalog.stats.file_bounds import ABSENT, WITHOUT_BOUNDS, record_counts, statistics_reader
+from deltalog.table.constraints import Constraint, constraints_of
 from deltalog.table.features import reader_features, writer_features
-from deltalog.table.properties import COUNTED, NAMED, indexed_count, is_named, named_columns
+from deltalog.table.properties import (
+    COUNTED,
+    NAMED,
+    clustering_columns,
+    indexed_count,
+    is_named,
+    named_columns,
+)
+from deltalog.table.schema_json import schema_fields
 from parquet_core.inspection.facts import SCHEMA
 from parquet_core.printable import redacted
 
@@ -77,7 +86,8 @@ class DeltaInspection:
     """What the log of a Delta table says of a version.
 
     `time`: when it was made, in milliseconds of UTC, None when its commit is gone. `rows`: those that count, None when
-    some of the files (`files_without_rows`) do not tell theirs. `orphans`: None where they were not looked for.
+    some of the files (`files_without_rows`) do not tell theirs. `clustered_by`, `not_null`: columns. `orphans`: None
+    where they were not looked for.
     """
 
     schema: str = SCHEMA
@@ -91,6 +101,9 @@ class DeltaInspection:
     writer_features: tuple[str, ...]
     column_mapping: str
     partitions: tuple[str, ...]
+    clustered_by: tuple[str, ...]
+    not_null: tuple[str, ...]
+    constraints: tuple[Constraint, ...]
     properties: dict[str, str]
     files: int
     bytes: int
@@ -125,7 +138,10 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     """
     counts, deleted = record_counts(snapshot), deleted_rows(snapshot.blocks)
     silent = int(np.count_nonzero(counts == ABSENT))
-    protocol = snapshot.protocol
+    protocol, schema = snapshot.protocol, snapshot.schema
+    fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=snapshot.table)
+    names = {field.physical: field.name for field in fields}
+    clustered = clustering_columns(snapshot.domains, place=snapshot.table)
     return DeltaInspection(
         path=redacted(snapshot.table),
         version=snapshot.version,
@@ -134,8 +150,11 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
         writer_version=protocol.min_writer_version,
         reader_features=reader_features(protocol),
         writer_features=writer_features(protocol),
-        column_mapping=snapshot.schema.mapping,
-        partitions=snapshot.schema.partition_columns,
+        column_mapping=schema.mapping,
+        partitions=schema.partition_columns,
+        clustered_by=tuple(names.get(path, ".".join(path)) for path in clustered),
+        not_null=tuple(field.name for field in fields if not field.nullable and not field.repeated),
+        constraints=tuple(constraints_of(snapshot.properties, fields)),
         properties=snapshot.properties,
         files=snapshot.file_count,
         bytes=snapshot.total_bytes,
@@ -144,8 +163,8 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
         deletion_vectors=int(np.count_nonzero(deleted)),
         deleted_rows=int(deleted.sum()),
         sizes=tuple(_sizes(snapshot)),
-        all_columns=len(snapshot.schema.columns),
-        columns=tuple(_coverage(snapshot, snapshot.schema.columns if columns is None else columns)),
+        all_columns=len(schema.columns),
+        columns=tuple(_coverage(snapshot, schema.columns if columns is None else columns)),
         log=_health(snapshot),
     )
 
@@ -182,14 +201,14 @@ def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[Co
     counted = dict(zip((column.leaf.path for column in asked), _counts(snapshot, asked), strict=True))
     why = _Why(snapshot)
     for column in columns:
-        bounds, nulls = counted.get(column.leaf.path, (0, 0))
-        reason = "" if bounds else why.of(column, nulls=nulls)
+        bounds, nulls, least = counted.get(column.leaf.path, (0, 0, 0))
+        reason = "" if bounds else why.of(column, nulls=nulls, least=least)
         yield ColumnCoverage(column.leaf.name, column.kind, int(bounds), int(nulls), reason)
 
 
 def _counts(snapshot: Snapshot, columns: Sequence[TableColumn]) -> NDArray[np.int64]:
-    """Return for each column the files with both bounds, and those with a null count."""
-    total = np.zeros((len(columns), 2), np.int64)
+    """Return for each column the files with both bounds, with a null count, and with a least value."""
+    total = np.zeros((len(columns), 3), np.int64)
     if not columns:
         return total
     read = statistics_reader(columns)
@@ -198,6 +217,7 @@ def _counts(snapshot: Snapshot, columns: Sequence[TableColumn]) -> NDArray[np.in
             for i, found in enumerate(read(batch)):
                 total[i, 0] += min(len(side) - side.null_count for side in (found.lower, found.upper))
                 total[i, 1] += len(found) - found.null_count.null_count
+                total[i, 2] += len(found) - found.lower.null_count
     return total
 
 
@@ -212,12 +232,10 @@ class _Why:
         data = [column for column in snapshot.schema.columns if column.partition is None]
         self._place = {column.leaf.path: i for i, column in enumerate(data)}
 
-    def of(self, column: TableColumn, *, nulls: int) -> str:
+    def of(self, column: TableColumn, *, nulls: int, least: int) -> str:
         """Return the first reason that holds."""
-        if column.partition is not None:
-            return "a partition column: the log has its values"
-        if column.refused:
-            return column.refused
+        if column.partition is not None or column.refused:
+            return column.refused or "a partition column: the log has its values"
         if column.kind in WITHOUT_BOUNDS:
             return f"of type {column.kind} only nulls are counted"
         if self._named is not None:
@@ -226,4 +244,8 @@ class _Why:
         elif 0 <= self._most <= self._place[column.leaf.path]:
             place = self._place[column.leaf.path] + 1
             return f"it is column {place:,}, and {COUNTED} is {self._most:,}"
-        return "the files hold nothing but nulls, or bounds that cannot be trusted" if nulls else "no file tells any"
+        if not nulls and not least:
+            return "no file tells any"
+        if least and column.kind in {"float", "double"}:
+            return f"the largest value is NaN or not told; the smallest is trusted in {least:,} of the files"
+        return "the files hold nothing but nulls, or bounds that cannot be trusted"

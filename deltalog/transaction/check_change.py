@@ -16,6 +16,7 @@ from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.log.actions import fits
 from deltalog.log.paths import path_array
 from deltalog.log.replay import key_of
+from deltalog.table.constraints import constraints_of
 from deltalog.table.features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, check_writable, is_true, writer_features
 from deltalog.table.needed_features import PLAIN
 from deltalog.table.properties import clustering_columns
@@ -40,14 +41,6 @@ if TYPE_CHECKING:
 # Its feature writes it.
 _SYSTEM = "delta."
 _SPARK = "commit with Spark, which does"
-_CONSTRAINT = "delta.constraints."
-# What a field's metadata may say that rows must be held against, and the feature it belongs to.
-_ON_ROWS = {
-    "delta.invariants": "invariants",
-    "delta.generationExpression": "generatedColumns",
-    "delta.identity.start": "identityColumns",
-    "delta.identity.step": "identityColumns",
-}
 
 
 def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
@@ -200,13 +193,9 @@ def _check_features(
 
 def _check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
     """Refuse files whose rows would have to be looked at."""
-    constraints = sorted(name for name in properties if name.startswith(_CONSTRAINT))
-    if constraints:
-        raise UnsupportedTable(
-            f"{place}: checkConstraints: that rows obey {constraints[0].removeprefix(_CONSTRAINT)} is not checked "
-            f"here; {_SPARK}, or drop the constraint"
-        )
-    for field in fields:
-        found = next((feature for key, feature in _ON_ROWS.items() if key in field.metadata), None)
-        if found is not None:
-            raise UnsupportedTable(f"{place}: {found}: what column {field.name} may hold is not checked here; {_SPARK}")
+    for found in constraints_of(properties, fields):
+        if found.feature == "checkConstraints":
+            said = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
+        else:
+            said = f"what column {found.name} may hold is not checked here; {_SPARK}"
+        raise UnsupportedTable(f"{place}: {found.feature}: {said}")

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 _SHOWN_COLUMNS = 60
 _SHOWN = 10
 _LONGEST = 200
+_DEMANDS = {
+    "checkConstraints": "Check",
+    "invariants": "Invariant",
+    "generatedColumns": "Generated",
+    "identityColumns": "Identity from",
+}
 
 
 def print_delta(found: DeltaInspection, console: Console) -> None:
@@ -46,13 +52,30 @@ def _header(found: DeltaInspection) -> Iterator[tuple[str, str]]:
     if found.column_mapping != "none":
         yield "Column mapping", f"by {found.column_mapping}"
     if found.partitions:
-        yield "Partitioned by", ", ".join(map(name_text, found.partitions[:_SHOWN]))
+        yield "Partitioned by", _some(list(map(name_text, found.partitions)))
+    if found.clustered_by:
+        yield "Clustered by", _some(list(map(name_text, found.clustered_by)))
+    yield from _demands(found)
     yield "Files", f"{found.files:,}, {bytes_text(found.bytes)}"
     yield "Rows", _rows(found)
     for name, value in list(found.properties.items())[:_SHOWN]:
         yield "Property", f"{name_text(name)} = {printable(clipped(value, _LONGEST))}"
     if len(found.properties) > _SHOWN:
         yield "", f"… and {len(found.properties) - _SHOWN:,} more; --json shows all"
+
+
+def _demands(found: DeltaInspection) -> Iterator[tuple[str, str]]:
+    if found.not_null:
+        yield "Not null", _some(list(map(name_text, found.not_null)))
+    for demand in found.constraints[:_SHOWN]:
+        yield _DEMANDS[demand.feature], f"{name_text(demand.name)}: {printable(clipped(demand.sql, _LONGEST))}"
+    if len(found.constraints) > _SHOWN:
+        yield "", f"… and {len(found.constraints) - _SHOWN:,} more; --json shows all"
+
+
+def _some(names: list[str]) -> str:
+    left = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def _rows(found: DeltaInspection) -> str:

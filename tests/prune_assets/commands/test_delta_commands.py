@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from log_writer import Log, add, field
 
 from prune_assets.cli import main
 from prune_assets.report.inspection.json_form import json_schema
@@ -97,6 +98,45 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
     assert [
         column["name"] for column in json.loads(prune("inspect", table, "--json", "--column", "X").stdout)["columns"]
     ] == ["x"]
+
+
+@pytest.fixture
+def demanding(tmp_path):
+    """A table that demands of its rows what a table can, clustered by a column of another physical name."""
+    log = Log(tmp_path / "t")
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
+    fields = [
+        field("x", "double", **mapped) | {"nullable": False},
+        field("twice", "double", **{"delta.generationExpression": "x * 2"}),
+    ]
+    features = ["clustering", "domainMetadata", "checkConstraints", "generatedColumns", "invariants", "columnMapping"]
+    log.create(
+        fields,
+        {"domainMetadata": {"domain": "delta.clustering", "configuration": '{"clusteringColumns":[["c1"]]}'}},
+        add("a", stats={"numRecords": 3, "minValues": {"c1": 1.5}, "maxValues": {"c1": "NaN"}, "nullCount": {"c1": 0}}),
+        protocol={"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": features},
+        **{"delta.columnMapping.mode": "name", "delta.constraints.positive": "x > 0"},
+    )
+    return log.path
+
+
+def test_inspect_shows_clustering_columns_and_what_is_demanded_of_rows(demanding):
+    found = json.loads(prune("inspect", demanding, "--json").stdout)
+    jsonschema.validate(found, json_schema())
+    assert (found["clustered_by"], found["not_null"]) == (["x"], ["x"])
+    assert [tuple(demand.values()) for demand in found["constraints"]] == [
+        ("checkConstraints", "positive", "x > 0"),
+        ("generatedColumns", "twice", "x * 2"),
+    ]
+    text = " ".join(prune("inspect", demanding).stdout.split())
+    for words in ("Clustered by x", "Not null x", "Check positive: x > 0", "Generated twice: x * 2"):
+        assert words in text
+
+
+def test_inspect_says_of_a_float_column_that_its_least_value_is_trusted_where_nan_is_open(demanding):
+    columns = {column["name"]: column for column in json.loads(prune("inspect", demanding, "--json").stdout)["columns"]}
+    why = "the largest value is NaN or not told; the smallest is trusted in 1 of the files"
+    assert (columns["x"]["bounds"], columns["x"]["why"]) == (0, why)
 
 
 def test_inspect_refuses_what_only_files_have(table):
