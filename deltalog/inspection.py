@@ -10,7 +10,7 @@ import numpy as np
 from deltalog.log.deletion_vectors import deleted_rows
 from deltalog.maintenance.vacuum import orphans
 from deltalog.snapshot.history import snapshot_time
-from deltalog.stats.file_bounds import ABSENT, WITHOUT_BOUNDS, record_counts, statistics_reader
+from deltalog.stats.file_bounds import ABSENT, record_counts, statistics_reader
 from deltalog.table.constraints import Constraint, constraints_of
 from deltalog.table.features import reader_features, writer_features
 from deltalog.table.properties import (
@@ -236,16 +236,14 @@ class _Why:
         """Return the first reason that holds."""
         if column.partition is not None or column.refused:
             return column.refused or "a partition column: the log has its values"
-        if column.kind in WITHOUT_BOUNDS:
-            return f"of type {column.kind} only nulls are counted"
+        if not column.bounded:
+            return column.leaf.unsupported or f"of type {column.kind} only nulls are counted"
         if self._named is not None:
             if not is_named(column, self._named):
                 return f"{NAMED} does not name it"
         elif 0 <= self._most <= self._place[column.leaf.path]:
             place = self._place[column.leaf.path] + 1
             return f"it is column {place:,}, and {COUNTED} is {self._most:,}"
-        if not nulls and not least:
-            return "no file tells any"
         if least and column.kind in {"float", "double"}:
             return f"the largest value is NaN or not told; the smallest is trusted in {least:,} of the files"
-        return "the files hold nothing but nulls, or bounds that cannot be trusted"
+        return "the files hold nothing but nulls, or bounds that cannot be trusted" if nulls else "no file tells any"

@@ -15,7 +15,7 @@ from parquet_core.dataset.logged import FileAnswers
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.satisfiable import may_be_true
 from parquet_core.outcomes import Outcomes, intersect, may_match, must_match, unknown
-from parquet_core.predicate import ColumnLeaf, leaves
+from parquet_core.predicate import ColumnLeaf, IsNull, leaves
 from parquet_core.pruning import fold
 from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 
@@ -58,7 +58,11 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     if not may_be_true(predicate, columns=columns):
         return _never(snapshot, predicate, _partitions(columns))
     parts = tuple(leaves(predicate))
-    asked = [columns.get(part.column) if isinstance(part, ColumnLeaf) else None for part in parts]
+    nullable = snapshot.schema.nullable()
+    asked = [
+        (nullable if isinstance(part, IsNull) else columns).get(part.column) if isinstance(part, ColumnLeaf) else None
+        for part in parts
+    ]
     snapshot.settle()
     ask = partial(_of_block, predicate=predicate, parts=parts, asked=asked, columns=columns)
     found = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 # A count that is not there; one that is negative is damage.
 ABSENT = int(np.iinfo(np.int64).min)
-WITHOUT_BOUNDS = frozenset({"boolean", "binary"})
 
 
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
@@ -103,7 +102,7 @@ class Said(NamedTuple):
 
     def bounds(self, column: TableColumn) -> Pair:
         """Return both bounds of a column; nothing of a type that has none."""
-        if column.kind in WITHOUT_BOUNDS:
+        if not column.bounded:
             return nothing(self.files, bounds_type(column.leaf))
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from deltalog.log.actions import FullAdd
 from deltalog.log.allowed_places import opened_place
 from deltalog.log.paths import encoded_path, resolve
-from deltalog.stats.file_bounds import WITHOUT_BOUNDS
 from deltalog.stats.written_json import ColumnTexts, bound_texts, prefix_length, statistics_text
 from deltalog.table.file_schemas import check_file_schemas
 from deltalog.table.properties import indexed_columns
@@ -163,7 +162,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
     bounds = index.page_indexes.filled_bounds(leaf)
     counts = _null_counts(index.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
-    if column.kind not in WITHOUT_BOUNDS:
+    if column.bounded:
         cut = column.kind in _MAY_BE_CUT
         empty = _has_no_value(bounds)
         low = _folded(index.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.file_bounds import WITHOUT_BOUNDS, Said, child, said_by_objects, said_by_structs
+from deltalog.stats.file_bounds import Said, child, said_by_objects, said_by_structs
 from deltalog.stats.parse_json import decode_texts, struct_of, values_at
 from deltalog.stats.written_json import ColumnTexts, bound_texts, statistics_text
 from parquet_core.arrow_arrays import from_numpy
@@ -108,7 +108,7 @@ def _counts(said: Said, path: Path) -> pa.Array:
 
 def _kind(column: TableColumn) -> pa.DataType | None:
     leaf = column.leaf
-    if leaf.type is None or leaf.max_repetition_level or column.refused or column.kind in WITHOUT_BOUNDS:
+    if leaf.type is None or leaf.max_repetition_level or column.refused or not column.bounded:
         return None
     return pa.string() if column.kind == "string" else bounds_type(leaf)
 

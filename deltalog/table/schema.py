@@ -15,6 +15,7 @@ import msgspec
 from deltalog.errors import MalformedLog, UnsupportedTable
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.schema import LeafColumn, SchemaElement, SortOrder
+from parquet_core.spark_rules.spark_schema import CHAR, COLLATION, tells_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ _TYPE_CHANGES = "delta.typeChanges"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATIONS = "__COLLATIONS"
 _PADDED = re.compile(r"(?<!var)char", re.IGNORECASE)
+# Some writers have bounds of booleans; Spark has none.
+_WITHOUT_BOUNDS = frozenset({"boolean", "binary"})
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 
 _BY_NAME: dict[str, SchemaElement] = {
@@ -71,7 +74,8 @@ class TableColumn:
 
     `leaf`: logical path and type; its `unsupported` says why predicates cannot prune on it. `physical`: the path in
     statistics. `partition`: the key in `partitionValues`, None for a column of the files. `field_id`: with column
-    mapping. `from_float`: some files may hold it as float. `kind`: Delta's name of the type.
+    mapping. `from_float`: some files may hold it as float. `kind`: Delta's name of the type. `refused`: why the log
+    says nothing of it.
     """
 
     leaf: LeafColumn
@@ -81,6 +85,11 @@ class TableColumn:
     field_id: int | None = None
     from_float: bool = False
     refused: str = ""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether bounds in statistics say something of its values; null counts may where they do not."""
+        return self.kind not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +107,12 @@ class TableSchema:
         return tuple(column.leaf for column in self.columns)
 
     def by_path(self) -> dict[Path, TableColumn]:
-        """Return the columns that the log may say something useful about, by logical path."""
-        return {column.leaf.path: column for column in self.columns if not column.refused}
+        """Return the columns that the log may say something of the values of, by logical path."""
+        return {column.leaf.path: column for column in self.nullable().values() if not column.leaf.unsupported}
+
+    def nullable(self) -> dict[Path, TableColumn]:
+        """Return the columns that the log may say of where they are null, by logical path."""
+        return {column.leaf.path: column for column in self.columns if not column.refused and tells_nulls(column.leaf)}
 
 
 def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, place: str) -> TableSchema:
@@ -152,9 +165,9 @@ def _below(above: _Place, name: str, metadata: Mapping[str, Any], *, mapping: bo
     reason = above.reason
     # Of a struct it stands at the top: which of its fields are meant is not looked at.
     if _PADDED.search(str(metadata.get(_CHAR, ""))):
-        reason = "a CHAR column is compared with padding, its statistics are not"
+        reason = CHAR
     if _COLLATIONS in metadata:
-        reason = "a string with a collation is compared by it, its statistics by bytes"
+        reason = COLLATION
     return _Place((*above.logical, name), (*above.physical, physical), reason, above.repeated)
 
 
@@ -163,11 +176,11 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
     if not isinstance(name, str):
         raise TypeError
     element = parquet_element(name)
-    reason = here.reason
+    refused = ""
     physical, found, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     repeated = not isinstance(kind, str) and name in {"array", "map"}
     if element is None:
-        reason = reason or ("a repeated column is not pruned on" if repeated else f"type {name} is not pruned on")
+        refused = "a repeated column is not pruned on" if repeated else f"type {name} is not pruned on"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)
@@ -184,13 +197,13 @@ def _column(kind: Any, metadata: Mapping[str, Any], here: _Place) -> TableColumn
             order=order,
             max_definition_level=len(here.logical),
             max_repetition_level=int(repeated),
-            unsupported=reason or unsupported,
+            unsupported=refused or here.reason or unsupported,
         ),
         physical=here.physical,
         kind=name,
         field_id=number if isinstance(number, int) else None,
         from_float=any(change.get("fromType") == "float" for change in metadata.get(_TYPE_CHANGES) or ()),
-        refused=reason,
+        refused=refused,
     )
 
 

@@ -30,11 +30,11 @@ SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"
 _CHAR_KEY = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATION_KEY = "__COLLATIONS"
 _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
-_CHAR = "a CHAR column is compared with padding, its statistics are not"
+CHAR = "a CHAR column is compared with padding, its statistics are not"
 _CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
-_COLLATION = "a string with a collation is compared by it, its statistics by bytes"
+COLLATION = "a string with a collation is compared by it, its statistics by bytes"
 _INTERVAL = "an INTERVAL is stored as a number, and not pruned on yet"
-_OF_VALUES = frozenset({_CHAR, _CHAR_FIELD, _COLLATION, _INTERVAL})
+_OF_VALUES = frozenset({CHAR, _CHAR_FIELD, COLLATION, _INTERVAL})
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"
 
 
@@ -116,9 +116,9 @@ def _reason(field: Mapping[str, object]) -> str:
     if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
         return "Spark makes a value of its own of what is stored"
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
-        return _CHAR
+        return CHAR
     if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:
-        return _COLLATION
+        return COLLATION
     if isinstance(field["type"], dict) and (
         "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in kind
     ):

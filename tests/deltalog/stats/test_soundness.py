@@ -234,6 +234,9 @@ def test_s14_strings_that_do_not_compare_by_their_bytes_are_kept(log, metadata):
     assert kept(log, is_(Op.EQ, "z", STRING)) == ["a"]
     # Padded, or by some collations, both are equal to one value.
     assert kept(log, And((is_(Op.EQ, "a", STRING), is_(Op.EQ, "a ", STRING)))) == ["a"]
+    assert kept(log, And((is_(Op.GT, "z", STRING), Not(IsNull(("x",)))))) == ["a"]
+    # Null is null however values compare.
+    assert kept(log, IsNull(("x",))) == []
 
 
 def test_s19_the_zone_of_a_time_without_one_is_not_known(log):

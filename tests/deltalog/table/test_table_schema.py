@@ -115,11 +115,13 @@ def test_changes_of_type_are_understood_or_refused(old, new, known):
         {"__COLLATIONS": {"x": "UTF8_LCASE"}},
     ],
 )
-def test_strings_with_a_comparison_of_their_own_are_refused_below_too(metadata):
+def test_of_strings_with_a_comparison_of_their_own_nulls_alone_are_told_below_too(metadata):
     inner = {"type": "struct", "fields": [field("a", "string")]}
-    assert schema(field("x", "string", **metadata)).columns[0].refused
-    assert schema(field("x", inner, **metadata)).columns[0].refused
-    assert not schema(field("x", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(3)")).columns[0].refused
+    for kind in ("string", inner):
+        found = schema(field("x", kind, **metadata))
+        assert not found.columns[0].bounded
+        assert (len(found.by_path()), len(found.nullable())) == (0, 1)
+    assert schema(field("x", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(3)")).columns[0].bounded
 
 
 def test_a_column_that_is_there_twice_is_refused():
