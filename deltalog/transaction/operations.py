@@ -306,12 +306,20 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
         added = block_of_adds(adds)
         outside = ~select_files(where, snapshot.schema, added).certain
         if outside.any():
-            path = adds[int(np.flatnonzero(outside)[0])].path
+            add = adds[int(np.flatnonzero(outside)[0])]
             raise RefusedCommit(
-                f"{snapshot.table}: add {path!r} does not lie for certain in what is to be overwritten; leave it out, "
-                "or widen the predicate, which may speak of partition columns alone"
+                f"{snapshot.table}: {_partition_text(snapshot, add)} does not lie for certain in what is to be "
+                "overwritten; leave its rows out, or widen the predicate, which may speak of partition columns alone"
             )
     return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))
+
+
+def _partition_text(snapshot: Snapshot, add: Add) -> str:
+    """Name the partition of a file by its values, or the file where there are none."""
+    columns = partition_columns(snapshot.schema)
+    values = (add.partition_values or {}).items()
+    said = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
+    return f"partition {', '.join(said)}" if said else f"add {add.path!r}"
 
 
 def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]) -> list[str]:

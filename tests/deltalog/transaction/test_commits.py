@@ -142,8 +142,8 @@ def test_overwrite_with_a_predicate_replaces_partitions(place, table):
 
 def test_overwrite_refuses_to_put_files_elsewhere(place, table):
     where = Compare(("day",), Op.EQ, pa.scalar(ONE))
-    for day in (TWO, None):
-        with pytest.raises(RefusedCommit, match="add 'c' does not lie for certain in what is to be overwritten"):
+    for day, said in ((TWO, "partition day=2024-01-02"), (None, "partition day=null")):
+        with pytest.raises(RefusedCommit, match=f"{said} does not lie for certain in what is to be overwritten"):
             overwrite(table, [named("c", day=day)], where=where)
 
 
