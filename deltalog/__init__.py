@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from deltalog.transaction.commit import commit
     from deltalog.transaction.create import check_create, create_table
     from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
+    from deltalog.transaction.write_table import write_table
 
 _HOMES = {
     "Change": "transaction.change",
@@ -65,6 +66,7 @@ _HOMES = {
     "version_at": "snapshot.opening",
     "versions": "snapshot.history",
     "write_checkpoint": "maintenance.write_checkpoint",
+    "write_table": "transaction.write_table",
 }
 
 __all__ = [
@@ -97,6 +99,7 @@ __all__ = [
     "version_at",
     "versions",
     "write_checkpoint",
+    "write_table",
 ]
 
 

@@ -1,0 +1,74 @@
+"""The columns of a table in Arrow: as a user names them, and as its Parquet files have them.
+
+Under column mapping files know columns, and the fields of structs, by physical names and numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+
+from deltalog.errors import UnsupportedTable
+from deltalog.table.schema_json import COLUMN_ID, PHYSICAL_NAME
+
+if TYPE_CHECKING:
+    from deltalog.table.schema import TableSchema
+
+_PLAIN = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
+
+
+def arrow_schema(schema: TableSchema, *, stored: bool = False, place: str) -> pa.Schema:
+    """Return the columns of a table; `stored`: with the names and numbers that files have.
+
+    UnsupportedTable names a column of a type that Arrow lacks, or whose values would have to be looked at.
+    """
+    mapped = stored and schema.mapping != "none"
+    fields = msgspec.json.decode(schema.text)["fields"]
+    return pa.schema([_field(said, mapped=mapped, column=f"{place}: column {said['name']}") for said in fields])
+
+
+def _field(said: Any, *, mapped: bool, column: str) -> pa.Field:
+    metadata = said.get("metadata") or {}
+    if "__CHAR_VARCHAR_TYPE_STRING" in metadata:
+        raise UnsupportedTable(f"{column} has a length, which is not checked here; write with Spark")
+    kind = _type(said["type"], mapped=mapped, column=column)
+    nullable = said.get("nullable", True)
+    if not mapped:
+        return pa.field(said["name"], kind, nullable=nullable)
+    numbered = {"PARQUET:field_id": str(metadata[COLUMN_ID])}
+    return pa.field(metadata[PHYSICAL_NAME], kind, nullable=nullable, metadata=numbered)
+
+
+def _type(said: Any, *, mapped: bool, column: str) -> pa.DataType:
+    if isinstance(said, str):
+        found = _DECIMAL.fullmatch(said)
+        kind = pa.decimal128(int(found[1]), int(found[2])) if found else _PLAIN.get(said)
+        if kind is None:
+            raise UnsupportedTable(f"{column} is of type {said}, which is not written here; write with Spark")
+        return kind
+    if said["type"] == "struct":
+        return pa.struct([_field(field, mapped=mapped, column=column) for field in said["fields"]])
+    if said["type"] == "array":
+        inner = _type(said["elementType"], mapped=mapped, column=column)
+        return pa.list_(pa.field("element", inner, nullable=said["containsNull"]))
+    key, value = (_type(said[part], mapped=mapped, column=column) for part in ("keyType", "valueType"))
+    return pa.map_(key, pa.field("value", value, nullable=said["valueContainsNull"]))
