@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from deltalog.transaction.check_change import check_appendable
     from deltalog.transaction.commit import commit
     from deltalog.transaction.create import check_create, create_table
+    from deltalog.transaction.delete_rows import delete_rows
     from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
     from deltalog.transaction.write_table import write_table
 
@@ -51,6 +52,7 @@ _HOMES = {
     "commit": "transaction.commit",
     "compact": "transaction.operations",
     "create_table": "transaction.create",
+    "delete_rows": "transaction.delete_rows",
     "history": "snapshot.history",
     "inspect_snapshot": "inspection",
     "open_snapshot": "snapshot.opening",
@@ -84,6 +86,7 @@ __all__ = [
     "commit",
     "compact",
     "create_table",
+    "delete_rows",
     "history",
     "inspect_snapshot",
     "open_snapshot",

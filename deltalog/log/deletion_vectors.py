@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -36,6 +36,7 @@ _DIGIT = {sign: number for number, sign in enumerate(_ALPHABET)}
 _MAGIC = 1681511377
 _UUID_SIGNS = 20
 _LAYOUT_VERSION = 1
+LAYOUT = bytes([_LAYOUT_VERSION])
 
 
 def decode_z85(text: str) -> bytes:
@@ -57,6 +58,21 @@ def decode_z85(text: str) -> bytes:
             raise ValueError("five signs that are more than four bytes")
         out += number.to_bytes(4, "big")
     return bytes(out)
+
+
+def encode_z85(data: bytes) -> str:
+    """Turn each four bytes into five signs.
+
+    >>> encode_z85(bytes.fromhex("864fd26fb559f75b"))
+    'HelloWorld'
+    """
+    numbers = struct.unpack(f">{len(data) // 4}I", data)
+    return "".join(_ALPHABET[number // 85**power % 85] for number in numbers for power in (4, 3, 2, 1, 0))
+
+
+def vector_file(table: str, identity: UUID) -> str:
+    """Return the file below a table that holds the vectors of this UUID, with no directory between."""
+    return resolve(table, f"deletion_vector_{identity}.bin")
 
 
 def vector_path(vector: DeletionVector, table: str) -> str:
@@ -134,6 +150,19 @@ def decode_bitmap(data: bytes) -> BitMap64:
     if count * 8 > len(data):
         raise ValueError(f"{count} parts in {len(data)} bytes")
     return BitMap64.deserialize(data[4:])
+
+
+class StoredBitmap(NamedTuple):
+    """A bitmap as a file holds it, with its length and checksum around it; `size`: that of the bitmap alone."""
+
+    data: bytes
+    size: int
+
+
+def stored_bitmap(rows: BitMap64) -> StoredBitmap:
+    """Return what `read_vector` reads of a file, where it begins."""
+    bitmap = struct.pack("<i", _MAGIC) + rows.serialize()
+    return StoredBitmap(struct.pack(">i", len(bitmap)) + bitmap + struct.pack(">I", zlib.crc32(bitmap)), len(bitmap))
 
 
 def vector_of(block: FileBlock, position: int) -> DeletionVector | None:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.log.actions import fits
-from deltalog.log.paths import path_array
+from deltalog.log.paths import canonical_path, path_array
 from deltalog.log.replay import key_of
 from deltalog.table.constraints import constraints_of
 from deltalog.table.features import APPEND_ONLY, CHANGE_FEED, DELETION_VECTORS, check_writable, is_true, writer_features
@@ -66,7 +66,16 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
     if ROW_TRACKING in writer_features(protocol) and ROW_TRACKING not in writer_features(snapshot.protocol):
         raise UnsupportedTable(f"{place}: {ROW_TRACKING} is not added to a table here; add it with Spark")
     before, domains = snapshot.properties, snapshot.domains
-    _check_parts(change, place, protocol=protocol, schema=schema, before=before, properties=properties, domains=domains)
+    _check_parts(
+        change,
+        place,
+        protocol=protocol,
+        schema=schema,
+        before=before,
+        properties=properties,
+        domains=domains,
+        removes=removes,
+    )
     _check_not_live(snapshot, change)
     return removes
 
@@ -110,12 +119,14 @@ def _check_parts(
     before: Mapping[str, str],
     properties: Mapping[str, str],
     domains: Mapping[str, str],
+    removes: Sequence[LiveFile] = (),
 ) -> None:
     """Check a change against what the table is with it; `before`: its properties without it."""
     check_row_ids(change, features=writer_features(protocol), before=before, after=properties, place=place)
-    _check_features(change, protocol, properties, schema, place)
+    has_new_rows = _has_new_rows(change, removes)
+    _check_features(change, protocol, properties, schema, place, has_new_rows=has_new_rows)
     clustered_by = clustering_columns(domains, place=place)
-    check_adds(change.adds, schema=schema, clustered_by=clustered_by, rows_change=change.data_change, place=place)
+    check_adds(change.adds, schema=schema, clustered_by=clustered_by, rows_change=has_new_rows, place=place)
     _check_others(change, protocol, place)
 
 
@@ -161,10 +172,15 @@ def _check_others(change: Change, protocol: Protocol, place: str) -> None:
 
 
 def _check_features(
-    change: Change, protocol: Protocol, properties: Mapping[str, str], schema: TableSchema, place: str
+    change: Change,
+    protocol: Protocol,
+    properties: Mapping[str, str],
+    schema: TableSchema,
+    place: str,
+    *,
+    has_new_rows: bool,
 ) -> None:
     """Raise what the features of a table have against a change: UnsupportedTable, or RefusedCommit."""
-    features = set(writer_features(protocol))
     if change.removes and change.data_change and is_true(properties, APPEND_ONLY):
         raise RefusedCommit(
             f"{place}: the table is append-only and {len(change.removes)} files would be removed; "
@@ -181,14 +197,32 @@ def _check_features(
             f"{place}: changeDataFeed: rows are carried from removed files to added ones, and which of them changed is "
             f"not written here; {_SPARK}, or unset {CHANGE_FEED}"
         )
-    allowed = "deletionVectors" in features and is_true(properties, DELETION_VECTORS)
-    if any(add.deletion_vector is not None for add in change.adds) and not allowed:
-        raise RefusedCommit(
-            f"{place}: a file has a deletion vector, which the table does not allow; set {DELETION_VECTORS}=true first"
-        )
-    if change.adds and change.data_change:
+    if any(add.deletion_vector is not None for add in change.adds):
+        check_vectors_allowed(protocol, properties, place)
+    if has_new_rows:
         fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
         _check_rows(properties, fields, place)
+
+
+def check_vectors_allowed(protocol: Protocol, properties: Mapping[str, str], place: str) -> None:
+    """Raise RefusedCommit where files of a table may have no deletion vectors."""
+    if "deletionVectors" not in writer_features(protocol) or not is_true(properties, DELETION_VECTORS):
+        raise RefusedCommit(
+            f"{place}: deletionVectors: a file has a deletion vector, which the table does not allow; set "
+            f"{DELETION_VECTORS}=true first"
+        )
+
+
+def _has_new_rows(change: Change, removes: Sequence[LiveFile]) -> bool:
+    """Tell whether a file is added other than one that was there with fewer deleted rows."""
+    if not change.data_change:
+        return False
+    deleted = {file.path: 0 if file.vector is None else file.vector.cardinality for file in removes}
+    return any(
+        add.deletion_vector is None
+        or add.deletion_vector.cardinality < deleted.get(canonical_path(add.path), add.deletion_vector.cardinality + 1)
+        for add in change.adds
+    )
 
 
 def _check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
