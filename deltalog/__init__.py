@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.data_skipping import skip_files
     from deltalog.stats.footer_statistics import NewFile, adds_of
+    from deltalog.transaction.add_columns import add_columns
     from deltalog.transaction.change import Change, Reads
     from deltalog.transaction.check_change import check_appendable
     from deltalog.transaction.commit import commit
@@ -43,6 +44,7 @@ _HOMES = {
     "NewFile": "stats.footer_statistics",
     "Reads": "transaction.change",
     "Snapshot": "snapshot.snapshot",
+    "add_columns": "transaction.add_columns",
     "adds_of": "stats.footer_statistics",
     "alter": "transaction.operations",
     "append": "transaction.operations",
@@ -77,6 +79,7 @@ __all__ = [
     "NewFile",
     "Reads",
     "Snapshot",
+    "add_columns",
     "adds_of",
     "alter",
     "append",

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableSchema
 
 
+_LAST_ID = "delta.columnMapping.maxColumnId"
+
+
 def properties_of(metadata: Metadata) -> dict[str, str]:
     """Return the properties that have a value."""
     return {name: value for name, value in (metadata.configuration or {}).items() if value is not None}
@@ -92,7 +95,7 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, place: str) -> Non
 
 def _check_mapping(fields: Sequence[Field], metadata: Metadata, place: str) -> None:
     """Ask for what column mapping needs of every field; nothing is assigned here."""
-    highest = properties_of(metadata).get("delta.columnMapping.maxColumnId", "")
+    highest = properties_of(metadata).get(_LAST_ID, "")
     numbers = []
     for field in fields:
         number, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)
@@ -102,16 +105,14 @@ def _check_mapping(fields: Sequence[Field], metadata: Metadata, place: str) -> N
             )
         numbers.append(number)
     if len(set(numbers)) < len(numbers) or not highest.isdigit() or max(numbers, default=0) > int(highest):
-        raise RefusedCommit(
-            f"{place}: columnMapping: ids repeat, or go beyond delta.columnMapping.maxColumnId; number the fields anew"
-        )
+        raise RefusedCommit(f"{place}: columnMapping: ids repeat, or go beyond {_LAST_ID}; number the fields anew")
 
 
 def _check_change(metadata: Metadata, before: Metadata, fields: Sequence[Field], *, emptied: bool, place: str) -> None:
     if metadata.id != before.id:
         raise RefusedCommit(f"{place}: the metaData has another table id; keep {before.id}")
     mapping, was = (properties_of(said).get(MAPPING, "none").lower() for said in (metadata, before))
-    if mapping != was or (was != "none" and metadata.schema_string != before.schema_string):
+    if mapping != was or (was != "none" and not _keeps_mapping(metadata, before, fields, place)):
         raise UnsupportedTable(
             f"{place}: columnMapping: columns of a table with column mapping are not changed here, nor is the mapping; "
             "change them with Spark"
@@ -136,6 +137,25 @@ def _check_change(metadata: Metadata, before: Metadata, fields: Sequence[Field],
     for field in known.values():
         if not field.nullable:
             raise RefusedCommit(f"{place}: files stay, which lack the new column {field.name}; make it nullable")
+
+
+def _keeps_mapping(metadata: Metadata, before: Metadata, fields: Sequence[Field], place: str) -> bool:
+    """Tell whether all columns stay as they are, and new ones have numbers and names that no other ever had."""
+    if metadata.schema_string == before.schema_string:
+        return True
+    now = {field.path: field for field in fields}
+    said = properties_of(before).get(_LAST_ID, "")
+    last = int(said) if said.isdigit() else max(field.metadata[COLUMN_ID] for field in fields)
+    for field in schema_fields(before.schema_string or "", mapped=True, place=place):
+        kept = now.pop(field.path, None)
+        if kept is None or _stored(kept) != _stored(field):
+            return False
+    names = [field.physical for field in fields]
+    return len(set(names)) == len(names) and all(field.metadata[COLUMN_ID] > last for field in now.values())
+
+
+def _stored(field: Field) -> object:
+    return field.physical, field.metadata, field.plain, _inside(field)
 
 
 def _inside(field: Field) -> object:

@@ -119,7 +119,7 @@ def overwrite(
         replaces=True,
     )
     if schema is not None:
-        change = _altered(snapshot, change, properties=snapshot.properties, schema=schema)
+        change = altered(snapshot, change, properties=snapshot.properties, schema=schema)
     return commit(snapshot, change, checkpoint=checkpoint)
 
 
@@ -274,7 +274,7 @@ def alter(
     merged = {**snapshot.properties, **({} if properties is None else properties)}
     kept = {name: value for name, value in merged.items() if value is not None}
     operation = "SET TBLPROPERTIES" if schema is None else "CHANGE COLUMN"
-    change = _altered(
+    change = altered(
         snapshot,
         Change(operation=operation, parameters={"properties": properties or {}}),
         properties=kept,
@@ -283,7 +283,8 @@ def alter(
     return commit(snapshot, change, checkpoint=checkpoint)
 
 
-def _altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None) -> Change:
+def altered(snapshot: Snapshot, change: Change, *, properties: Mapping[str, str], schema: str | None) -> Change:
+    """Return a change that also gives a table properties and a schema, and the features that these need."""
     features, configuration = requested(properties)
     metadata = msgspec.structs.replace(
         snapshot.metadata,
