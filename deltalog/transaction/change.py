@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from deltalog.log.actions import Add, DomainMetadata, Metadata, Protocol, Transaction
+    from deltalog.table.constraints import Constraint
     from parquet_core.predicate import Predicate
 
 
@@ -43,7 +44,8 @@ class Change:
     `operation` and `parameters` are for the history alone. `adds`: paths relative to the table and percent-encoded,
     as the log writes them. `removes`: canonical paths of live files. `data_change`: False when the rows stay what
     they are, as in compaction. `replaces`: True when no row of the removed files is in the added ones, as in an
-    overwrite. `txn`: how far an application is with this commit.
+    overwrite. `txn`: how far an application is with this commit. `obeys`: constraints of the table that the added rows
+    were held to; of the others it is not known.
     """
 
     operation: str
@@ -57,6 +59,7 @@ class Change:
     domains: Sequence[DomainMetadata] = ()
     data_change: bool = True
     replaces: bool = False
+    obeys: Collection[Constraint] = ()
 
     @property
     def blind_append(self) -> bool:

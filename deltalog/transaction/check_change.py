@@ -28,10 +28,11 @@ from deltalog.transaction.live_files import live_files
 from parquet_core.arrow_arrays import flags_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from deltalog.log.actions import Protocol
     from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.constraints import Constraint
     from deltalog.table.schema import TableSchema
     from deltalog.table.schema_json import Field
     from deltalog.transaction.change import Change
@@ -80,7 +81,7 @@ def check_change(snapshot: Snapshot, change: Change) -> list[LiveFile]:
     return removes
 
 
-def check_appendable(snapshot: Snapshot) -> None:
+def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) -> None:
     """Raise what a table has against rows that are not written yet, where that can be told without them.
 
     >>> import tempfile
@@ -90,12 +91,12 @@ def check_appendable(snapshot: Snapshot) -> None:
     >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
     >>> deltalog.check_appendable(deltalog.open_snapshot(table))
 
-    Raises UnsupportedTable, which names the feature.
+    `obeys`: as `append` has it. Raises UnsupportedTable, which names the feature.
     """
     check_writable(snapshot.protocol, place=snapshot.table)
     mapped = snapshot.schema.mapping != "none"
     fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
-    _check_rows(snapshot.properties, fields, snapshot.table)
+    _check_rows(snapshot.properties, fields, snapshot.table, obeys)
 
 
 def check_first(table: str, change: Change) -> None:
@@ -201,7 +202,7 @@ def _check_features(
         check_vectors_allowed(protocol, properties, place)
     if has_new_rows:
         fields = schema_fields(schema.text, mapped=schema.mapping != "none", place=place)
-        _check_rows(properties, fields, place)
+        _check_rows(properties, fields, place, change.obeys)
 
 
 def check_vectors_allowed(protocol: Protocol, properties: Mapping[str, str], place: str) -> None:
@@ -225,9 +226,13 @@ def _has_new_rows(change: Change, removes: Sequence[LiveFile]) -> bool:
     )
 
 
-def _check_rows(properties: Mapping[str, str], fields: Sequence[Field], place: str) -> None:
+def _check_rows(
+    properties: Mapping[str, str], fields: Sequence[Field], place: str, obeys: Collection[Constraint]
+) -> None:
     """Refuse files whose rows would have to be looked at."""
     for found in constraints_of(properties, fields):
+        if found in obeys:
+            continue
         if found.feature == "checkConstraints":
             said = f"that rows obey {found.name} is not checked here; {_SPARK}, or drop the constraint"
         else:

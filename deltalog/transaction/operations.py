@@ -22,13 +22,14 @@ from deltalog.transaction.commit import commit
 from deltalog.transaction.conflicts import select_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deltalog.log.actions import Add, Transaction
     from deltalog.log.file_block import FileBlock
     from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.table.constraints import Constraint
     from deltalog.transaction.commit import Checkpointing, Committed
     from parquet_core.predicate import Predicate
 
@@ -41,6 +42,7 @@ def append(
     *,
     reads: Reads = NOTHING,
     txn: Transaction | None = None,
+    obeys: Collection[Constraint] = (),
     checkpoint: Checkpointing = "background",
 ) -> Committed:
     """Add files that lie in the directory of a table already; `adds_of` describes them.
@@ -60,11 +62,12 @@ def append(
 
     `reads`: what of the table their rows were made from; by default nothing.
     `txn`: the application's own number of this change, which keeps it from being made twice.
+    `obeys`: the constraints of the table that whoever wrote the files has held their rows to.
     `checkpoint`: as `commit` has it.
 
     Raises as `commit`.
     """
-    change = Change(operation="WRITE", parameters={"mode": "Append"}, adds=adds, reads=reads, txn=txn)
+    change = Change(operation="WRITE", parameters={"mode": "Append"}, adds=adds, reads=reads, txn=txn, obeys=obeys)
     return commit(snapshot, change, checkpoint=checkpoint)
 
 
@@ -76,6 +79,7 @@ def overwrite(
     shown: str | None = None,
     schema: str | None = None,
     txn: Transaction | None = None,
+    obeys: Collection[Constraint] = (),
     checkpoint: Checkpointing = "background",
 ) -> Committed:
     """Replace all files, or those of the partitions that a predicate selects, by others.
@@ -97,7 +101,7 @@ def overwrite(
     `where`: of partition columns alone.
     `shown`: how the history shows it.
     `schema`: a new one, as JSON, when everything is replaced.
-    `txn`, `checkpoint`: as `append` has them.
+    `txn`, `obeys`, `checkpoint`: as `append` has them.
 
     Raises RefusedCommit when `where` does not tell of a file whether all or none of its rows are selected, or when an
     added file lies outside; else as `commit`.
@@ -117,6 +121,7 @@ def overwrite(
         reads=reads,
         txn=txn,
         replaces=True,
+        obeys=obeys,
     )
     if schema is not None:
         change = altered(snapshot, change, properties=snapshot.properties, schema=schema)
@@ -128,6 +133,7 @@ def replace_partitions(
     adds: Sequence[Add],
     *,
     txn: Transaction | None = None,
+    obeys: Collection[Constraint] = (),
     checkpoint: Checkpointing = "background",
 ) -> Committed:
     """Replace the files of exactly those partitions that the added files lie in; all of a table without partitions.
@@ -147,10 +153,10 @@ def replace_partitions(
     >>> sorted(deltalog.open_snapshot(table).paths())
     ['monday.parquet', 'new.parquet']
 
-    `txn`, `checkpoint`: as `append` has them. Raises as `commit`.
+    `txn`, `obeys`, `checkpoint`: as `append` has them. Raises as `commit`.
     """
     if not partition_columns(snapshot.schema):
-        return overwrite(snapshot, adds, txn=txn, checkpoint=checkpoint)
+        return overwrite(snapshot, adds, txn=txn, obeys=obeys, checkpoint=checkpoint)
     partitions = [dict(values) for values in {tuple(sorted((add.partition_values or {}).items())) for add in adds}]
     removes = _decided(snapshot, lambda block: place_files(snapshot.schema, partitions, block))
     change = Change(
@@ -161,6 +167,7 @@ def replace_partitions(
         reads=Reads(partitions=partitions),
         txn=txn,
         replaces=True,
+        obeys=obeys,
     )
     return commit(snapshot, change, checkpoint=checkpoint)
 

@@ -22,6 +22,7 @@ from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.delta_schema import logical_schema, stored_field
 from prune_assets.spark.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
+from prune_assets.spark.writing.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.spark.writing.write_options import bind_layout
 from prune_assets.spark.writing.write_result import WriteResult
 from prune_assets.tables.delta import has_log
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from deltalog import Snapshot
     from deltalog.log.actions import FullAdd
     from deltalog.stats.footer_statistics import NewFile
+    from deltalog.table.constraints import Constraint
     from deltalog.table.schema import TableSchema
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Predicate
@@ -55,6 +57,7 @@ class _Target:
     fields: tuple[StructField, ...]
     frame: DataFrame
     layout: LayoutSpec
+    constraints: Sequence[Constraint] = ()
 
     def stored_name(self, name: str) -> str:
         """Return what files and directories call a column."""
@@ -85,10 +88,13 @@ def write_delta(
         target = _target(df, place, layout, mode)
     replaced = None if where is None else _selection(df, target, where, mode)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
-    arranged, of_layout = arrange(target.frame, target.layout, bound)
-    stored = arranged.select(*(_stored_column(arranged, target.stored(field), field.name) for field in target.fields))
+    checked = held_to(target.frame, target.constraints, bound.partition_by, place)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
-    with _directory(place) as directory:
+    with _directory(place) as directory, naming_broken(target.constraints, place):
+        arranged, of_layout = arrange(checked, target.layout, bound)
+        stored = arranged.select(
+            *(_stored_column(arranged, target.stored(field), field.name) for field in target.fields)
+        )
         rows = write_parquet(
             stored, directory, merged_options(of_layout | _OPTIONS, options), partition_by=partition_by
         )
@@ -128,11 +134,13 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
     snapshot = deltalog.open_snapshot(place)
     if mode == "error":
         raise WrongUse(f"{place}: a Delta table already; pass mode='append', 'overwrite' or 'replace_partitions'")
-    deltalog.check_appendable(snapshot)
+    constraints = constraints_to_check(snapshot)
+    deltalog.check_appendable(snapshot, obeys=constraints)
     fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
     _check_partitions(place, layout, snapshot)
     spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
-    return _Target(place, snapshot, snapshot.schema, tuple(fields), _conformed(df, place, fields), spelled)
+    frame = _conformed(df, place, fields)
+    return _Target(place, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
 
 
 def _check_partitions(place: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
@@ -254,14 +262,15 @@ def _commit(
             target.place, target.schema.text, partition_by=target.schema.partition_columns, adds=adds
         )
         return made.version, ()
+    obeys = target.constraints
     if mode == "append":
-        return deltalog.append(snapshot, adds).version, ()
+        return deltalog.append(snapshot, adds, obeys=obeys).version, ()
     before = set(snapshot.paths())
     if mode == "replace_partitions":
-        done = deltalog.replace_partitions(snapshot, adds)
+        done = deltalog.replace_partitions(snapshot, adds, obeys=obeys)
     elif replaced is None:
-        done = deltalog.overwrite(snapshot, adds)
+        done = deltalog.overwrite(snapshot, adds, obeys=obeys)
     else:
-        done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1])
+        done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1], obeys=obeys)
     after = deltalog.open_snapshot(target.place, version=done.version)
     return done.version, tuple(sorted(before.difference(after.paths())))

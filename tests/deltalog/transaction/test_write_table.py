@@ -14,6 +14,7 @@ import deltalog
 import prune_assets as pr
 from deltalog.errors import RefusedCommit, TableExists, UnsupportedTable
 from deltalog.log.actions import Transaction
+from deltalog.table.constraints import Constraint, constraints_of
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -181,3 +182,15 @@ def test_tables_in_a_store_are_written(s3):
     assert len(planned.surviving_files) == 2
     with pytest.raises(RefusedCommit, match="no one column"):
         deltalog.write_table(place, ROWS.append_column("z", ROWS["id"]), mode="append")
+
+
+def test_rows_that_were_held_to_constraints_are_appended_and_to_these_alone(tmp_path):
+    deltalog.create_table(tmp_path, pa.schema({"x": pa.int64()}), properties={"delta.constraints.positive": "x > 0"})
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    snapshot = deltalog.open_snapshot(tmp_path)
+    adds = deltalog.adds_of(str(tmp_path), snapshot.schema, [deltalog.NewFile("a.parquet")])
+    for obeys in ((), [Constraint("checkConstraints", "positive", "x > -1")]):
+        with pytest.raises(UnsupportedTable, match="checkConstraints"):
+            deltalog.append(snapshot, adds, obeys=obeys)
+    deltalog.append(snapshot, adds, obeys=list(constraints_of(snapshot.properties, [])))
+    assert len(deltalake.DeltaTable(str(tmp_path)).file_uris()) == 1

@@ -207,8 +207,10 @@ def test_mapped_columns_are_written_by_their_names_in_files(spark, tmp_path):
 @pytest.mark.parametrize(
     ("properties", "metadata", "message"),
     [
-        ({"delta.constraints.positive": "id > 0"}, {}, "checkConstraints"),
-        ({}, {"delta.generationExpression": "id + 1"}, "generatedColumns"),
+        ({"delta.constraints.positive": "absent > 0"}, {}, "checkConstraints: positive cannot be checked"),
+        ({}, {"delta.generationExpression": "absent + 1"}, "generatedColumns: label cannot be checked"),
+        ({}, {"delta.identity.start": 1, "delta.identity.step": 1}, "identityColumns: what column label"),
+        ({}, {"delta.invariants": "{}"}, "invariants: what column label"),
         ({}, {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}, r"char\(3\), whose length"),
     ],
 )
@@ -223,6 +225,32 @@ def test_what_rows_must_obey_is_refused_by_name_before_a_job(spark, tmp_path, pr
     with pytest.raises(PruneError, match=message):
         pr.write(never(spark), tmp_path, layout=LAYOUT)
     assert directories(tmp_path) == []
+
+
+def test_rows_are_held_to_constraints_in_the_pass_that_writes_them(spark, tmp_path):
+    generated = {"delta.generationExpression": "concat('n', k)"}
+    fields = [
+        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+        {"name": "k", "type": "long", "nullable": True, "metadata": {}},
+        {"name": "label", "type": "string", "nullable": True, "metadata": generated},
+    ]
+    properties = {"delta.constraints.positive": "id > 0", "delta.constraints.short": "length(label) < 9 -- signs"}
+    schema = json.dumps({"type": "struct", "fields": fields})
+    deltalog.create_table(tmp_path, schema, partition_by=["label"], properties=properties)
+    good = spark.range(1, 50).selectExpr("id", "id % 3 AS k", "concat('n', id % 3) AS label")
+    pr.write(good, tmp_path, layout=LAYOUT, mode="overwrite")
+    assert rows_by_delta_rs(tmp_path) == rows_of(good)
+    broken = {
+        "checkConstraints: positive is not true of some row: id > 0": "SELECT NULL AS id, 1L AS k, 'n1' AS label",
+        r"generatedColumns: label .* as of some row: concat\('n', k\)": "SELECT 1L AS id, 1L AS k, '' AS label",
+    }
+    before = directories(tmp_path)
+    for message, rows in broken.items():
+        one = spark.sql(rows).selectExpr("CAST(id AS BIGINT) AS id", "k", "label")
+        with pytest.raises(RefusedCommit, match=message):
+            pr.write(good.unionAll(one), tmp_path, layout=LAYOUT)
+    assert directories(tmp_path) == before
+    assert deltalog.open_snapshot(tmp_path).version == 1
 
 
 def test_other_partitions_modes_and_conditions_are_refused_before_a_job(spark, numbers, tmp_path):
