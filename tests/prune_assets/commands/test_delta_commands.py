@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from log_writer import Log, add, field
 
 from prune_assets.cli import main
 from prune_assets.report.inspection.json_form import json_schema
@@ -103,21 +102,25 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
 @pytest.fixture
 def demanding(tmp_path):
     """A table that demands of its rows what a table can, clustered by a column of another physical name."""
-    log = Log(tmp_path / "t")
     mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
+    generated = {"delta.generationExpression": "x * 2"}
     fields = [
-        field("x", "double", **mapped) | {"nullable": False},
-        field("twice", "double", **{"delta.generationExpression": "x * 2"}),
+        {"name": "x", "type": "double", "nullable": False, "metadata": mapped},
+        {"name": "twice", "type": "double", "nullable": True, "metadata": generated},
     ]
     features = ["clustering", "domainMetadata", "checkConstraints", "generatedColumns", "invariants", "columnMapping"]
-    log.create(
-        fields,
+    configuration = {"delta.columnMapping.mode": "name", "delta.constraints.positive": "x > 0"}
+    stats = {"numRecords": 3, "minValues": {"c1": 1.5}, "maxValues": {"c1": "NaN"}, "nullCount": {"c1": 0}}
+    schema = json.dumps({"type": "struct", "fields": fields})
+    actions = [
+        {"protocol": {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": features}},
+        {"metaData": {"id": "t", "schemaString": schema, "partitionColumns": [], "configuration": configuration}},
         {"domainMetadata": {"domain": "delta.clustering", "configuration": '{"clusteringColumns":[["c1"]]}'}},
-        add("a", stats={"numRecords": 3, "minValues": {"c1": 1.5}, "maxValues": {"c1": "NaN"}, "nullCount": {"c1": 0}}),
-        protocol={"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": features},
-        **{"delta.columnMapping.mode": "name", "delta.constraints.positive": "x > 0"},
-    )
-    return log.path
+        {"add": {"path": "a", "partitionValues": {}, "size": 1, "modificationTime": 1, "stats": json.dumps(stats)}},
+    ]
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "_delta_log" / f"{0:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+    return tmp_path
 
 
 def test_inspect_shows_clustering_columns_and_what_is_demanded_of_rows(demanding):
