@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deltalog.stats.footer_statistics import NewFile, adds_of
     from deltalog.transaction.add_columns import add_columns
     from deltalog.transaction.change import Change, Reads
-    from deltalog.transaction.check_change import check_appendable
+    from deltalog.transaction.check_change import check_appendable, check_compactable
     from deltalog.transaction.commit import commit
     from deltalog.transaction.create import check_create, create_table
     from deltalog.transaction.delete_rows import delete_rows
@@ -49,6 +49,7 @@ _HOMES = {
     "alter": "transaction.operations",
     "append": "transaction.operations",
     "check_appendable": "transaction.check_change",
+    "check_compactable": "transaction.check_change",
     "check_create": "transaction.create",
     "clean_log": "maintenance.clean_log",
     "commit": "transaction.commit",
@@ -84,6 +85,7 @@ __all__ = [
     "alter",
     "append",
     "check_appendable",
+    "check_compactable",
     "check_create",
     "clean_log",
     "commit",

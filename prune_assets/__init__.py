@@ -17,19 +17,23 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
     from prune_assets.spark.reading.reader import read
+    from prune_assets.spark.writing.optimize import optimize
     from prune_assets.spark.writing.writer import write
+    from prune_assets.upkeep.result import OptimizeResult
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Finding": "parquet_core.layout.spec",
     "LayoutSpec": "parquet_core.layout.spec",
+    "OptimizeResult": "prune_assets.upkeep.result",
     "Plan": "prune_assets.planner.plan",
     "PruneError": "parquet_core.errors",
     "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
     "SparkSemantics": "prune_assets.semantics",
     "check": "prune_assets.layout_proof",
+    "optimize": "prune_assets.spark.writing.optimize",
     "plan": "prune_assets.planner.plan",
     "read": "prune_assets.spark.reading.reader",
     "write": "prune_assets.spark.writing.writer",
@@ -38,12 +42,14 @@ _HOMES = {
 __all__ = [
     "Finding",
     "LayoutSpec",
+    "OptimizeResult",
     "Plan",
     "PruneError",
     "Severity",
     "SkipReport",
     "SparkSemantics",
     "check",
+    "optimize",
     "plan",
     "read",
     "write",

@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
     "history": "List the versions of the Delta table TABLE, the newest first.",
     "inspect": "Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.",
+    "optimize": "Rewrite the files of TABLE that are not as its layout says, or too small.",
     "vacuum": "List the files in the Delta table TABLE that no version needs, or delete them.",
     "write": "Write the rows of SOURCE into TABLE as a layout says.",
 }

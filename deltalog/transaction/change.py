@@ -41,8 +41,8 @@ WHOLE_TABLE = Reads(everything=True)
 class Change:
     """What a commit does, decided from one version of the table.
 
-    `operation` and `parameters` are for the history alone. `adds`: paths relative to the table and percent-encoded,
-    as the log writes them. `removes`: canonical paths of live files. `data_change`: False when the rows stay what
+    `operation`, `parameters` and `metrics` are for the history alone; without `metrics` it has counts of files and
+    bytes. `adds`: paths relative to the table and percent-encoded, as the log writes them. `removes`: canonical paths of live files. `data_change`: False when the rows stay what
     they are, as in compaction. `replaces`: True when no row of the removed files is in the added ones, as in an
     overwrite. `txn`: how far an application is with this commit. `obeys`: constraints of the table that the added rows
     were held to; of the others it is not known.
@@ -60,6 +60,7 @@ class Change:
     data_change: bool = True
     replaces: bool = False
     obeys: Collection[Constraint] = ()
+    metrics: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def blind_append(self) -> bool:

@@ -99,6 +99,24 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
     _check_rows(snapshot.properties, fields, snapshot.table, obeys)
 
 
+def check_compactable(snapshot: Snapshot) -> None:
+    """Raise what a table has against files being replaced by others with the same rows; UnsupportedTable.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> deltalog.check_compactable(deltalog.open_snapshot(table))
+    """
+    check_writable(snapshot.protocol, place=snapshot.table)
+    if ROW_TRACKING in writer_features(snapshot.protocol):
+        raise UnsupportedTable(
+            f"{snapshot.table}: {ROW_TRACKING}: rows would have to keep their ids in the files that replace theirs, "
+            "which is not done here; optimize with delta-spark, which does"
+        )
+
+
 def check_first(table: str, change: Change) -> None:
     """Raise UnsupportedTable and RefusedCommit for what cannot be the first commit of a table."""
     if change.metadata is None or change.removes:

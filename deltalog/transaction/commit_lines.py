@@ -160,12 +160,12 @@ def _as_text(value: object) -> str:
 
 
 def _metrics(change: Change) -> dict[str, str]:
-    metrics = {
+    metrics = change.metrics or {
         "numFiles": len(change.adds),
         "numOutputBytes": sum(add.size for add in change.adds),
         "numRemovedFiles": len(change.removes),
     }
-    return {name: str(count) for name, count in metrics.items() if count}
+    return {name: str(count) for name, count in metrics.items() if count or change.metrics}
 
 
 @cache

@@ -223,6 +223,8 @@ def compact(
     *,
     removes: Sequence[str],
     adds: Sequence[Add],
+    parameters: Mapping[str, object] | None = None,
+    metrics: Mapping[str, int] | None = None,
     checkpoint: Checkpointing = "background",
 ) -> Committed:
     """Replace files by others with exactly the same rows.
@@ -242,10 +244,13 @@ def compact(
     >>> deltalog.open_snapshot(table).paths()
     ['both.parquet']
 
-    `removes`: canonical paths, as of `Snapshot.paths`. `checkpoint`: as `commit` has it. Raises as `commit`.
+    `removes`: canonical paths, as of `Snapshot.paths`. `parameters`, `metrics`: how the history shows it.
+    `checkpoint`: as `commit` has it. Raises as `commit`.
     """
     change = Change(
         operation="OPTIMIZE",
+        parameters=parameters or {},
+        metrics=metrics or {},
         adds=adds,
         removes=removes,
         reads=_with_files(NOTHING, removes),

@@ -169,6 +169,9 @@ COMMANDS = [
     ("explain", "TABLE", "--where", "a = 1", "--time-zone", "{}"),
     ("check", "{}", "--layout", "LAYOUT"),
     ("check", "TABLE", "--layout", "{}"),
+    ("optimize", "{}", "--layout", "LAYOUT", "--dry-run"),
+    ("optimize", "TABLE", "--layout", "LAYOUT", "--dry-run", "--where", "{}"),
+    ("optimize", "TABLE", "--layout", "LAYOUT", "--dry-run", "--predicate", "{}"),
 ]
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from deltalog.log.actions import DeletionVector
     from deltalog.log.file_block import Texts
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.planner.plan import Plan
     from prune_assets.tables.delta import DeltaTable
 
@@ -54,7 +55,8 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     from pyspark.sql.types import StructType
 
     schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
-    files = _surviving(table, plan)
+    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
+    files = live_files(table, plan.index, kept)
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
     parts = [_open(spark, table, schema, some) for some in (without, with_vectors) if some]
@@ -63,23 +65,45 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     return reduce(lambda one, other: one.unionAll(other), parts)
 
 
-def _surviving(table: DeltaTable, plan: Plan) -> list[LiveFile]:
-    """Return the files of which at least one row is read."""
+def open_stored(
+    spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile], *, labels: Sequence[int], label: str
+) -> DataFrame:
+    """Open files with the columns and names that they store, without their deleted rows.
+
+    `labels`: a number for each file, which its rows have in the column `label`.
+    """
+    from pyspark.sql import functions as fn
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    parts = []
+    for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
+        if some:
+            frame = _stored(spark, table, schema, some)
+            deleted = None if some[0].vector is None else _deleted(spark, table, some)
+            parts.append(frame if deleted is None else frame.join(deleted, [_FILE, _ROW], "left_anti"))
+    frame = reduce(lambda one, other: one.unionAll(other), parts)
+    names = pa.array([file_uri(file.path) for file in files])
+    known = spark.createDataFrame(pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
+    return frame.join(fn.broadcast(known), _FILE).drop(_FILE, _ROW)
+
+
+def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[LiveFile]:
+    """Return live files by their numbers, which ascend, with what the log says of them."""
     from deltalog.log.deletion_vectors import vector_of
 
-    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
     names = _partition_names(table)
     found, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
-    for number in kept:
+    for number in numbers:
         while block is not None and number - start >= len(block):
             start += len(block)
             block = next(blocks, None)
-        assert block is not None  # a plan numbers the live files of its version
+        assert block is not None  # an index numbers the live files of its version
         at = number - start
         values = tuple(_text(block.partition.get(name), at) for name in names)
-        found.append(LiveFile(plan.index.files[number].path, values, vector_of(block, at)))
+        found.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
     return found
 
 

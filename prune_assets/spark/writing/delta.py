@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from prune_assets.spark.writing.write_result import Mode
 
 # Times in directory names become times in the log, which have a zone there.
-_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 _OF_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
 
 
@@ -90,13 +90,13 @@ def write_delta(
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
     checked = held_to(target.frame, target.constraints, bound.partition_by, place)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
-    with _directory(place) as directory, naming_broken(target.constraints, place):
+    with own_directory(place) as directory, naming_broken(target.constraints, place):
         arranged, of_layout = arrange(checked, target.layout, bound)
         stored = arranged.select(
-            *(_stored_column(arranged, target.stored(field), field.name) for field in target.fields)
+            *(stored_column(arranged, target.stored(field), field.name) for field in target.fields)
         )
         rows = write_parquet(
-            stored, directory, merged_options(of_layout | _OPTIONS, options), partition_by=partition_by
+            stored, directory, merged_options(of_layout | DELTA_OPTIONS, options), partition_by=partition_by
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
@@ -176,7 +176,7 @@ def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> Data
     return df.select(*columns)
 
 
-def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
+def stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
     """Return a column by its name in files; of texts that name directories the type stays that of `frame`."""
     column = column_of(name, nested=False)
     if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
@@ -199,7 +199,7 @@ def _selection(df: DataFrame, target: _Target, where: str | Column, mode: Mode) 
 
 
 @contextmanager
-def _directory(place: str) -> Iterator[str]:
+def own_directory(place: str) -> Iterator[str]:
     """Give a new directory inside of a table, which is removed where what is done with it fails."""
     from deltalog.errors import UncertainCommit
 

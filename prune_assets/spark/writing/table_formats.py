@@ -51,6 +51,8 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
             "write format='delta' there"
         )
     directory = Path(local_path(os.fspath(table)))
+    if "\0" in str(directory):
+        raise WrongUse(f"{table}: no path has a zero byte in it; check the path")
     refuse_table_formats([directory])
     return directory
 

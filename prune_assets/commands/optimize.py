@@ -1,0 +1,60 @@
+"""`prune optimize`: rewrite the files of a table that need it, through Spark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from prune_assets.layout_file import load_layout
+from prune_assets.report.output import json_text
+
+SCHEMA = "table-optimize/1"
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option(
+    "--layout",
+    "layout_file",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The layout that files should have, as YAML.",
+)
+@click.option("--where", metavar="SQL", help="The partitions to look at; all by default.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done; takes no Spark.")
+@click.option(
+    "--predicate", "predicates", multiple=True, metavar="SQL", help="Compare the bytes that it keeps; may be repeated."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-optimize/1.")
+def optimize(
+    *, table: str, layout_file: Path, where: str | None, dry_run: bool, predicates: tuple[str, ...], as_json: bool
+) -> None:
+    """Rewrite the files of TABLE that are not as its layout says, or too small.
+
+    Of files that overlap on the sort key, are small, lack a bloom filter or have deleted rows; the others stay. Exits
+    with 1 where files are left that need it all the same. For example:
+
+    prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
+    """
+    import warnings
+
+    import prune_assets as pr
+
+    layout = load_layout(layout_file)
+    spark = None
+    if not dry_run:
+        from prune_assets.spark.session import spark_session
+
+        # Of PySpark's own about pandas, which nothing here asks for.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+        spark = spark_session()
+    done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run)
+    if as_json:
+        click.echo(json_text({"schema": SCHEMA} | done.as_json()))
+    else:
+        click.echo(done)
+    if done.left:
+        sys.exit(1)

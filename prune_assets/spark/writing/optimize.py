@@ -1,0 +1,336 @@
+"""Rewrite those files of a table that need it, and leave the others alone.
+
+What is picked is written in one job: a column that numbers the groups (`prune_assets.upkeep.pick`) goes before the sort
+key, and parts the new files into directories, so that no file holds rows of two groups.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import NAMESPACE_OID, uuid5
+
+import numpy as np
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.errors import LayoutError, MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.printable import shown
+from parquet_core.storage import list_data_files, summaries_below
+from prune_assets.spark.asking.table_schema import escaped
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.delta_schema import stored_field
+from prune_assets.spark.reading.delta_version import file_uri, live_files, open_stored
+from prune_assets.spark.writing.arrange import arrange, write_parquet
+from prune_assets.spark.writing.commit import commit
+from prune_assets.spark.writing.delta import DELTA_OPTIONS, own_directory, stored_column
+from prune_assets.spark.writing.staging import prove, staging_directory
+from prune_assets.spark.writing.table_formats import plain_directory
+from prune_assets.spark.writing.write_options import bind_layout
+from prune_assets.tables.delta import DeltaTable, has_log
+from prune_assets.upkeep.look import TARGET, Asked, Look, clustered_by, foreseen, look_at, plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from deltalog.log.actions import FullAdd
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.stats.footer_statistics import NewFile
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.storage import DataFile
+    from prune_assets.upkeep.result import OptimizeResult
+
+_GROUP, _FILE = "prune_group", "__prune_file"
+# What the first round makes may be merged or cut once more, where sizes come out otherwise than foreseen.
+_ROUNDS = 4
+
+
+def optimize(
+    spark: SparkSession | None,
+    table: str | os.PathLike[str],
+    *,
+    layout: LayoutSpec,
+    where: str | Column | None = None,
+    predicates: Sequence[str] = (),
+    dry_run: bool = False,
+) -> OptimizeResult:
+    """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
+
+    With `spark` a SparkSession; four small files that overlap become one, and then there is nothing to do:
+
+    >>> import tempfile
+    >>> import prune_assets as pr
+    >>> table, layout = tempfile.mkdtemp(), pr.LayoutSpec(sort_by=["id"], files=1)
+    >>> for i in range(4):
+    ...     written = pr.write(spark.range(i, 1000, 4), table, layout=layout, format="delta")
+    >>> done = pr.optimize(spark, table, layout=layout)
+    >>> len(done.picked), done.new_files, done.depth_before, done.depth_after
+    (4, 1, 2.5, 1.0)
+    >>> len(pr.optimize(spark, table, layout=layout).picked)
+    0
+
+    A file is picked when it overlaps with others of its partition on the leading sort key, when more than 5% of its
+    rows are deleted, when bounds show that its rows are not in order, when it lacks a bloom filter or a page index of
+    the layout, or when it is small, below a quarter of the target size, and merging it with its neighbours at least
+    doubles every one of them. The others stay, so that new data cost about what they take themselves.
+
+    `where`: the partitions to look at, as of `write`. `predicates`: of each the bytes that it keeps are compared,
+    before and after. `dry_run`: only say what would be done; `spark` may then be None.
+
+    A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
+    removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
+    changes it. Picked files whose columns have other types than those of the table are refused there.
+
+    Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable for a Delta table
+    with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
+    """
+    if not isinstance(layout, LayoutSpec):
+        raise LayoutError(f"layout = {shown(layout)}: give a LayoutSpec; `prune optimize` reads one from a file")
+    place = os.fspath(table)
+    if not has_log(place):
+        place = str(plain_directory(place))
+    asked = Asked(place, layout, where, spark)
+    first = look_at(asked)
+    told = foreseen(first, [plan_of(asked, sql, first) for sql in predicates], layout)
+    if dry_run:
+        return told
+    if spark is None:
+        raise WrongUse("spark=None: goes with dry_run=True alone; pass a SparkSession")
+    return _carried_out(asked, first, told)
+
+
+def _carried_out(asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:
+    """Rewrite, again where what came out needs it too, and measure what came true."""
+    if not look.picked.groups:
+        return replace(told, dry_run=False)
+    new: dict[str, int] = {}
+    for _ in range(_ROUNDS):
+        made = _rewrite_delta(asked, look) if isinstance(look.table, DeltaTable) else _rewrite_plain(asked)
+        new = {path: size for path, size in new.items() if path not in made.removed} | made.added
+        look = look_at(asked)
+        if not look.picked.groups:
+            break
+    after = [plan_of(asked, one.sql, look).report.kept.bytes for one in told.predicates]
+    return replace(
+        told,
+        dry_run=False,
+        new_files=len(new),
+        new_bytes=sum(new.values()),
+        depth_after=look.measured.depth(),
+        predicates=tuple(replace(one, after=size) for one, size in zip(told.predicates, after, strict=True)),
+        version=look.table.snapshot.version if isinstance(look.table, DeltaTable) else None,
+        left=len(look.numbers),
+    )
+
+
+class _Made(NamedTuple):
+    """The paths and bytes of new files, and the paths of those that they replace."""
+
+    added: dict[str, int]
+    removed: frozenset[str]
+
+
+def _rewrite_delta(asked: Asked, look: Look) -> _Made:
+    import deltalog
+
+    assert asked.spark is not None
+    assert isinstance(look.table, DeltaTable)
+    table, numbers = look.table, look.numbers
+    snapshot, group_of = table.snapshot, look.group_of
+    live = live_files(table, look.measured.index, numbers)
+    frame = open_stored(asked.spark, table, live, labels=[group_of[number] for number in numbers], label=_GROUP)
+    values = {group_of[number]: file.values for number, file in zip(numbers, live, strict=True)}
+    paths = snapshot.paths()
+    with own_directory(snapshot.table) as directory:
+        written = _write(frame.select(*_columns(frame, snapshot)), directory, look, asked.layout)
+        files = [_new_file(path, snapshot, values) for path in written]
+        adds = deltalog.adds_of(
+            snapshot.table,
+            snapshot.schema,
+            files,
+            properties=snapshot.properties,
+            domains=snapshot.domains,
+            data_change=False,
+        )
+        vectors = [file.vector for file in live if file.vector is not None]
+        deltalog.compact(
+            snapshot,
+            removes=[paths[number] for number in numbers],
+            adds=_tagged(adds, snapshot),
+            parameters=_parameters(asked, snapshot),
+            metrics=_metrics(adds, look)
+            | {
+                "numDeletionVectorsRemoved": len(vectors),
+                "numDeletionVectorRowsRemoved": sum(vector.cardinality for vector in vectors),
+            },
+        )
+    return _Made(written, frozenset(file.path for file in look.files))
+
+
+def _rewrite_plain(asked: Asked) -> _Made:
+    """Look again, now that no other writer is at work, and replace the picked files in one swap."""
+    assert asked.spark is not None
+    directory = Path(asked.place)
+    with staging_directory(directory) as stage:
+        look = look_at(asked)
+        if not look.picked.groups:
+            return _Made({}, frozenset())
+        files, group_of = look.files, look.group_of
+        _check_columns(look)
+        labels = {file_uri(file.path): group_of[number] for number, file in zip(look.numbers, files, strict=True)}
+        _write(_open_plain(asked.spark, files, labels), str(stage), look, asked.layout)
+        _check_types(stage, look)
+        places = {group_of[number]: Path(file.path).parent for number, file in zip(look.numbers, files, strict=True)}
+        _put_into_place(stage, directory, places)
+        staged = prove(stage, rows=look.rows)
+        removed = tuple(file.path for file in files)
+        # They name files and their row groups.
+        summaries = [file.path for file in summaries_below(directory) if Path(file.path).name == "_metadata"]
+        added = commit([file.path for file in staged], stage, replaced=[*removed, *summaries])
+    asked.spark.catalog.refreshByPath(str(directory))
+    return _Made({path: Path(path).stat().st_size for path in added}, frozenset(removed))
+
+
+def _open_plain(spark: SparkSession, files: Sequence[DataFile], labels: Mapping[str, int]) -> DataFrame:
+    """Open files with the columns that they hold, whatever directories are called, and the group of each."""
+    import pyarrow as pa
+    from pyspark.sql import functions as fn
+
+    paths = [escaped(os.path.abspath(file.path)) for file in files]  # noqa: PTH100 - links stay links
+    reader = spark.read.option("recursiveFileLookup", "true")
+    frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
+    name = frame.metadataColumn("_metadata")["file_path"].alias(_FILE)
+    known = pa.table({_FILE: list(labels), _GROUP: pa.array(labels.values(), pa.int32())})
+    named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
+    return named.join(fn.broadcast(spark.createDataFrame(known)), _FILE).drop(_FILE)
+
+
+def _check_columns(look: Look) -> None:
+    """Refuse plain files that lack columns of the table, hold others, or hold them as another type.
+
+    Spark would read and write those of one file for all of them.
+    """
+    index = look.measured.index
+    ours = _types(index.columns)
+    for number in look.numbers:
+        kind = index.kinds[index.kind[number]]
+        theirs = _types(kind.columns)
+        if theirs != ours:
+            name = min({path for path, _ in theirs.items() ^ ours.items()})
+            raise UnsupportedFeature(
+                f"{index.files[number].path}: column {'.'.join(name)} is not as it is in the schema of the table; "
+                "optimize files of one schema, or write the table anew"
+            )
+
+
+def _check_types(stage: Path, look: Look) -> None:
+    """Refuse what Spark has written with other types than it has read, e.g. unsigned numbers."""
+    there = _types(look.measured.index.columns)
+    for path, kind in _types(read_dataset(str(stage)).columns).items():
+        if there.get(path) != kind:
+            raise UnsupportedFeature(
+                f"{look.table.name}: column {'.'.join(path)} is {there.get(path)}, which Spark writes as {kind}; the "
+                "table would have both, so that nothing was changed"
+            )
+
+
+def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
+    return {column.path: str(column.type if column.type is None else bounds_type(column)) for column in columns}
+
+
+def _put_into_place(stage: Path, directory: Path, places: Mapping[int, Path]) -> None:
+    """Move the files of each group to where those that they replace lie in the table."""
+    for group, place in places.items():
+        for file in sorted((stage / f"{_GROUP}={group}").glob("*.parquet")):
+            target = stage / place.relative_to(directory)
+            target.mkdir(parents=True, exist_ok=True)
+            # The files that one task writes have one name, in a directory for each group.
+            file.rename(target / f"{file.name.split('.', 1)[0]}-g{group}.{file.name.split('.', 1)[1]}")
+
+
+def _write(frame: DataFrame, directory: str, look: Look, layout: LayoutSpec) -> dict[str, int]:
+    """Write the picked rows, parted by group; return the paths and bytes of the files."""
+    measured = look.measured
+    named = {column: measured.index.name_in_files(column) for column in (*measured.keys, *measured.bloom)}
+    live = float(sum(measured.numbers.live_bytes()[list(group.files)].sum() for group in look.picked.groups))
+    stored = replace(
+        layout,
+        sort_by=[named[column] for column in measured.keys],
+        bloom={named[column]: probability for column, probability in measured.bloom.items()},
+        partition_by=[_GROUP],
+        files=max(1, -int(-live // TARGET)),
+    )
+    bound = bind_layout(frame.schema, stored, case_sensitive=False)
+    arranged, options = arrange(frame, stored, bound)
+    rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[_GROUP])
+    if rows != look.rows:
+        raise MalformedFile(
+            f"{look.table.name}: Spark read {rows} rows of the files picked, which have {look.rows}; nothing changed"
+        )
+    return {file.path: file.size for file in (list_data_files(directory) if rows else [])}
+
+
+def _columns(frame: DataFrame, snapshot: Snapshot) -> list[Column]:
+    """Return the columns of a Delta table as files have them, and the group."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(snapshot.schema.text))
+    stored = [stored_field(field, snapshot.schema.mapping, ids=True) for field in schema.fields]
+    there = [stored_column(frame, field, field.name) for field in stored if field.name in frame.columns]
+    return [*there, column_of(_GROUP)]
+
+
+def _new_file(path: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]) -> NewFile:
+    """Describe a file with the partition values of the files that it replaces."""
+    import deltalog
+
+    below = path[len(snapshot.table.rstrip("/")) + 1 :]
+    found = re.search(rf"/{_GROUP}=([0-9]+)/", path)
+    assert found is not None  # each is written into the directory of its group
+    texts = [text or None for text in values[int(found[1])]]
+    return deltalog.NewFile(below, dict(zip(snapshot.schema.partition_columns, texts, strict=True)))
+
+
+def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
+    """Return files with the tags by which OPTIMIZE of delta-spark leaves clustered ones alone.
+
+    It does so where all files of a table belong to one cube, so that this makes one for each table and what it is
+    clustered by. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
+    """
+    import msgspec
+
+    columns = clustered_by(snapshot)
+    if not columns:
+        return list(adds)
+    text = json.dumps(columns, separators=(",", ":"))
+    tags = {"ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {text}")), "ZCUBE_ZORDER_BY": text}
+    return [msgspec.structs.replace(add, tags=tags, clustering_provider="liquid") for add in adds]
+
+
+def _parameters(asked: Asked, snapshot: Snapshot) -> dict[str, object]:
+    columns = clustered_by(snapshot)
+    where = [] if asked.where is None else [str(asked.where)]
+    said = {"predicate": json.dumps(where), "zOrderBy": "[]", "clusterBy": json.dumps(columns), "auto": False}
+    return said | ({"isFull": False} if columns else {})
+
+
+def _metrics(adds: Sequence[FullAdd], look: Look) -> dict[str, int]:
+    """Return the metrics that OPTIMIZE of delta-spark has in its history."""
+    sizes = np.sort([add.size for add in adds]) if adds else np.zeros(1, np.int64)
+    at = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
+    quantiles = {f"{name}FileSize": int(sizes[int(share * (len(sizes) - 1))]) for name, share in at.items()}
+    removed = look.files
+    return {
+        "numAddedFiles": len(adds),
+        "numRemovedFiles": len(removed),
+        "numAddedBytes": sum(add.size for add in adds),
+        "numRemovedBytes": sum(file.size for file in removed),
+        **quantiles,
+    }

@@ -1,0 +1,184 @@
+"""Look at a table: measure the files that are considered, pick those that need it, and foresee what that brings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.errors import LayoutError, WrongUse
+from parquet_core.outcomes import may_match, must_match
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.planner.plan import lower_predicate
+from prune_assets.planner.plan import plan as make_plan
+from prune_assets.semantics import SparkSemantics
+from prune_assets.tables.delta import DeltaTable
+from prune_assets.tables.opening import made_steadily, open_table
+from prune_assets.upkeep.measure import Measured, measure
+from prune_assets.upkeep.pick import Picked, pick
+from prune_assets.upkeep.predict import pieces_of, predicted_bytes
+from prune_assets.upkeep.result import OptimizeResult, PickedFile, PredicateBytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+    from deltalog.snapshot.snapshot import Snapshot
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.storage import DataFile
+    from prune_assets.planner.plan import Plan
+    from prune_assets.tables.table import Table
+
+_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+# The size that files should have, in bytes.
+TARGET = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be done: `place` is a path or an address."""
+
+    place: str
+    layout: LayoutSpec
+    where: str | Column | None
+    spark: SparkSession | None
+
+
+class Look(NamedTuple):
+    """A table at one moment, measured, and what is picked of it."""
+
+    table: Table
+    measured: Measured
+    picked: Picked
+
+    @property
+    def numbers(self) -> list[int]:
+        """The picked files by their numbers in the index, which ascend."""
+        return sorted(int(self.measured.at[file]) for group in self.picked.groups for file in group.files)
+
+    @property
+    def group_of(self) -> dict[int, int]:
+        """The group of each picked file, by its number in the index."""
+        return {int(self.measured.at[file]): i for i, group in enumerate(self.picked.groups) for file in group.files}
+
+    @property
+    def files(self) -> list[DataFile]:
+        """The picked files."""
+        return [self.measured.index.files[number] for number in self.numbers]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the picked files have that are not deleted."""
+        deleted = self.table.deleted if isinstance(self.table, DeltaTable) else np.zeros(len(self.measured.rows))
+        return int((self.measured.rows - deleted)[self.numbers].sum())
+
+
+def look_at(asked: Asked) -> Look:
+    """Measure the files that are considered, and pick; what cannot be rewritten is refused."""
+    return made_steadily(lambda: _look_once(asked))
+
+
+def _look_once(asked: Asked) -> Look:
+    semantics = SparkSemantics() if asked.spark is None else SparkSemantics.of(asked.spark)
+    table = open_table(asked.place, semantics=semantics, cache=metadata_cache())
+    lowered = lower_predicate("true" if asked.where is None else asked.where, table, session=asked.spark)
+    answers = table.answers(lowered.predicate)
+    if asked.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
+        raise WrongUse(
+            f"where: {lowered.sql} selects parts of files of {asked.place}; name its partition columns alone, or leave "
+            "it out"
+        )
+    index = table.read(lowered.predicate)
+    if isinstance(table, DeltaTable):
+        _check_delta(table.snapshot, asked.layout)
+        partition, deleted = table.partition_of_files(), table.deleted
+    else:
+        directories = [index.files[i].path.rpartition("/")[0] for i in range(len(index.files))]
+        partition, deleted = np.unique(directories, return_inverse=True)[1].astype(np.int64), None
+        _check_partitions(asked.layout, [column.name for column in index.partitions], asked.place)
+    measured = measure(index, asked.layout, partition=partition, deleted=deleted)
+    index.save()
+    return Look(table, measured, pick(measured.numbers, target=TARGET))
+
+
+def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
+    """Refuse what a rewrite could not honour, before Spark has anything to do."""
+    import deltalog
+
+    deltalog.check_compactable(snapshot)
+    _check_partitions(layout, snapshot.schema.partition_columns, snapshot.table)
+    mine = {_quoted(name).casefold() for name in layout.sort_by}
+    for name in clustered_by(snapshot):
+        if name.casefold() not in mine:
+            raise LayoutError(
+                f"{snapshot.table}: clustered by {name}, which sort_by lacks: OPTIMIZE of delta-spark and this would "
+                "undo each other; add it, or cluster the table by what the layout sorts by"
+            )
+
+
+def _check_partitions(layout: LayoutSpec, theirs: Sequence[str], place: str) -> None:
+    mine = [name.casefold() for name in layout.partition_by]
+    if mine and mine != [name.casefold() for name in theirs]:
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by "
+            f"{', '.join(theirs) or 'nothing'}, which optimize does not change; leave it out, or write a new table"
+        )
+
+
+def plan_of(asked: Asked, sql: str, look: Look) -> Plan:
+    """Plan a predicate on the version that was looked at."""
+    version = look.table.snapshot.version if isinstance(look.table, DeltaTable) else None
+    return make_plan(asked.place, where=sql, session=asked.spark, depth="row_groups", version=version)
+
+
+def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:
+    """Tell what was picked, and predict what rewriting it brings."""
+    measured, groups, reasons = look.measured, look.picked.groups, look.picked.reasons
+    index, depth = measured.index, measured.depth()
+    pieces = pieces_of(measured, groups, layout) if groups else None
+    live = measured.numbers.live_bytes()
+    return OptimizeResult(
+        table=look.table.name,
+        dry_run=True,
+        considered=len(measured.at),
+        picked=tuple(
+            PickedFile(
+                index.files[int(measured.at[file])].path,
+                int(measured.numbers.size[file]),
+                tuple(reason.value for reason in reasons[file]),
+            )
+            for group in groups
+            for file in group.files
+        ),
+        new_files=sum(group.outputs for group in groups),
+        new_bytes=int(sum(live[list(group.files)].sum() for group in groups)),
+        depth_before=depth,
+        # Whatever overlaps is in a group, and groups overlap with nothing.
+        depth_predicted=None if depth is None else 1.0,
+        predicates=tuple(
+            PredicateBytes(
+                plan.lowered.sql,
+                plan.report.kept.bytes,
+                plan.report.kept.bytes if pieces is None else predicted_bytes(plan, measured, groups, pieces),
+            )
+            for plan in plans
+        ),
+        version=look.table.snapshot.version if isinstance(look.table, DeltaTable) else None,
+    )
+
+
+def clustered_by(snapshot: Snapshot) -> list[str]:
+    """Return the columns that a Delta table is clustered by, spelled as delta-spark does in tags."""
+    from deltalog.table.properties import clustering_columns
+
+    logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
+    paths = (logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table))
+    return [".".join(map(_quoted, path)) for path in paths]
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("`", "``")
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{escaped}`"

@@ -1,0 +1,163 @@
+"""Pick the files that need to be rewritten, from numbers about them alone.
+
+What is picked comes in groups. The files of a group lie in one partition and follow each other in the order of the
+leading sort key, with none between them that is not in the group: written as one, they overlap with no other file.
+
+A group is what overlaps, directly or through others; or a file with a fault of its own; or a run of small ones. Of
+those a run is merged only if each file at least doubles by it, so that data that arrive day by day are rewritten
+a number of times that grows with the logarithm of the target size alone, and what was merged is left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# As delta-spark's OPTIMIZE has it: more deleted rows than this share make a file worth rewriting.
+DELETED_SHARE = 0.05
+# Files below this part of the target size are small.
+SMALL_PART = 4
+
+
+class Reason(StrEnum):
+    """Why a file is rewritten."""
+
+    OVERLAP = "overlaps"
+    SMALL = "small"
+    DELETED = "deleted rows"
+    BLOOM = "lacks a bloom filter"
+    ORDER = "not sorted"
+    PAGES = "lacks a page index"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileNumbers:
+    """What is known of files, one entry a file.
+
+    `partition`: a number for it. `low`, `high`: the leading sort key as ranks, UNKNOWN where no bounds tell; all the
+    same where files have no order. `size`: bytes. `deleted`: the share of deleted rows. `faults`: by reason whether a
+    file has it.
+    """
+
+    partition: Numbers
+    low: Numbers
+    high: Numbers
+    size: Numbers
+    deleted: NDArray[np.float64]
+    faults: Mapping[Reason, Flags]
+
+    def live_bytes(self) -> NDArray[np.float64]:
+        """Return what the rows that count will take about."""
+        live: NDArray[np.float64] = self.size * (1 - self.deleted)
+        return live
+
+
+UNKNOWN = -1
+
+
+class Group(NamedTuple):
+    """Files to be written as one; `outputs`: into how many."""
+
+    files: tuple[int, ...]
+    outputs: int
+
+
+class Picked(NamedTuple):
+    """The groups, and for each of their files why."""
+
+    groups: tuple[Group, ...]
+    reasons: Mapping[int, tuple[Reason, ...]]
+
+
+def pick(files: FileNumbers, *, target: int) -> Picked:
+    """Pick the files of a table that need it; `target`: the bytes that a file should have.
+
+    >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
+    >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
+    >>> picked = pick(FileNumbers(**arrays, deleted=np.zeros(3), faults={}), target=100)
+    >>> [(group.files, group.outputs) for group in picked.groups]
+    [((0, 1), 2)]
+    """
+    order, first = _units(files)
+    unit = np.zeros(len(order), np.int64)
+    unit[first[1:]] = 1
+    unit = np.cumsum(unit)
+    faults = _faults(files)
+    overlapping = np.diff(first, append=len(order)) > 1
+    faulty = np.zeros(len(first), np.bool_)
+    for flags in faults.values():
+        np.logical_or.at(faulty, unit, flags[order])
+    size = np.bincount(unit, files.live_bytes()[order], minlength=len(first)).astype(np.float64)
+    merged = np.arange(len(first))
+    small = np.zeros(len(first), np.bool_)
+    for start, stop in _small_runs(size, files.partition[order][first], target):
+        merged[start:stop] = start
+        small[start:stop] = True
+    needed = overlapping | faulty | small
+    groups, reasons = [], dict[int, tuple[Reason, ...]]()
+    for number in np.unique(merged[needed]).tolist():
+        here = order[merged[unit] == number].tolist()
+        total = float(size[merged == number].sum())
+        groups.append(Group(tuple(here), max(1, -int(-total // target))))
+    for file, of in zip(order.tolist(), unit.tolist(), strict=True):
+        if needed[of]:
+            found = [Reason.OVERLAP] * bool(overlapping[of]) + [Reason.SMALL] * bool(small[of])
+            reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
+    return Picked(tuple(groups), reasons)
+
+
+def _faults(files: FileNumbers) -> dict[Reason, Flags]:
+    return {Reason.DELETED: files.deleted > DELETED_SHARE, **files.faults}
+
+
+def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
+    """Return the files in the order of the key, and where those begin that overlap with none before them.
+
+    Bounds that touch are no overlap. What has no bounds comes last in its partition, each file by itself.
+    """
+    if not len(files.size):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    known = (files.low != UNKNOWN) & (files.high != UNKNOWN)
+    last = int(files.high.max(initial=0)) + 1
+    low, high = np.where(known, files.low, last), np.where(known, files.high, last)
+    # Further apart than all values are: what lies in two partitions never overlaps.
+    apart = files.partition * (last + 2)
+    order = np.lexsort((high, low + apart))
+    reach = np.maximum.accumulate((high + apart)[order])
+    begins = np.concatenate([[True], (low + apart)[order][1:] >= reach[:-1]])
+    return order, np.flatnonzero(begins)
+
+
+def _small_runs(size: NDArray[np.float64], partition: Numbers, target: int) -> Iterator[tuple[int, int]]:
+    """Yield the runs of small units, one behind the other in a partition, that are to be merged."""
+    is_small = size < target / SMALL_PART
+    ends = np.flatnonzero(np.diff(partition) != 0) + 1
+    for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(size)], strict=True):
+        edges = np.flatnonzero(np.diff(is_small[start:stop].astype(np.int8), prepend=0, append=0)) + start
+        for begin, end in edges.reshape(-1, 2).tolist():
+            yield from _doubling(size, begin, end)
+
+
+def _doubling(size: NDArray[np.float64], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a run in which the largest has at most half: each of its units at least doubles."""
+    # What lies beside the largest holds less than it, so that this goes as deep as sizes can be halved.
+    if stop - start < 2:
+        return
+    run = size[start:stop]
+    largest = start + int(np.argmax(run))
+    if 2 * size[largest] <= run.sum():
+        yield start, stop
+    else:
+        yield from _doubling(size, start, largest)
+        yield from _doubling(size, largest + 1, stop)

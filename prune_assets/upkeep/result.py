@@ -1,0 +1,108 @@
+"""What an optimize found, predicted and did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.printable import printable, redacted
+from prune_assets.report.quantities import bytes_text, count_text, short_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SHOWN = 20
+_PATH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PickedFile:
+    """A file that needs to be rewritten, and why."""
+
+    path: str
+    bytes: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateBytes:
+    """The bytes that a predicate keeps of the table, by its row groups; `after`: None where nothing was rewritten."""
+
+    sql: str
+    before: int
+    predicted: int
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeResult:
+    """What was picked of `considered` files, and what became of it.
+
+    `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`. `depth`: how many files hold
+    the point of the leading sort key where an average one begins, 1.0 where none overlap, None without a key: before,
+    predicted, and after, which is None where nothing was rewritten. `version`: of a Delta table the one that was
+    looked at or, after a rewrite, made. `left`: the files that still need it.
+    """
+
+    table: str
+    dry_run: bool
+    considered: int
+    picked: tuple[PickedFile, ...]
+    new_files: int
+    new_bytes: int
+    depth_before: float | None
+    depth_predicted: float | None
+    depth_after: float | None = None
+    predicates: tuple[PredicateBytes, ...] = ()
+    version: int | None = None
+    left: int = 0
+
+    @property
+    def picked_bytes(self) -> int:
+        """The bytes that are, or would be, rewritten."""
+        return sum(file.bytes for file in self.picked)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain values, with addresses that hold no secrets."""
+        said = asdict(self) | {"table": redacted(self.table), "picked_bytes": self.picked_bytes}
+        return said | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        table = redacted(self.table)
+        version = "" if self.version is None else f", version {self.version}"
+        place = f"{printable(table)}{version}"
+        if not self.picked:
+            yield f"{place}: 0 of {count_text(self.considered)} files need it, nothing to do"
+        else:
+            what = "would be rewritten to about" if self.dry_run else "were rewritten to"
+            yield (
+                f"{place}: {count_text(len(self.picked))} of {count_text(self.considered)} files "
+                f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
+            )
+        for file in self.picked[:_SHOWN]:
+            name = printable(short_path(redacted(file.path), table, _PATH))
+            yield f"  {name}  {bytes_text(file.bytes)}  {', '.join(file.reasons)}"
+        if len(self.picked) > _SHOWN:
+            yield f"  and {count_text(len(self.picked) - _SHOWN)} more"
+        if self.depth_before is not None:
+            yield f"overlap depth (1 is none): {_steps(*map(_depth, self._depths()))}"
+        for one in self.predicates:
+            sizes = (one.before, one.predicted, one.after)
+            yield f"kept of {printable(one.sql)}: {_steps(*(None if s is None else bytes_text(s) for s in sizes))}"
+        if self.left:
+            yield f"{count_text(self.left)} files still need it: optimize again, or see `prune check`"
+
+    def _depths(self) -> tuple[float | None, float | None, float | None]:
+        return self.depth_before, self.depth_predicted, self.depth_after
+
+
+def _depth(depth: float | None) -> str | None:
+    return None if depth is None else f"{depth:.2f}"
+
+
+def _steps(before: str | None, predicted: str | None, after: str | None) -> str:
+    came = "" if after is None else f", {after} after"
+    return f"{before} before, {predicted} predicted{came}"
