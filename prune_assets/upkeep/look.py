@@ -99,7 +99,7 @@ def _look_once(asked: Asked) -> Look:
         directories = [index.files[i].path.rpartition("/")[0] for i in range(len(index.files))]
         partition, deleted = np.unique(directories, return_inverse=True)[1].astype(np.int64), None
         _check_partitions(asked.layout, [column.name for column in index.partitions], asked.place)
-    measured = measure(index, asked.layout, partition=partition, deleted=deleted)
+    measured = measure(index, asked.layout, chosen=answers.kept, partition=partition, deleted=deleted)
     index.save()
     return Look(table, measured, pick(measured.numbers, target=TARGET))
 

@@ -60,18 +60,17 @@ class Measured:
 
 
 def measure(
-    index: MetadataIndex, layout: LayoutSpec, *, partition: Numbers, deleted: Numbers | None = None
+    index: MetadataIndex, layout: LayoutSpec, *, chosen: Flags, partition: Numbers, deleted: Numbers | None = None
 ) -> Measured:
-    """Measure the files that were opened.
+    """Measure the chosen files, which were opened.
 
     `partition`: a number for that of each file; `deleted`: how many of its rows are. Raises LayoutError for a column
     that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
     count = len(index.files)
-    at = np.arange(count) if index.opened is None else np.flatnonzero(index.opened)
-    groups = index.read_from()
-    groups = groups[index.row_count[groups] > 0]
+    at = np.flatnonzero(chosen)
+    groups = np.flatnonzero(chosen[index.file] & (index.row_count > 0))
     rows = np.bincount(index.file[groups], index.row_count[groups], minlength=count).astype(np.int64)
     low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}

@@ -65,10 +65,10 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     return reduce(lambda one, other: one.unionAll(other), parts)
 
 
-def open_stored(
+def open_live(
     spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile], *, labels: Sequence[int], label: str
 ) -> DataFrame:
-    """Open files with the columns and names that they store, without their deleted rows.
+    """Open files with the columns of the table but for its partition columns, without their deleted rows.
 
     `labels`: a number for each file, which its rows have in the column `label`.
     """
@@ -80,12 +80,15 @@ def open_stored(
     for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
         if some:
             frame = _stored(spark, table, schema, some)
-            deleted = None if some[0].vector is None else _deleted(spark, table, some)
-            parts.append(frame if deleted is None else frame.join(deleted, [_FILE, _ROW], "left_anti"))
+            if some[0].vector is not None:
+                # A join by names puts these first.
+                columns = [column_of(name, nested=False) for name in frame.columns]
+                frame = frame.join(_deleted(spark, table, some), [_FILE, _ROW], "left_anti").select(*columns)
+            parts.append(frame)
     frame = reduce(lambda one, other: one.unionAll(other), parts)
     names = pa.array([file_uri(file.path) for file in files])
     known = spark.createDataFrame(pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
-    return frame.join(fn.broadcast(known), _FILE).drop(_FILE, _ROW)
+    return frame.join(fn.broadcast(known), _FILE).select(*_data_columns(table, schema), label)
 
 
 def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[LiveFile]:
@@ -187,18 +190,27 @@ def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) 
 def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
     from pyspark.sql import functions as fn
 
+    numbers = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
+    stored = iter(_data_columns(table, schema))
+    return [
+        # Delta takes what is no value of the type for null.
+        fn.col(_value(numbers[shown.name])).try_cast(shown.dataType).alias(shown.name, metadata=shown.metadata)
+        if shown.name in numbers
+        else next(stored)
+        for shown in logical_schema(schema).fields
+    ]
+
+
+def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
+    """Return the columns that files hold by their names in the table."""
     described = table.snapshot.schema
-    numbers = {name: i for i, name in enumerate(described.partition_columns)}
     columns = []
     for field, shown in zip(schema.fields, logical_schema(schema).fields, strict=True):
-        if field.name in numbers:
-            # Delta takes what is no value of the type for null.
-            column = fn.col(_value(numbers[field.name])).try_cast(shown.dataType)
-        else:
+        if field.name not in described.partition_columns:
             stored = stored_field(field, described.mapping, ids=False)
             column = column_of(stored.name, nested=False)
             column = column if stored.dataType == shown.dataType else column.cast(shown.dataType)
-        columns.append(column.alias(field.name, metadata=shown.metadata))
+            columns.append(column.alias(field.name, metadata=shown.metadata))
     return columns
 
 

@@ -92,9 +92,7 @@ def write_delta(
     partition_by = [target.stored_name(name) for name in bound.partition_by]
     with own_directory(place) as directory, naming_broken(target.constraints, place):
         arranged, of_layout = arrange(checked, target.layout, bound)
-        stored = arranged.select(
-            *(stored_column(arranged, target.stored(field), field.name) for field in target.fields)
-        )
+        stored, of_layout = as_stored(arranged, of_layout, target.schema)
         rows = write_parquet(
             stored, directory, merged_options(of_layout | DELTA_OPTIONS, options), partition_by=partition_by
         )
@@ -176,7 +174,27 @@ def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> Data
     return df.select(*columns)
 
 
-def stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
+def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:
+    """Return a DataFrame, and the options of its columns, by the names that files have for the columns of a table.
+
+    What is no column of the table stays as it is.
+    """
+    from pyspark.sql.types import StructType
+
+    fields = {field.name: field for field in StructType.fromJson(json.loads(schema.text)).fields}
+    columns = [
+        _stored_column(frame, stored_field(fields[name], schema.mapping, ids=True), name)
+        if name in fields
+        else column_of(name, nested=False)
+        for name in frame.columns
+    ]
+    physical = {".".join(column.leaf.path): ".".join(column.physical) for column in schema.columns}
+    parts = {key: key.partition("#") for key in options}
+    renamed = {f"{name}{mark}{physical.get(of, of)}": options[key] for key, (name, mark, of) in parts.items()}
+    return frame.select(*columns), renamed
+
+
+def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
     """Return a column by its name in files; of texts that name directories the type stays that of `frame`."""
     column = column_of(name, nested=False)
     if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:

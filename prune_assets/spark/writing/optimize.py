@@ -24,11 +24,10 @@ from parquet_core.printable import shown
 from parquet_core.storage import list_data_files, summaries_below
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
-from prune_assets.spark.delta_schema import stored_field
-from prune_assets.spark.reading.delta_version import file_uri, live_files, open_stored
+from prune_assets.spark.reading.delta_version import file_uri, live_files, open_live
 from prune_assets.spark.writing.arrange import arrange, write_parquet
 from prune_assets.spark.writing.commit import commit
-from prune_assets.spark.writing.delta import DELTA_OPTIONS, own_directory, stored_column
+from prune_assets.spark.writing.delta import DELTA_OPTIONS, as_stored, own_directory
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory
 from prune_assets.spark.writing.write_options import bind_layout
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from deltalog.log.actions import FullAdd
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.footer_statistics import NewFile
+    from deltalog.table.schema import TableSchema
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.storage import DataFile
     from prune_assets.upkeep.result import OptimizeResult
 
 _GROUP, _FILE = "prune_group", "__prune_file"
@@ -103,10 +102,10 @@ def optimize(
         return told
     if spark is None:
         raise WrongUse("spark=None: goes with dry_run=True alone; pass a SparkSession")
-    return _carried_out(asked, first, told)
+    return _carried_out(spark, asked, first, told)
 
 
-def _carried_out(asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:
+def _carried_out(spark: SparkSession, asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:
     """Rewrite, again where what came out needs it too, and measure what came true."""
     if not look.picked.groups:
         return replace(told, dry_run=False)
@@ -114,6 +113,8 @@ def _carried_out(asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResu
     for _ in range(_ROUNDS):
         made = _rewrite_delta(asked, look) if isinstance(look.table, DeltaTable) else _rewrite_plain(asked)
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
+        if look.table.is_plain:
+            spark.catalog.refreshByPath(asked.place)
         look = look_at(asked)
         if not look.picked.groups:
             break
@@ -138,31 +139,28 @@ class _Made(NamedTuple):
 
 
 def _rewrite_delta(asked: Asked, look: Look) -> _Made:
+    """Write the picked files of a version anew, and commit that the rows are the same."""
     import deltalog
 
-    assert asked.spark is not None
     assert isinstance(look.table, DeltaTable)
-    table, numbers = look.table, look.numbers
-    snapshot, group_of = table.snapshot, look.group_of
-    live = live_files(table, look.measured.index, numbers)
-    frame = open_stored(asked.spark, table, live, labels=[group_of[number] for number in numbers], label=_GROUP)
-    values = {group_of[number]: file.values for number, file in zip(numbers, live, strict=True)}
+    snapshot, group_of = look.table.snapshot, look.group_of
+    live = live_files(look.table, look.measured.index, look.numbers)
+    values = {group_of[number]: file.values for number, file in zip(look.numbers, live, strict=True)}
+    vectors = [file.vector for file in live if file.vector is not None]
     paths = snapshot.paths()
     with own_directory(snapshot.table) as directory:
-        written = _write(frame.select(*_columns(frame, snapshot)), directory, look, asked.layout)
-        files = [_new_file(path, snapshot, values) for path in written]
+        written = _write(_open_delta(asked, look), directory, look, asked.layout, schema=snapshot.schema)
         adds = deltalog.adds_of(
             snapshot.table,
             snapshot.schema,
-            files,
+            [_new_file(path, snapshot, values) for path in written],
             properties=snapshot.properties,
             domains=snapshot.domains,
             data_change=False,
         )
-        vectors = [file.vector for file in live if file.vector is not None]
         deltalog.compact(
             snapshot,
-            removes=[paths[number] for number in numbers],
+            removes=[paths[number] for number in look.numbers],
             adds=_tagged(adds, snapshot),
             parameters=_parameters(asked, snapshot),
             metrics=_metrics(adds, look)
@@ -174,42 +172,48 @@ def _rewrite_delta(asked: Asked, look: Look) -> _Made:
     return _Made(written, frozenset(file.path for file in look.files))
 
 
+def _open_delta(asked: Asked, look: Look) -> DataFrame:
+    """Open the picked files with the columns of their table, and the group of each row."""
+    assert asked.spark is not None
+    assert isinstance(look.table, DeltaTable)
+    live, group_of = live_files(look.table, look.measured.index, look.numbers), look.group_of
+    return open_live(asked.spark, look.table, live, labels=[group_of[number] for number in look.numbers], label=_GROUP)
+
+
 def _rewrite_plain(asked: Asked) -> _Made:
     """Look again, now that no other writer is at work, and replace the picked files in one swap."""
-    assert asked.spark is not None
     directory = Path(asked.place)
     with staging_directory(directory) as stage:
         look = look_at(asked)
         if not look.picked.groups:
             return _Made({}, frozenset())
-        files, group_of = look.files, look.group_of
         _check_columns(look)
-        labels = {file_uri(file.path): group_of[number] for number, file in zip(look.numbers, files, strict=True)}
-        _write(_open_plain(asked.spark, files, labels), str(stage), look, asked.layout)
+        _write(_open_plain(asked, look), str(stage), look, asked.layout)
         _check_types(stage, look)
-        places = {group_of[number]: Path(file.path).parent for number, file in zip(look.numbers, files, strict=True)}
-        _put_into_place(stage, directory, places)
+        _put_into_place(stage, directory, look)
         staged = prove(stage, rows=look.rows)
-        removed = tuple(file.path for file in files)
-        # They name files and their row groups.
+        removed = [file.path for file in look.files]
+        # It names files and their row groups.
         summaries = [file.path for file in summaries_below(directory) if Path(file.path).name == "_metadata"]
         added = commit([file.path for file in staged], stage, replaced=[*removed, *summaries])
-    asked.spark.catalog.refreshByPath(str(directory))
     return _Made({path: Path(path).stat().st_size for path in added}, frozenset(removed))
 
 
-def _open_plain(spark: SparkSession, files: Sequence[DataFile], labels: Mapping[str, int]) -> DataFrame:
-    """Open files with the columns that they hold, whatever directories are called, and the group of each."""
+def _open_plain(asked: Asked, look: Look) -> DataFrame:
+    """Open the picked files with the columns that they hold, whatever directories are called, and their group."""
     import pyarrow as pa
     from pyspark.sql import functions as fn
 
-    paths = [escaped(os.path.abspath(file.path)) for file in files]  # noqa: PTH100 - links stay links
-    reader = spark.read.option("recursiveFileLookup", "true")
+    assert asked.spark is not None
+    paths = [escaped(os.path.abspath(file.path)) for file in look.files]  # noqa: PTH100 - links stay links
+    reader = asked.spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
     name = frame.metadataColumn("_metadata")["file_path"].alias(_FILE)
-    known = pa.table({_FILE: list(labels), _GROUP: pa.array(labels.values(), pa.int32())})
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
-    return named.join(fn.broadcast(spark.createDataFrame(known)), _FILE).drop(_FILE)
+    group_of = look.group_of
+    labels = pa.array([group_of[number] for number in look.numbers], pa.int32())
+    known = pa.table({_FILE: [file_uri(file.path) for file in look.files], _GROUP: labels})
+    return named.join(fn.broadcast(asked.spark.createDataFrame(known)), _FILE).drop(_FILE)
 
 
 def _check_columns(look: Look) -> None:
@@ -245,46 +249,39 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
     return {column.path: str(column.type if column.type is None else bounds_type(column)) for column in columns}
 
 
-def _put_into_place(stage: Path, directory: Path, places: Mapping[int, Path]) -> None:
+def _put_into_place(stage: Path, directory: Path, look: Look) -> None:
     """Move the files of each group to where those that they replace lie in the table."""
+    group_of = look.group_of
+    places = {group_of[number]: Path(file.path).parent for number, file in zip(look.numbers, look.files, strict=True)}
     for group, place in places.items():
         for file in sorted((stage / f"{_GROUP}={group}").glob("*.parquet")):
             target = stage / place.relative_to(directory)
             target.mkdir(parents=True, exist_ok=True)
             # The files that one task writes have one name, in a directory for each group.
-            file.rename(target / f"{file.name.split('.', 1)[0]}-g{group}.{file.name.split('.', 1)[1]}")
+            name, _, rest = file.name.partition(".")
+            file.rename(target / f"{name}-g{group}.{rest}")
 
 
-def _write(frame: DataFrame, directory: str, look: Look, layout: LayoutSpec) -> dict[str, int]:
-    """Write the picked rows, parted by group; return the paths and bytes of the files."""
-    measured = look.measured
-    named = {column: measured.index.name_in_files(column) for column in (*measured.keys, *measured.bloom)}
-    live = float(sum(measured.numbers.live_bytes()[list(group.files)].sum() for group in look.picked.groups))
-    stored = replace(
-        layout,
-        sort_by=[named[column] for column in measured.keys],
-        bloom={named[column]: probability for column, probability in measured.bloom.items()},
-        partition_by=[_GROUP],
-        files=max(1, -int(-live // TARGET)),
-    )
-    bound = bind_layout(frame.schema, stored, case_sensitive=False)
-    arranged, options = arrange(frame, stored, bound)
+def _write(
+    frame: DataFrame, directory: str, look: Look, layout: LayoutSpec, *, schema: TableSchema | None = None
+) -> dict[str, int]:
+    """Write the picked rows, parted by group; return the paths and bytes of the files.
+
+    `schema`: that of a Delta table, which knows what files call the columns.
+    """
+    live = look.measured.numbers.live_bytes()
+    total = float(sum(live[list(group.files)].sum() for group in look.picked.groups))
+    keys = [column.name for column in look.measured.keys]
+    grouped = replace(layout, sort_by=keys, partition_by=[_GROUP], files=max(1, -int(-total // TARGET)))
+    arranged, options = arrange(frame, grouped, bind_layout(frame.schema, grouped, case_sensitive=False))
+    if schema is not None:
+        arranged, options = as_stored(arranged, options, schema)
     rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[_GROUP])
     if rows != look.rows:
         raise MalformedFile(
             f"{look.table.name}: Spark read {rows} rows of the files picked, which have {look.rows}; nothing changed"
         )
     return {file.path: file.size for file in (list_data_files(directory) if rows else [])}
-
-
-def _columns(frame: DataFrame, snapshot: Snapshot) -> list[Column]:
-    """Return the columns of a Delta table as files have them, and the group."""
-    from pyspark.sql.types import StructType
-
-    schema = StructType.fromJson(json.loads(snapshot.schema.text))
-    stored = [stored_field(field, snapshot.schema.mapping, ids=True) for field in schema.fields]
-    there = [stored_column(frame, field, field.name) for field in stored if field.name in frame.columns]
-    return [*there, column_of(_GROUP)]
 
 
 def _new_file(path: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]) -> NewFile:

@@ -195,7 +195,9 @@ def mapped_table(place):
 def test_mapped_columns_are_written_by_their_names_in_files(spark, tmp_path):
     mapped_table(tmp_path)
     rows = spark.sql("SELECT id, concat('p', id % 2) AS label, named_struct('x', id) AS st FROM range(10)")
-    result = pr.write(rows, tmp_path, layout=pr.LayoutSpec(sort_by=["id"], files=1))
+    layout = pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01, "st.x": 0.01}, files=1)
+    result = pr.write(rows, tmp_path, layout=layout)
+    assert "error" not in [finding.severity for finding in pr.check(tmp_path, layout=layout)]
     stored = spark.read.option("recursiveFileLookup", "true").parquet(str(Path(result.files[0]).parent))
     assert stored.schema.simpleString() == "struct<col-1:bigint,col-3:struct<col-4:bigint>>"
     found = pr.read(spark, tmp_path, where="label = 'p1'")
