@@ -48,11 +48,18 @@ class Asked:
 
 
 class Look(NamedTuple):
-    """A table at one moment, measured, and what is picked of it."""
+    """A table at one moment, measured, and what is picked of it for files of `target` bytes."""
 
     table: Table
     measured: Measured
     picked: Picked
+    target: int
+
+    @property
+    def live_bytes(self) -> float:
+        """What the rows of the picked files take about."""
+        live = self.measured.numbers.live_bytes()
+        return float(sum(live[list(group.files)].sum() for group in self.picked.groups))
 
     @property
     def numbers(self) -> list[int]:
@@ -101,7 +108,7 @@ def _look_once(asked: Asked) -> Look:
         _check_partitions(asked.layout, [column.name for column in index.partitions], asked.place)
     measured = measure(index, asked.layout, chosen=answers.kept, partition=partition, deleted=deleted)
     index.save()
-    return Look(table, measured, pick(measured.numbers, target=TARGET))
+    return Look(table, measured, pick(measured.numbers, target=TARGET), TARGET)
 
 
 def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
@@ -139,7 +146,6 @@ def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeR
     measured, groups, reasons = look.measured, look.picked.groups, look.picked.reasons
     index, depth = measured.index, measured.depth()
     pieces = pieces_of(measured, groups, layout) if groups else None
-    live = measured.numbers.live_bytes()
     return OptimizeResult(
         table=look.table.name,
         dry_run=True,
@@ -154,7 +160,7 @@ def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeR
             for file in group.files
         ),
         new_files=sum(group.outputs for group in groups),
-        new_bytes=int(sum(live[list(group.files)].sum() for group in groups)),
+        new_bytes=int(look.live_bytes),
         depth_before=depth,
         # Whatever overlaps is in a group, and groups overlap with nothing.
         depth_predicted=None if depth is None else 1.0,

@@ -32,7 +32,7 @@ from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory
 from prune_assets.spark.writing.write_options import bind_layout
 from prune_assets.tables.delta import DeltaTable, has_log
-from prune_assets.upkeep.look import TARGET, Asked, Look, clustered_by, foreseen, look_at, plan_of
+from prune_assets.upkeep.look import Asked, Look, clustered_by, foreseen, look_at, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -269,10 +269,8 @@ def _write(
 
     `schema`: that of a Delta table, which knows what files call the columns.
     """
-    live = look.measured.numbers.live_bytes()
-    total = float(sum(live[list(group.files)].sum() for group in look.picked.groups))
     keys = [column.name for column in look.measured.keys]
-    grouped = replace(layout, sort_by=keys, partition_by=[_GROUP], files=max(1, -int(-total // TARGET)))
+    grouped = replace(layout, sort_by=keys, partition_by=[_GROUP], files=max(1, -int(-look.live_bytes // look.target)))
     arranged, options = arrange(frame, grouped, bind_layout(frame.schema, grouped, case_sensitive=False))
     if schema is not None:
         arranged, options = as_stored(arranged, options, schema)

@@ -19,6 +19,7 @@ from parquet_core.errors import LayoutError, PruneError, UnfinishedWrite, Unsupp
 from prune_assets.cli import main
 from prune_assets.spark.writing import optimize
 from prune_assets.spark.writing.write_lock import write_lock
+from prune_assets.upkeep import look
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.delta_readers import ask
 from tests.peers.plain_rows import plain_rows
@@ -320,6 +321,37 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     assert "0 of 1 files need it, nothing to do" in CliRunner().invoke(main, command).stdout
     bad = CliRunner().invoke(main, [*command, "--where", "k = 1"])
     assert (bad.exit_code, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.deep
+def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path, monkeypatch):
+    schema = pa.schema({"at": pa.int64(), "x": pa.int64()})
+    deltalog.create_table(tmp_path, schema)
+
+    def put(name, first, values):
+        rows = pa.table({"at": [first + i for i in values], "x": [i * 7919 % 1009 for i in values]}, schema)
+        pq.write_table(rows, tmp_path / name, write_page_index=True, compression="zstd")
+        return deltalog.NewFile(name), (tmp_path / name).stat().st_size
+
+    def append(files):
+        snapshot = deltalog.open_snapshot(tmp_path)
+        deltalog.append(snapshot, deltalog.adds_of(str(tmp_path), snapshot.schema, [file for file, _ in files]))
+        return sum(size for _, size in files)
+
+    layout, rows = pr.LayoutSpec(sort_by=["at"], row_group_rows=1000), 5000
+    old = append([put(f"{day}.parquet", day * rows, range(rows)) for day in range(1000)])
+    monkeypatch.setattr(look, "TARGET", 2 * old // 1000)
+    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
+    day = append([put(f"new{i}.parquet", 1000 * rows, range(i, rows, 6)) for i in range(6)])
+    done = pr.optimize(spark, tmp_path, layout=layout, predicates=[f"at >= {1001 * rows - 10}"])
+    assert (len(done.picked), done.picked_bytes, done.new_files, done.left) == (6, day, 1, 0)
+    assert done.new_bytes < 2 * day
+    assert (done.depth_predicted, done.depth_after) == (1.0, 1.0)
+    (kept,) = done.predicates
+    # A fifth of the day: the last row group.
+    assert kept.after < 0.3 * kept.before
+    assert kept.predicted / day == pytest.approx(kept.after / done.new_bytes, rel=0.3)
+    assert pr.optimize(spark, tmp_path, layout=layout).picked == ()
 
 
 @pytest.mark.deep
