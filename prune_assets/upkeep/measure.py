@@ -62,16 +62,17 @@ class Measured:
 def measure(
     index: MetadataIndex, layout: LayoutSpec, *, chosen: Flags, partition: Numbers, deleted: Numbers | None = None
 ) -> Measured:
-    """Measure the chosen files, which were opened.
+    """Measure those of the chosen files, which were opened, that have rows.
 
     `partition`: a number for that of each file; `deleted`: how many of its rows are. Raises LayoutError for a column
     that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
     count = len(index.files)
-    at = np.flatnonzero(chosen)
     groups = np.flatnonzero(chosen[index.file] & (index.row_count > 0))
     rows = np.bincount(index.file[groups], index.row_count[groups], minlength=count).astype(np.int64)
+    # Without rows nothing overlaps, and a rewrite would lose the schema.
+    at = np.flatnonzero(chosen & (rows > 0))
     low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
     if keys:

@@ -1,6 +1,7 @@
 """Predict what a rewrite does: how many bytes a predicate keeps when the files picked are in the order of the key.
 
-The values of a row group are taken to be spread evenly between its bounds. What the leading key and partition values
+The values of a row group are taken to be spread evenly between its bounds: numbers and times as they are, other values
+by their ranks. What the leading key and partition values
 say of the new row groups is asked; of other columns they are taken to say what the old ones said.
 """
 
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning import constant_answers, fold
 from parquet_core.trust.bounds import Bounds
-from prune_assets.upkeep.pick import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,70 +32,92 @@ if TYPE_CHECKING:
     from prune_assets.upkeep.pick import Group
 
     Numbers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 
 class Pieces(NamedTuple):
-    """Row groups that a rewrite would make: the group and a file of each, its bytes, the ranks of its bounds."""
+    """Row groups that a rewrite would make: the group and a file of each, its share of the bytes, its bounds or NaN."""
 
     group: Numbers
     file: Numbers
-    bytes: NDArray[np.float64]
-    low: Numbers
-    high: Numbers
+    share: Floats
+    low: Floats
+    high: Floats
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
     """Cut what is picked into row groups of the size that the layout asks for."""
-    found = [_cut(measured, number, group, layout) for number, group in enumerate(groups)]
+    # Between infinite bounds nothing is spread: what comes out is not known.
+    with np.errstate(all="ignore"):
+        found = [_cut(measured, number, group, layout) for number, group in enumerate(groups)]
     return Pieces(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec) -> Pieces:
     index, at = measured.index, list(group.files)
-    live = float(measured.numbers.live_bytes()[at].sum())
+    live, size = float(measured.numbers.live_bytes()[at].sum()), float(measured.numbers.size[at].sum())
     files = measured.at[at]
     here = np.flatnonzero(np.isin(index.file, files) & (index.row_count > 0))
     rows = int(index.row_count[here].sum())
     by_rows = 0 if layout.row_group_rows is None else -(-rows // layout.row_group_rows)
     count = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
-    low, high = (side[here] for side in measured.ranks)
+    low, high = (_scale(measured, side[here]) for side in measured.ranks)
     edges = _quantiles(low, high, index.row_count[here], count)
     same = np.ones(count, np.int64)
-    return Pieces(number * same, files[0] * same, live / count * np.ones(count), edges[:-1], edges[1:])
+    return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), edges[:-1], edges[1:])
 
 
-def _quantiles(low: Numbers, high: Numbers, rows: Numbers, count: int) -> Numbers:
-    """Return the ranks that cut rows, spread evenly over theirs, into `count` parts; all UNKNOWN where some are."""
-    if not len(low) or (low == UNKNOWN).any():
-        return np.full(count + 1, UNKNOWN)
-    first = int(low.min())
-    density = np.zeros(int(high.max()) - first + 2)
-    share = rows / (high - low + 1)
-    np.add.at(density, low - first, share)
-    np.add.at(density, high - first + 1, -share)
-    below = np.cumsum(np.cumsum(density)[:-1])
-    wanted = np.linspace(0, float(below[-1]), count + 1)
-    return first + np.minimum(np.searchsorted(below, wanted), len(below) - 1)
+def _is_number(values: pa.Array) -> bool:
+    kind = values.type
+    simple = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not pa.types.is_decimal(kind)
+    return bool(simple and kind.bit_width <= 64)
+
+
+def _scale(measured: Measured, ranks: Numbers) -> Floats:
+    """Return ranks as numbers among which values are spread; nulls come before all, what is unknown is NaN."""
+    known = np.arange(1, len(measured.values) + 1, dtype=np.float64)
+    if _is_number(measured.values):
+        known = numbers_from(measured.values).astype(np.float64)
+    first = known[:1] - 1 if len(known) else np.zeros(1)
+    return np.concatenate([first, known, [np.nan]])[ranks]
+
+
+def _quantiles(low: Floats, high: Floats, rows: Numbers, count: int) -> Floats:
+    """Return the values that cut rows, spread evenly between bounds, into `count` parts; all NaN where some are."""
+    if not len(low) or np.isnan(low).any():
+        return np.full(count + 1, np.nan)
+    points = np.unique(np.concatenate([low, high]))
+    begins, ends = np.searchsorted(points, low), np.searchsorted(points, high)
+    wide = high > low
+    slope, jump = np.zeros(len(points)), np.zeros(len(points))
+    share = rows / np.where(wide, high - low, 1)
+    np.add.at(slope, begins[wide], share[wide])
+    np.subtract.at(slope, ends[wide], share[wide])
+    np.add.at(jump, begins[~wide], rows[~wide])
+    between = np.cumsum(slope)[:-1] * np.diff(points)
+    below = np.concatenate([[0.0], np.cumsum(between)]) + np.cumsum(jump)
+    edges: Floats = np.interp(np.linspace(0, below[-1], count + 1), below, points)
+    return edges
 
 
 def predicted_bytes(plan: Plan, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int:
     """Return the bytes that a predicate keeps of the table after the rewrite."""
-    kept = _kept_by_file(plan)
+    kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
     left = sum(kept.values())
     alive = _may_hold(plan, measured, pieces)
     for number, group in enumerate(groups):
-        before = sum(kept.get(measured.index.files[int(measured.at[file])].path, 0) for file in group.files)
-        after = float(pieces.bytes[alive & (pieces.group == number)].sum())
-        left += min(before, int(after)) - before
+        paths = [measured.index.files[int(measured.at[file])].path for file in group.files]
+        before = sum(kept.get(path, 0) for path in paths)
+        share = float(pieces.share[alive & (pieces.group == number)].sum())
+        left += min(before, int(share * sum(whole.get(path, 0) for path in paths))) - before
     return left
 
 
-def _kept_by_file(plan: Plan) -> Mapping[str, int]:
-    kept: dict[str, int] = {}
-    for position in np.flatnonzero(plan.kept.bytes).tolist():
-        path = plan.index.files[int(plan.index.file[position])].path
-        kept[path] = kept.get(path, 0) + int(plan.kept.bytes[position])
-    return kept
+def _by_file(plan: Plan, of_groups: Numbers) -> Mapping[str, int]:
+    """Add up what row groups have, by the path of their file."""
+    found = np.zeros(len(plan.index.files), np.int64)
+    np.add.at(found, plan.index.file, of_groups)
+    return {plan.index.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
 
 
 def _may_hold(plan: Plan, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:
@@ -121,8 +144,20 @@ def _of_leaf(
 
 
 def _bounds(measured: Measured, pieces: Pieces) -> Bounds:
-    """Return the bounds of the leading key in each piece; ranks count from 1, and 0 stands for nulls."""
-    sides = [
-        measured.values.take(pa.array(np.maximum(side - 1, 0), mask=side < 1)) for side in (pieces.low, pieces.high)
-    ]
-    return Bounds(sides[0], sides[1], pa.nulls(len(pieces.low), pa.int64()), np.ones(len(pieces.low), np.int64))
+    """Return the bounds of the leading key in each piece; those that reach into nulls, or are unknown, are null."""
+    lower, upper = _values(measured.values, np.floor(pieces.low)), _values(measured.values, np.ceil(pieces.high))
+    return Bounds(lower, upper, pa.nulls(len(pieces.low), pa.int64()), np.ones(len(pieces.low), np.int64))
+
+
+def _values(values: pa.Array, places: Floats) -> pa.Array:
+    if not len(values):
+        return values.take(pa.nulls(len(places), pa.int64()))
+    numbers = numbers_from(values) if _is_number(values) else np.arange(1, len(values) + 1)
+    known = np.nan_to_num(places, nan=-np.inf) >= np.floor(numbers[0])
+    found = np.where(known, places, numbers[0])
+    if _is_number(values):
+        if numbers.dtype.kind in "iu":
+            most = np.iinfo(numbers.dtype)
+            found = np.clip(found, float(most.min), np.nextafter(float(most.max), 0))
+        return from_numpy(found.astype(numbers.dtype), values.type, valid=known)
+    return values.take(from_numpy(found.astype(np.int64) - 1, valid=known))

@@ -1,0 +1,154 @@
+"""What is measured of files and predicted for them, from files of many kinds; no Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+
+ROWS = 200
+
+
+def put(table, name, values, **options):
+    path = table / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = values if isinstance(values, dict) else {"x": values}
+    pq.write_table(pa.table(columns), path, **{"write_page_index": True} | options)
+
+
+def dry(table, *predicates, layout=None, **more):
+    layout = pr.LayoutSpec(sort_by=["x"], row_group_rows=20) if layout is None else layout
+    return pr.optimize(None, table, layout=layout, predicates=predicates, dry_run=True, **more)
+
+
+def reasons(table, layout):
+    return {file.path.rpartition("/")[2]: file.reasons for file in dry(table, layout=layout).picked}
+
+
+KINDS = {
+    "int8": (lambda i: i - 100, pa.int8(), "x < 0"),
+    "int32": (lambda i: i - 100, pa.int32(), "x < 0"),
+    "int64": (lambda i: i * 10**16, pa.int64(), f"x < {10**18}"),
+    "the ends of int64": (lambda i: -(2**63) + i if i < 100 else 2**63 - ROWS + i, pa.int64(), "x < 0"),
+    "uint32": (lambda i: i, pa.uint32(), "x < 100"),
+    "double": (lambda i: i / 4, pa.float64(), "x < 25"),
+    "infinite": (lambda i: -float("inf") if i < 100 else float("inf"), pa.float64(), "x < 0"),
+    "float": (lambda i: i / 4, pa.float32(), "x < 25"),
+    "date": (lambda i: dt.date(2024, 1, 1) + dt.timedelta(i), pa.date32(), "x < DATE '2024-04-10'"),
+    "time": (
+        lambda i: dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(i),
+        pa.timestamp("us"),
+        "x < TIMESTAMP_NTZ '2024-04-10'",
+    ),
+    "text": (lambda i: f"{i:04}", pa.string(), "x < '0100'"),
+    "decimal": (Decimal, pa.decimal128(20, 2), "x < 100"),
+    "boolean": (lambda i: i >= 100, pa.bool_(), "x = false"),
+    "nulls before": (lambda i: None if i < 100 else i, pa.int64(), "x IS NULL"),
+    "nulls alone": (lambda _: None, pa.int64(), "x > 3"),
+}
+# Of what has no bounds between, or is not asked by its bounds, nothing less is foreseen.
+NOT_LESS = {"infinite", "nulls before", "boolean"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_predicate_will_keep_is_foreseen_for_every_type(tmp_path, name):
+    value, kind, where = KINDS[name]
+    for i in range(4):
+        values = [value(j) for j in range(i, ROWS, 4)]
+        put(tmp_path, f"{i}.parquet", {"x": pa.array(values, kind), "y": range(len(values))})
+    done = dry(tmp_path, where)
+    (kept,) = done.predicates
+    assert len(done.picked) == 4
+    if name not in NOT_LESS | {"nulls alone"}:
+        assert kept.predicted == pytest.approx(kept.before / 2, rel=0.45)
+    assert 0 <= kept.predicted <= kept.before
+
+
+def test_a_predicate_of_other_columns_keeps_what_it_did(tmp_path):
+    for i in range(2):
+        put(tmp_path, f"{i}.parquet", {"x": range(i, ROWS, 2), "y": [i] * (ROWS // 2)})
+    one, both = dry(tmp_path, "y = 1", "y = 1 OR x < 50").predicates
+    assert 0 < one.before == one.predicted < both.before == both.predicted
+
+
+def test_partitions_and_the_key_are_asked_together(tmp_path):
+    for day in range(2):
+        for i in range(2):
+            put(tmp_path, f"day={day}/{i}.parquet", range(i, ROWS, 2))
+    whole, half, none = dry(tmp_path, "day = 1", "day = 1 AND x < 100", "day = 0 AND day = 1").predicates
+    assert whole.predicted == pytest.approx(whole.before, rel=0.3)
+    assert half.predicted == pytest.approx(half.before / 2, rel=0.3)
+    assert (none.before, none.predicted) == (0, 0)
+
+
+LAYOUT = pr.LayoutSpec(sort_by=["x"], bloom={"y": 0.01})
+WITH_FILTER = {"bloom_filter_options": {"y": True}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "expected"),
+    [
+        pytest.param({"x": range(9), "y": range(9)}, WITH_FILTER, (), id="as it should be"),
+        pytest.param({"x": range(9), "y": range(9)}, {}, ("lacks a bloom filter",), id="no filter"),
+        pytest.param({"x": range(9), "y": pa.nulls(9, pa.int64())}, {}, (), id="no filter of nothing"),
+        pytest.param(
+            {"x": range(9), "y": range(9)},
+            WITH_FILTER | {"write_page_index": False},
+            ("lacks a page index",),
+            id="index",
+        ),
+        pytest.param(
+            {"x": [5, 6, 1, 2], "y": range(4)}, WITH_FILTER | {"row_group_size": 2}, ("not sorted",), id="row groups"
+        ),
+        pytest.param(
+            {"x": [*range(5000, 10_000), *range(5000)], "y": range(10_000)},
+            WITH_FILTER | {"max_rows_per_page": 100, "use_dictionary": False},
+            ("not sorted",),
+            id="pages",
+        ),
+        pytest.param(
+            {"x": [f"{i:05}" for i in [*range(5000, 10_000), *range(5000)]], "y": range(10_000)},
+            WITH_FILTER | {"max_rows_per_page": 100, "use_dictionary": False},
+            ("not sorted",),
+            id="pages of texts",
+        ),
+        pytest.param(
+            {"x": ["a" * 80 + f"{i:05}" for i in range(10_000)], "y": range(10_000)},
+            WITH_FILTER | {"max_rows_per_page": 100, "use_dictionary": False},
+            (),
+            id="texts whose bounds are cut",
+        ),
+        pytest.param({"x": [None, None, 1], "y": range(3)}, WITH_FILTER | {"row_group_size": 2}, (), id="nulls first"),
+    ],
+)
+def test_faults_of_a_file(tmp_path, columns, options, expected):
+    put(tmp_path, "a.parquet", columns, **options)
+    assert reasons(tmp_path, LAYOUT).get("a.parquet", ()) == expected
+
+
+def test_files_without_rows_or_row_groups_need_nothing(tmp_path):
+    put(tmp_path, "a.parquet", range(9))
+    put(tmp_path, "b.parquet", pa.array([], pa.int64()))
+    pq.write_table(pa.table({"x": range(9)}).slice(0, 0), tmp_path / "c.parquet")
+    done = dry(tmp_path)
+    assert (done.considered, done.picked) == (1, ())
+    assert done.depth_before == 1.0
+
+
+def test_a_layout_without_a_key_asks_for_no_order(tmp_path):
+    for i in range(3):
+        put(tmp_path, f"{i}.parquet", range(ROWS))
+    done = dry(tmp_path, "x > 3", layout=pr.LayoutSpec())
+    assert {file.reasons for file in done.picked} == {("small",)}
+    assert (done.depth_before, done.depth_predicted) == (None, None)
+    assert "overlap" not in str(done)
+
+
+def test_a_table_that_is_not_there_is_said_in_a_line(tmp_path):
+    with pytest.raises(pr.PruneError, match="no such"):
+        dry(tmp_path / "none")
