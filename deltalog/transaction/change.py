@@ -42,10 +42,10 @@ class Change:
     """What a commit does, decided from one version of the table.
 
     `operation`, `parameters` and `metrics` are for the history alone; without `metrics` it has counts of files and
-    bytes. `adds`: paths relative to the table and percent-encoded, as the log writes them. `removes`: canonical paths of live files. `data_change`: False when the rows stay what
-    they are, as in compaction. `replaces`: True when no row of the removed files is in the added ones, as in an
-    overwrite. `txn`: how far an application is with this commit. `obeys`: constraints of the table that the added rows
-    were held to; of the others it is not known.
+    bytes. `adds`: paths relative to the table and percent-encoded, as the log writes them. `removes`: canonical paths
+    of live files. `data_change`: False when the rows stay what they are, as in compaction. `replaces`: True when no row
+    of the removed files is in the added ones, as in an overwrite. `txn`: how far an application is with this commit.
+    `obeys`: constraints of the table that the added rows were held to; of the others it is not known.
     """
 
     operation: str
