@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from pyspark.sql import SparkSession
+
     from parquet_core.layout.spec import Finding, LayoutSpec
 
 
@@ -16,6 +18,7 @@ def check(
     *,
     layout: LayoutSpec,
     rows: bool = True,
+    session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
     """Prove from the written bytes that a table has its layout.
@@ -35,13 +38,18 @@ def check(
     no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
 
     `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
+    `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
 
     Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
     StorageFailure.
     """
     from parquet_core.layout import check_index
+    from prune_assets.tables.catalogs.resolve import catalog_entry
     from prune_assets.tables.opening import read_whole
 
-    index, partition = read_whole(table, allow=allow)
+    entry = catalog_entry(table, session)
+    index, partition = read_whole(table if entry is None else entry.location, allow=allow)
+    if entry is not None:
+        entry.check_files(index.files)
     return check_index(index, layout=layout, rows=rows, partition=partition)

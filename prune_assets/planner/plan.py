@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +29,8 @@ from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.types.zones import check_zone_name
+from prune_assets.tables.catalogs.resolve import catalog_entry
+from prune_assets.tables.catalogs.session_catalog import check_columns
 from prune_assets.tables.opening import made_steadily, open_table
 
 if TYPE_CHECKING:
@@ -175,6 +177,8 @@ def plan(
     (200, 1000)
 
     `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table.
+    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN), or with a
+    Spark session a name that its catalogs know; what exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which takes a session.
     `columns`: what will be read, by default all; it decides which bytes count.
     `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
@@ -214,13 +218,23 @@ def _plan_once(
     started: float,
 ) -> Plan:
     semantics = _semantics(session)
+    spark = None if isinstance(session, SparkSemantics) else session
+    entry = catalog_entry(table, spark)
+    if entry is not None:
+        table = entry.location
+        if entry.text_partitions and spark is None:
+            semantics = replace(semantics, infer_partition_types=False)
     opened = open_table(
         table, semantics=semantics, version=version, timestamp=timestamp, allow=allow, cache=metadata_cache()
     )
+    if entry is not None and spark is not None:
+        check_columns(entry, opened, spark)
     lowered = lower_predicate(where, opened, session=session)
     tests = _value_tests(lowered, opened, session, semantics)
     predicate = replaced(lowered.predicate, tests)
     index = opened.read(predicate)
+    if entry is not None:
+        entry.check_files(index.files)
     evaluation = evaluate(predicate, index, pages=depth == "pages", files=opened.answers(predicate))
     index.save()
     made = Plan(

@@ -18,6 +18,7 @@ from prune_assets.spark.columns import column_of
 from prune_assets.spark.reading.delta_version import open_version
 from prune_assets.spark.reading.file_names import one_of_names
 from prune_assets.spark.reading.filter_text import filter_text
+from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.delta import DeltaTable, has_log
 from prune_assets.tables.opening import made_steadily
 
@@ -58,7 +59,8 @@ def read(
     >>> pr.read(spark, table, where="id < 150").count()
     150
 
-    `where`, `version`, `timestamp`, `allow`: as `plan` has them.
+    `table`, `where`, `version`, `timestamp`, `allow`: as `plan` has them; of a table by its name in a catalog the rows
+    are those of `spark.table(table).where(where)`.
     `columns`: those to return, by default all.
     `plan`: one made before, with `session=spark`, for the same table and predicate; the files it rests on are compared
     with what is there now.
@@ -69,12 +71,14 @@ def read(
     check_names(columns)
     if plan is not None and (version is not None or timestamp is not None):
         raise WrongUse("version, timestamp: the plan has its version already; leave them out, or plan without it")
+    entry = catalog_entry(table, spark)
+    named, table = table, table if entry is None else entry.location
     delta = has_log(table) if plan is None else not plan.table.is_plain
     if not delta and is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
     if plan is None:
         made, opened, is_planned = _plan_and_open(
-            spark, table, where, columns, version=version, timestamp=timestamp, allow=allow
+            spark, named, table, where, columns, version=version, timestamp=timestamp, allow=allow
         )
     else:
         _check_plan(spark, plan, table, where)
@@ -89,6 +93,7 @@ def read(
 
 def _plan_and_open(
     spark: SparkSession,
+    named: Table,
     table: Table,
     where: str | Column,
     columns: Sequence[str] | None,
@@ -99,12 +104,13 @@ def _plan_and_open(
 ) -> tuple[Plan, DataFrame, bool]:
     """Plan again where files come or go before Spark lists them: of a write it might see a part.
 
+    `named`: what the user called the table that lies at `table`.
     Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
     """
 
     def attempt() -> tuple[Plan, DataFrame, bool]:
         made = make_plan(
-            table, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
+            named, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
         )
         opened = _open(spark, table, made)
         return made, opened, _lists_as_planned(opened, table, made)

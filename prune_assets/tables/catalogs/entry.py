@@ -1,0 +1,78 @@
+"""What a catalog says of a table, and whether the files at its place are what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from parquet_core.errors import UnsupportedFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parquet_core.storage import DataFile
+
+# Of a Delta table with one of these the catalog knows commits that the log does not have yet.
+_CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-preview")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A table that a catalog has.
+
+    `text_partitions`: all partition columns are strings, whatever their values look like.
+    `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
+    """
+
+    name: str
+    location: str
+    text_partitions: bool = False
+    files: frozenset[str] | None = None
+    directories: frozenset[str] | None = None
+
+    def check_files(self, planned: Iterable[DataFile]) -> None:
+        """Refuse files that are not those of the table: partitions may lie elsewhere, or not be registered."""
+        paths = {plain(file.path) for file in planned}
+        if self.files is not None:
+            odd = paths ^ self.files
+        elif self.directories is not None:
+            odd = {path for path in paths if path.rpartition("/")[0] not in self.directories}
+            odd |= {place for place in self.directories if not place.startswith(f"{plain(self.location)}/")}
+        else:
+            return
+        if odd:
+            raise UnsupportedFeature(
+                f"{self.name}: {min(odd)}: the partitions that the catalog has are not the directories below "
+                f"{self.location}; register them (MSCK REPAIR TABLE, REFRESH TABLE), or plan the files by their path"
+            )
+
+
+def entry_of(
+    name: str, *, provider: str, location: str | None, properties: Iterable[str] = (), text_partitions: bool = False
+) -> CatalogEntry:
+    """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
+    if provider.lower() not in {"parquet", "delta"}:
+        raise UnsupportedFeature(
+            f"{name}: the catalog has it as {provider.lower()}; only Parquet and Delta are planned"
+        )
+    managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
+    if managed is not None:
+        raise UnsupportedFeature(
+            f"{name}: its commits are managed by the catalog ({managed.removeprefix('delta.feature.')}), and its files "
+            "alone do not tell the last version; read it through the catalog"
+        )
+    if not location:
+        raise UnsupportedFeature(f"{name}: the catalog gives no location; plan the table by its path")
+    return CatalogEntry(name, location.rstrip("/"), text_partitions and provider.lower() == "parquet")
+
+
+def plain(place: str) -> str:
+    """Return a path or address so that spellings of one place are equal.
+
+    >>> plain("file:///lake/t/p=1/"), plain("s3a://lake/t")
+    ('/lake/t/p=1', 's3://lake/t')
+    """
+    if place.startswith("file:"):
+        return unquote(urlsplit(place).path).rstrip("/")
+    return place.replace("s3a://", "s3://", 1).rstrip("/")

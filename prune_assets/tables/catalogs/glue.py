@@ -1,0 +1,63 @@
+"""AWS Glue: `glue:database.table`, with the credentials and the region that boto3 finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
+from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
+
+
+def glue_table(name: str) -> CatalogEntry:
+    """Ask Glue for `database.table`, and for the places of its partitions."""
+    try:
+        import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError:
+        raise WrongUse(f"glue:{name}: Glue is asked through boto3, which is missing; pip install boto3") from None
+    database, _, table = name.rpartition(".")
+    if not database or "." in database:
+        raise WrongUse(f"glue:{name}: write glue:database.table")
+    try:
+        client = boto3.client("glue")
+        found = client.get_table(DatabaseName=database, Name=table)["Table"]
+        entry = _entry(f"glue:{name}", found)
+        if not found.get("PartitionKeys") or _provider(found) != "parquet":
+            return entry
+        pages = client.get_paginator("get_partitions").paginate(
+            DatabaseName=database, TableName=table, ExcludeColumnSchema=True
+        )
+        parts = [part for page in pages for part in page["Partitions"]]
+        return replace(entry, directories=frozenset(plain(part["StorageDescriptor"]["Location"]) for part in parts))
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "EntityNotFoundException":
+            raise TableNotFound(f"glue:{name}: Glue has no such table in this account and region") from None
+        raise StorageFailure(f"glue:{name}: {error}") from error
+    except BotoCoreError as error:
+        raise StorageFailure(f"glue:{name}: {error}; set AWS_REGION and credentials, or AWS_PROFILE") from error
+
+
+def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
+    storage, parameters = found.get("StorageDescriptor", {}), found.get("Parameters", {})
+    if parameters.get("projection.enabled", "").lower() == "true":
+        raise UnsupportedFeature(f"{name}: its partitions are projected, not registered; plan the files by their path")
+    return entry_of(
+        name,
+        provider=_provider(found),
+        # Spark keeps the place of a table of its own here, and a placeholder in Location.
+        location=storage.get("SerdeInfo", {}).get("Parameters", {}).get("path") or storage.get("Location"),
+        properties=parameters,
+        text_partitions=all(key["Type"] == "string" for key in found.get("PartitionKeys", [])),
+    )
+
+
+def _provider(found: dict[str, Any]) -> str:
+    parameters = found.get("Parameters", {})
+    if found.get("TableType") == "VIRTUAL_VIEW":
+        return "view"
+    named = parameters.get("spark.sql.sources.provider") or parameters.get("table_type")
+    if named:
+        return str(named).lower()
+    library = str(found.get("StorageDescriptor", {}).get("SerdeInfo", {}).get("SerializationLibrary", ""))
+    return "parquet" if "parquet" in library.lower() else library.rpartition(".")[2] or "unknown"

@@ -1,0 +1,69 @@
+"""Unity Catalog by its REST interface: `unity:catalog.schema.table`, at DATABRICKS_HOST with DATABRICKS_TOKEN."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from parquet_core.errors import StorageFailure, TableNotFound, WrongUse
+from prune_assets.tables.catalogs.entry import entry_of
+
+if TYPE_CHECKING:
+    from prune_assets.tables.catalogs.entry import CatalogEntry
+
+_SECONDS = 30
+_NOT_FOUND = 404
+
+
+def unity_table(name: str) -> CatalogEntry:
+    """Ask the catalog for `catalog.schema.table`."""
+    if name.count(".") != 2 or not all(name.split(".")):
+        raise WrongUse(f"unity:{name}: write unity:catalog.schema.table")
+    found = _asked(name)
+    kind = str(found.get("table_type", ""))
+    columns = found.get("columns") or []
+    return entry_of(
+        f"unity:{name}",
+        provider=str(found.get("data_source_format", "unknown")) if kind in {"MANAGED", "EXTERNAL"} else kind,
+        location=found.get("storage_location"),
+        properties=found.get("properties") or {},
+        text_partitions=all(
+            column.get("type_text") == "string" for column in columns if column.get("partition_index") is not None
+        ),
+    )
+
+
+def _asked(name: str) -> dict[str, Any]:
+    # Dear to import, and most plans ask no catalog.
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    request = Request(f"{_server(name)}/api/2.1/unity-catalog/tables/{quote(name, safe='.')}")  # noqa: S310 - checked
+    token = os.environ.get("DATABRICKS_TOKEN")
+    if token:
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    try:
+        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - its scheme was checked
+            found = json.load(answer)
+    except HTTPError as error:
+        if error.code == _NOT_FOUND:
+            raise TableNotFound(f"unity:{name}: the catalog has no such table") from None
+        raise StorageFailure(f"unity:{name}: the catalog answers {error.code} {error.reason}") from None
+    except (URLError, OSError, ValueError) as error:
+        raise StorageFailure(f"unity:{name}: {error}; is DATABRICKS_HOST the address of a catalog?") from None
+    if not isinstance(found, dict):
+        raise StorageFailure(f"unity:{name}: the catalog's answer describes no table")
+    return found
+
+
+def _server(name: str) -> str:
+    host = os.environ.get("DATABRICKS_HOST", "").rstrip("/")
+    if not host:
+        raise WrongUse(f"unity:{name}: set DATABRICKS_HOST to the catalog's address, and DATABRICKS_TOKEN")
+    address = host if "://" in host else f"https://{host}"
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"}):
+        raise WrongUse(f"unity:{name}: DATABRICKS_HOST must be an https address: a token is sent to it")
+    return address

@@ -1,0 +1,117 @@
+"""Tables by the names of a session's catalogs: the rows of Spark's own `spark.table(name)`, or a refusal by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import TableNotFound, UnsupportedFeature
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def schema(spark, tmp_path_factory):
+    # Of this schema alone: managed tables lie below its place.
+    place = tmp_path_factory.mktemp("warehouse")
+    spark.sql(f"CREATE DATABASE named LOCATION '{place}/a b'")
+    yield place
+    spark.sql("DROP DATABASE named CASCADE")
+
+
+TABLES = {
+    "managed": "CREATE TABLE named.{name} USING parquet AS SELECT id, id % 3 AS k FROM range(100)",
+    "external": "CREATE TABLE named.{name} USING parquet LOCATION '{place}/ext' AS SELECT id, 1 AS k FROM range(9)",
+    "partitioned": "CREATE TABLE named.{name} USING parquet PARTITIONED BY (k) AS "
+    "SELECT id, CAST(id % 3 AS INT) AS k FROM range(100)",
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_reads_what_spark_reads(spark, schema, kind):
+    name = f"named.{kind}"
+    spark.sql(TABLES[kind].format(name=kind, place=schema))
+    where = "id < 40 AND k = 1"
+    asked = spark.table(name).where(where)
+    found = pr.read(spark, name, where=where)
+    assert found.schema == asked.schema
+    assert sorted(found.collect()) == sorted(asked.collect())
+    made = pr.plan(name, where=where, session=spark)
+    assert made.report.kept.rows < 100 or kind != "partitioned"
+    assert sorted(pr.read(spark, name, where=where, plan=made).collect()) == sorted(asked.collect())
+    assert pr.check(name, layout=pr.LayoutSpec(sort_by=["id"]), session=spark)
+
+
+REFUSED = {
+    "a view": ("CREATE VIEW named.{name} AS SELECT 1 AS id", "as view"),
+    "another provider": ("CREATE TABLE named.{name} USING csv AS SELECT 1 AS id", "as csv"),
+    "commits of its catalog": (
+        (
+            "CREATE TABLE named.{name} USING parquet TBLPROPERTIES ('delta.feature.catalogManaged'='supported') "
+            "AS SELECT 1 AS id"
+        ),
+        "managed by the catalog",
+    ),
+    "a partition elsewhere": (
+        (
+            "CREATE TABLE named.{name} USING parquet PARTITIONED BY (k) AS SELECT 1 AS id, 1 AS k;"
+            "ALTER TABLE named.{name} ADD PARTITION (k=2) LOCATION '{place}/elsewhere';"
+            "INSERT INTO named.{name} PARTITION (k=2) SELECT 2"
+        ),
+        "partitions",
+    ),
+    "a partition that was dropped": (
+        (
+            "CREATE TABLE named.{name} USING parquet PARTITIONED BY (k) LOCATION '{place}/{name}' AS "
+            "SELECT 1 AS id, 1 AS k UNION ALL SELECT 2, 2; ALTER TABLE named.{name} DROP PARTITION (k=2)"
+        ),
+        "partitions",
+    ),
+    "a column that the files lack": (
+        "CREATE TABLE named.{name} USING parquet AS SELECT 1 AS id; ALTER TABLE named.{name} ADD COLUMNS (more INT)",
+        "columns",
+    ),
+    "partition texts like numbers": (
+        "CREATE TABLE named.{name} USING parquet PARTITIONED BY (k) AS SELECT 1 AS id, '01' AS k",
+        "partitionColumnTypeInference",
+    ),
+    "padded texts": (
+        "CREATE TABLE named.{name} (id INT, c CHAR(3)) USING parquet; INSERT INTO named.{name} SELECT 1, 'a'",
+        "CHAR",
+    ),
+    "a default of old files": (
+        (
+            "CREATE TABLE named.{name} (id INT) USING parquet; INSERT INTO named.{name} SELECT 1;"
+            "ALTER TABLE named.{name} ADD COLUMNS (c INT DEFAULT 5); INSERT INTO named.{name} SELECT 1, 2"
+        ),
+        "default",
+    ),
+    "an option of its own": (
+        "CREATE TABLE named.{name} USING parquet OPTIONS (recursiveFileLookup 'true') AS SELECT 1 AS id",
+        "option recursiveFileLookup",
+    ),
+}
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses_by_name(spark, schema, case):
+    name = case.replace(" ", "_")
+    statements, said = REFUSED[case]
+    for statement in statements.format(name=name, place=schema).split(";"):
+        spark.sql(statement)
+    for ask in (pr.plan, lambda table, *, where, session: pr.read(session, table, where=where)):
+        with pytest.raises(UnsupportedFeature, match=said):
+            ask(f"named.{name}", where="id = 1", session=spark)
+
+
+def test_a_directory_comes_first(spark, schema, tmp_path, monkeypatch):
+    spark.sql("CREATE TABLE named.twice USING parquet AS SELECT 1 AS id")
+    spark.range(7).write.parquet(str(tmp_path / "named.twice"))
+    monkeypatch.chdir(tmp_path)
+    assert pr.read(spark, "named.twice", where="true").count() == 7
+
+
+def test_a_name_that_no_catalog_knows(spark):
+    with pytest.raises(TableNotFound):
+        pr.plan("named.nowhere_at_all", where="id = 1", session=spark)
