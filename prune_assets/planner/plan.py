@@ -122,7 +122,7 @@ class Plan:
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
         """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
-        return SPARK.derived_filters(self) if self.table.is_plain else ()
+        return SPARK.derived_filters(self)
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
@@ -135,7 +135,7 @@ class Plan:
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """Where Spark would lose rows by itself, and what `read` switches off for it."""
-        return SPARK.reader_bugs(self) if self.table.is_plain else ()
+        return SPARK.reader_bugs(self)
 
     @cached_property
     def report(self) -> SkipReport:

@@ -24,7 +24,7 @@ from prune_assets.spark.columns import column_of
 from prune_assets.spark.delta_schema import logical_schema, stored_field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -59,7 +59,8 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     files = live_files(table, plan.index, kept)
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
-    parts = [_open(spark, table, schema, some) for some in (without, with_vectors) if some]
+    options = {warning.option: "false" for warning in plan.warnings}
+    parts = [_open(spark, table, schema, some, options) for some in (without, with_vectors) if some]
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
     return reduce(lambda one, other: one.unionAll(other), parts)
@@ -122,22 +123,28 @@ def _partition_names(table: DeltaTable) -> list[str]:
     return [keys[name] or name for name in schema.partition_columns]
 
 
-def _open(spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile]) -> DataFrame:
-    """Open files that all have a deletion vector, or all have none."""
+def _open(
+    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+) -> DataFrame:
+    """Open files that all have a deletion vector, or all have none; `options`: of this read alone."""
     by_values: dict[tuple[str | None, ...], list[LiveFile]] = defaultdict(list)
     for file in files:
         by_values[file.values].append(file)
     if len(by_values) <= MAX_READS:
-        parts = [_with_values(_stored(spark, table, schema, some), some[0].values) for some in by_values.values()]
+        parts = [
+            _with_values(_stored(spark, table, schema, some, options), some[0].values) for some in by_values.values()
+        ]
         frame = reduce(lambda one, other: one.unionAll(other), parts)
     else:
-        frame = _join_values(spark, _stored(spark, table, schema, files), files)
+        frame = _join_values(spark, _stored(spark, table, schema, files, options), files)
     if files[0].vector is not None:
         frame = frame.join(_deleted(spark, table, files), [_FILE, _ROW], "left_anti")
     return frame.select(*_logical_columns(table, schema))
 
 
-def _stored(spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile]) -> DataFrame:
+def _stored(
+    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+) -> DataFrame:
     """Open files by the names that they have for columns, and add the place of each row."""
     from pyspark.sql.types import StructType
 
@@ -147,7 +154,7 @@ def _stored(spark: SparkSession, table: DeltaTable, schema: StructType, files: S
         stored_field(field, mapping, ids=mapping == "id") for field in schema.fields if field.name not in partitions
     ]
     # Directory names are none of the table's business; without this Spark would look for columns in them.
-    reader = spark.read.schema(StructType(fields)).option("recursiveFileLookup", "true")
+    reader = spark.read.options(**options).schema(StructType(fields)).option("recursiveFileLookup", "true")
     if mapping == "id":
         reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
     frame = reader.parquet(*(escaped(_absolute(file.path)) for file in files))

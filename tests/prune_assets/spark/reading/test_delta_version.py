@@ -15,6 +15,7 @@ import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark.reading.delta_version import MAX_READS
+from prune_assets.spark.reading.metrics import scan_metrics
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.delta_readers import READERS, ask, missing
 from tests.peers.plain_rows import plain_rows
@@ -152,3 +153,28 @@ def test_columns_with_the_names_of_ours_and_of_sparks_are_columns(spark, tmp_pat
     rows = pa.table({"_metadata": [1, 2], "file_path": ["x", "y"], "part": ["a", "b"], "d.o`t": [5, 6]})
     make(tmp_path, rows)
     assert rows_of(pr.read(spark, tmp_path, where="`d.o``t` > 0")) == plain_rows(rows.to_pylist())
+
+
+def delta_of(place, rows, **options):
+    """A Delta table of one file, as pyarrow writes it."""
+    deltalog.create_table(place, rows.schema)
+    snapshot = deltalog.open_snapshot(place)
+    pq.write_table(rows, Path(place, "x.parquet"), **options)
+    deltalog.append(snapshot, deltalog.adds_of(str(place), snapshot.schema, [deltalog.NewFile("x.parquet", {})]))
+
+
+def test_no_row_is_lost_to_what_spark_skips_wrongly(in_utc, tmp_path):
+    """Its reader tells -0.0 from 0.0 in dictionaries and bloom filters, and bounds say nothing of NaN."""
+    rows = pa.table({"id": range(6), "x": [-0.0, -0.0, -0.0, 7.0, 7.0, float("nan")]})
+    delta_of(tmp_path, rows, row_group_size=3)
+    for where, ids in {"x = 0.0": [0, 1, 2], "x IN (0.0, 1.0)": [0, 1, 2], "x > 8": [5], "x >= 7": [3, 4, 5]}.items():
+        assert sorted(row.id for row in pr.read(in_utc, tmp_path, where=where).collect()) == ids, where
+
+
+def test_spark_is_handed_what_it_does_not_push_down_by_itself(in_utc, tmp_path):
+    days = pa.array(range(1000), pa.date32())
+    delta_of(tmp_path, pa.table({"id": range(1000), "day": days}), row_group_size=100)
+    found = pr.read(in_utc, tmp_path, where="year(day) = 1970 AND id % 7 < 9")
+    assert len(found.collect()) == 365
+    (scan,) = scan_metrics(found)
+    assert scan.rows == 400
