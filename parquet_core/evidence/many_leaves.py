@@ -150,23 +150,25 @@ def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
 
 def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> NDArray[np.uint8]:
     """Return the same for several leaves on one column, a row each."""
+    return outcomes_of_each(leaves, bounds_of_values(values))
+
+
+def bounds_of_values(values: pa.Array) -> Bounds:
+    """Return the bounds of containers that hold one value each, null included."""
     null = flags_from(pc.is_null(values))
     lower = upper = values
     nan = np.zeros(len(values), np.bool_)
     if pa.types.is_floating(values.type):
         lower, upper, nan = _floating(values)
     known = from_numpy(~null & ~nan)
-    return outcomes_of_each(
-        leaves,
-        Bounds(
-            lower=lower,
-            upper=upper,
-            null_count=from_numpy(null.astype(np.int64)),
-            row_count=np.ones(len(values), np.int64),
-            nan_count=from_numpy(nan.astype(np.int64)),
-            min_exact=known,
-            max_exact=known,
-        ),
+    return Bounds(
+        lower=lower,
+        upper=upper,
+        null_count=from_numpy(null.astype(np.int64)),
+        row_count=np.ones(len(values), np.int64),
+        nan_count=from_numpy(nan.astype(np.int64)),
+        min_exact=known,
+        max_exact=known,
     )
 
 

@@ -94,7 +94,14 @@ class ValueReader:
 
     def _opened(self, source: _Fetched, coded: Sequence[str]) -> pq.ParquetFile:
         # Read ahead, neighbouring chunks are asked for as one, with what lies between them.
-        return pq.ParquetFile(source, metadata=self.footer.metadata, read_dictionary=list(coded), pre_buffer=False)
+        # Nanoseconds hold no INT96 before 1677 or after 2262; Spark reads microseconds of it.
+        return pq.ParquetFile(
+            source,
+            metadata=self.footer.metadata,
+            read_dictionary=list(coded),
+            pre_buffer=False,
+            coerce_int96_timestamp_unit="us",
+        )
 
     def _empty(self, columns: Sequence[str], coded: Sequence[str]) -> pa.Table:
         with self._opened(_Fetched(self.file.size, [], []), coded) as opened:
