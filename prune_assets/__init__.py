@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
     from prune_assets.spark.reading.reader import read
+    from prune_assets.spark.reading.source import register_source
     from prune_assets.spark.writing.optimize import optimize
     from prune_assets.spark.writing.writer import write
     from prune_assets.upkeep.result import OptimizeResult
@@ -36,6 +37,7 @@ _HOMES = {
     "optimize": "prune_assets.spark.writing.optimize",
     "plan": "prune_assets.planner.plan",
     "read": "prune_assets.spark.reading.reader",
+    "register_source": "prune_assets.spark.reading.source",
     "write": "prune_assets.spark.writing.writer",
 }
 
@@ -52,6 +54,7 @@ __all__ = [
     "optimize",
     "plan",
     "read",
+    "register_source",
     "write",
 ]
 

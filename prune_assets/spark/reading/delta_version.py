@@ -55,8 +55,7 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     from pyspark.sql.types import StructType
 
     schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
-    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
-    files = live_files(table, plan.index, kept)
+    files = surviving_files(table, plan)
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
     options = {warning.option: "false" for warning in plan.warnings}
@@ -64,6 +63,12 @@ def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFram
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
     return reduce(lambda one, other: one.unionAll(other), parts)
+
+
+def surviving_files(table: DeltaTable, plan: Plan) -> list[LiveFile]:
+    """Return the files of which at least one row is read."""
+    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
+    return live_files(table, plan.index, kept)
 
 
 def open_live(
@@ -96,7 +101,7 @@ def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) 
     """Return live files by their numbers, which ascend, with what the log says of them."""
     from deltalog.log.deletion_vectors import vector_of
 
-    names = _partition_names(table)
+    names = partition_names(table)
     found, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
@@ -116,7 +121,7 @@ def _text(texts: Texts | None, at: int) -> str | None:
     return None if texts is None or code < 0 else texts.values[code].as_py()
 
 
-def _partition_names(table: DeltaTable) -> list[str]:
+def partition_names(table: DeltaTable) -> list[str]:
     """Return what the log calls the partition columns, in the order of the schema's list."""
     schema = table.snapshot.schema
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
