@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
-from benchmarks.many_files import many_files
+from benchmarks.many_files import hundred_thousand_files, many_files
 from benchmarks.reads import CASES, reads
 from benchmarks.wide_file import wide_file
 
@@ -70,6 +70,13 @@ COMPARISONS = [
         "delta_rs_refresh",
         None,
         million_files,
+    ),
+    Comparison(
+        "100,000 files: cold plan (1.5 GB) | Spark lists and takes the schema",
+        *("plan_cold", "spark_listing", 0.5, hundred_thousand_files),
+    ),
+    Comparison(
+        "100,000 files: plan from disk | the same", "plan_from_disk", "spark_listing", 0.5, hundred_thousand_files
     ),
     Comparison("1,000 footers walked, as Python | compiled", "walk_as_python", "walk", 60.0),
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 FILES = 1_000
+COPIES = 100
 SCALE = "0.1"
 DIRECTORY = Path(".bench")
 
@@ -18,6 +20,19 @@ def many_files() -> Path:
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)
         _write(_generated(), files)
+    return files
+
+
+def hundred_thousand_files() -> Path:
+    """Return a directory with each of these files under 100 names, which are made once and take no room."""
+    files = DIRECTORY / "lineitem_100000"
+    if not (files / "_SUCCESS").is_file():
+        shutil.rmtree(files, ignore_errors=True)
+        files.mkdir(parents=True)
+        for file in many_files().glob("*.parquet"):
+            for copy in range(COPIES):
+                os.link(file, files / f"copy-{copy:02d}-{file.name}")
+        (files / "_SUCCESS").touch()
     return files
 
 

@@ -85,7 +85,7 @@ def open_live(
     parts = []
     for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
         if some:
-            frame = _stored(spark, table, schema, some)
+            frame = _stored(spark, table, schema, some, {})
             if some[0].vector is not None:
                 # A join by names puts these first.
                 columns = [column_of(name, nested=False) for name in frame.columns]
