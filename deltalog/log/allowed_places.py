@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from deltalog.errors import MalformedLog, OutsideTable
 from parquet_core.errors import WrongUse
 from parquet_core.printable import shown
-from parquet_core.storage import is_remote, local_path
+from parquet_core.storage import address, is_remote, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,6 @@ ALLOW = "PRUNE_DELTA_ALLOW"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 # Dots that show themselves when they are decoded, however often that takes.
 _UPWARD = re.compile(r"%(?:25)*2e", re.IGNORECASE)
-# Names of one store.
-_ALIASES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 
 
 def addresses(allow: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -51,13 +49,13 @@ def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
     """
     if "\0" in place:
         raise MalformedLog(f"{table}: {place!r} is no name of a file; the log is damaged")
-    root = f"{table.rstrip('/')}/"
-    if place.startswith(root) and not _leads_upward(place, len(root)):
+    own = f"{table.rstrip('/')}/"
+    if place.startswith(own) and not _leads_upward(place, len(own)):
         return place
     # What opens a place may decode it once more.
     spellings = _spellings(place)
-    for address in (table, *allow, *_allowed()):
-        if all(_is_below(spelling, address) for spelling in spellings):
+    for root in (table, *allow, *_allowed()):
+        if all(_is_below(spelling, root) for spelling in spellings):
             return _normal(place) if ".." in place.split("/") else place
     above = posixpath.dirname(_normal(place))
     raise OutsideTable(
@@ -102,5 +100,5 @@ def _normal(place: str) -> str:
     found = _URI.fullmatch(place)
     if found is None:  # a chain, which nothing is below
         return place
-    scheme, path = found[1].lower(), posixpath.normpath(f"/{found[3].lstrip('/')}").rstrip("/")
-    return f"{_ALIASES.get(scheme, scheme)}://{found[2]}{path}"
+    path = posixpath.normpath(f"/{found[3].lstrip('/')}").rstrip("/")
+    return address(f"{found[1]}://{found[2]}{path}")

@@ -24,7 +24,7 @@ from deltalog.maintenance.last_checkpoint import checkpoint_of, hint_of, write_h
 from deltalog.maintenance.log_state import open_state
 from deltalog.table.features import check_maintainable, protected_before
 from deltalog.table.properties import DAY_MS, duration_of
-from parquet_core.storage import Traffic, is_remote, list_directory, local_path, name_of
+from parquet_core.storage import Traffic, address, list_directory, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def clean_log(table: str, *, dry_run: bool = False, now: int | None = None) -> C
     Raises WrongUse for a retention that is none, UnsupportedTable for a table feature that is not understood, and what
     `open_state` raises.
     """
-    place = table if is_remote(table) else local_path(table)
+    place = address(table)
     check_deletable(place)
     return _clean(open_state(place), dry_run=dry_run, now=time.time_ns() // 1_000_000 if now is None else now)
 

@@ -17,7 +17,7 @@ from deltalog.maintenance.table_files import named_files, table_files
 from deltalog.table.features import check_maintainable
 from deltalog.table.properties import duration_of
 from parquet_core.errors import WrongUse
-from parquet_core.storage import is_remote, local_path
+from parquet_core.storage import address
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -80,7 +80,7 @@ def vacuum(
     Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for a table feature that is not
     understood, and what `open_state` raises.
     """
-    place = table.rstrip("/") if is_remote(table) else local_path(table)
+    place = address(table).rstrip("/") or "/"
     check_deletable(place)
     # First of all: a file that is older than this and is not listed is not deleted either.
     files = table_files(place, changes=True)
@@ -127,7 +127,7 @@ def orphans(table: str) -> tuple[DataFile, ...]:
 
     Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
     """
-    place = table.rstrip("/") if is_remote(table) else local_path(table)
+    place = address(table).rstrip("/") or "/"
     files = table_files(place)
     named = named_files(open_state(place))
     return tuple(file for path, file in sorted(files.items()) if path not in named)

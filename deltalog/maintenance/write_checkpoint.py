@@ -45,7 +45,7 @@ from deltalog.table.features import check_maintainable, protected_before, writer
 from deltalog.table.properties import indexed_columns, milliseconds
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import PruneError
-from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
+from parquet_core.storage import address, find_file, put_if_absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def write_checkpoint(table: str, version: int | None = None, *, clean: bool = Tr
 
     Raises what `open_state` raises, and UnsupportedTable for a table feature that a checkpoint might lose something of.
     """
-    place = table if is_remote(table) else local_path(table)
+    place = address(table)
     listing = list_log(place)
     chosen = last_version(listing) if version is None else version
     found, damaged = checkpoint_of(listing, chosen)

@@ -20,7 +20,7 @@ from deltalog.log.replay import Tail, live_blocks, read_tail, without_adds
 from deltalog.snapshot.history import version_of_time
 from deltalog.snapshot.snapshot import Snapshot, describe
 from parquet_core.errors import StorageFailure, TableNotFound
-from parquet_core.storage import Traffic, is_remote, local_path, name_of
+from parquet_core.storage import Traffic, address, is_remote, name_of
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -65,7 +65,7 @@ def open_snapshot(
     """
     started = time.perf_counter()
     name = os.fspath(table)
-    place = name if is_remote(name) else local_path(name)
+    place = address(name)
     allowed = addresses(allow)
     if timestamp is not None:
         if version is not None:

@@ -16,7 +16,7 @@ from deltalog.transaction.change import Change
 from deltalog.transaction.check_change import check_first
 from deltalog.transaction.check_metadata import schema_of
 from deltalog.transaction.commit import commit_first
-from parquet_core.storage import is_remote, local_path
+from parquet_core.storage import address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,8 +95,7 @@ def check_create(
 
 
 def _place(table: str | os.PathLike[str]) -> str:
-    given = os.fspath(table)
-    return given if is_remote(given) else local_path(given)
+    return address(os.fspath(table))
 
 
 def _described(

@@ -1,7 +1,8 @@
 """The only door to bytes: list the data files of a table, read ranges of files, count the requests, write small files.
 
 - a path or `file:` URI: local files;
-- `s3://`, `s3a://`, `gs://`, `az://`, `abfs://`, `abfss://`, `http://`, `https://`: obstore;
+- `s3://`, `s3a://`, `s3n://`, `gs://`, `az://`, `abfs://`, `abfss://`, `wasb://`, `wasbs://`, `http://`, `https://`:
+  obstore; what are names of one store names one table, and `address` returns its one spelling;
 - any other scheme (`memory://`, `hdfs://`, ...): fsspec and what it finds installed.
 
 Credentials come from the environment, as obstore and fsspec read it (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
@@ -26,7 +27,7 @@ from parquet_core.storage.ranges import (
     read_whole,
 )
 from parquet_core.storage.remote import find_file, list_directory
-from parquet_core.storage.schemes import is_remote, local_path
+from parquet_core.storage.schemes import address, is_remote, local_path
 from parquet_core.storage.writing import put, put_if_absent
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Listing",
     "Ranges",
     "Traffic",
+    "address",
     "files_below",
     "find_file",
     "gather",

@@ -44,3 +44,13 @@ def profile_options(root: str) -> dict[str, Any]:
         ) from None
     region = os.environ.get("AWS_REGION")
     return {"credential_provider": provider} | ({} if region is None else {"region": region})
+
+
+def profile_keys(root: str) -> dict[str, str]:
+    """Return the keys of the profile, with a session token where it has one; nothing where `profile_options` has none.
+
+    They are those of now: of a role they end after a while.
+    """
+    provider = profile_options(root).get("credential_provider")
+    found = {} if provider is None else provider()
+    return {name: found[name] for name in ("access_key_id", "secret_access_key", "token") if found.get(name)}

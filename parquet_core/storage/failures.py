@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableNotFound, UnsupportedFeature
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
-from parquet_core.storage.schemes import scheme_of
+from parquet_core.storage.schemes import address, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ _CREDENTIALS = {
     "gs": "set GOOGLE_SERVICE_ACCOUNT to a key file, or GOOGLE_SKIP_SIGNATURE=true for a public bucket",
     "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
 }
-_KINDS = {"s3a": "s3", "abfs": "az", "abfss": "az"}
 
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
@@ -117,8 +116,8 @@ def _answer(said: str, otherwise: str) -> str:
 
 
 def _credentials(uri: str) -> str:
-    scheme = scheme_of(uri) or ""
-    kind = _KINDS.get(scheme, scheme)
+    scheme = scheme_of(address(uri)) or ""
+    kind = "az" if scheme == "abfss" else scheme
     if kind == "s3" and (name := profile_asked()) is not None and not reads_profiles():
         return f"{PROFILE}={name} is read through boto3 alone: install boto3, or {_CREDENTIALS[kind]}"
     return _CREDENTIALS.get(kind, "check the credentials")

@@ -16,7 +16,7 @@ from parquet_core.storage.local import Walked
 from parquet_core.storage.partition_discovery import Listing, choose
 from parquet_core.storage.ranges import in_flight
 from parquet_core.storage.remote import WEB, remote_of
-from parquet_core.storage.schemes import is_remote, local_path, scheme_of
+from parquet_core.storage.schemes import address, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,6 +51,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> Listing:
     paths = [os.fspath(table)] if isinstance(table, str | os.PathLike) else [os.fspath(path) for path in table]
     if not all(paths):
         raise TableNotFound("the path of the table is empty; name a directory or a file")
+    paths = [address(path) if is_remote(path) else path for path in paths]
     found = _as_committed(lambda: _alone(paths[0]) if alone else _each(paths), paths)
     listing = choose(found.files, found.roots, found.directories)
     if found.staged:

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote
 
 import obstore
@@ -21,6 +21,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
+from parquet_core.storage.schemes import address
 
 if TYPE_CHECKING:
     import re
@@ -39,7 +40,8 @@ RETRIES: RetryConfig = {
 
 # With where the emulator of Azure is, and where Azure hands out the identities of its machines.
 _PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "IDENTITY_")
-_AMAZON = ("s3://", "s3a://")
+# By bucket, how a Spark session reaches it.
+_OF_SESSIONS: dict[str, dict[str, str]] = {}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -95,16 +97,34 @@ def _matches(key: str, wanted: re.Pattern[str]) -> bool:
 
 def object_store(uri: str) -> Bucket:
     """Return the bucket of a URI; one that the environment describes otherwise than before is made anew."""
-    scheme, _, rest = uri.partition("://")
+    root = root_of(uri)
     environment = tuple(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
-    return _open(f"{scheme}://{rest.partition('/')[0]}/", environment)
+    return _open(root, environment, tuple(_OF_SESSIONS.get(address(root), {}).items()))
+
+
+def root_of(uri: str) -> str:
+    """Return the URI of the bucket that an object lies in, with a slash at the end."""
+    scheme, _, rest = uri.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}/"
+
+
+def reach_as_session(uri: str, options: dict[str, str]) -> None:
+    """Reach the bucket of a URI as a session does from now on, where the environment says nothing.
+
+    `options`: of obstore's S3Store, only such as the environment does not set.
+    """
+    _OF_SESSIONS[address(root_of(uri))] = options
 
 
 @lru_cache(maxsize=64)
-def _open(root: str, environment: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - it is the cache's key
+def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):
-        options = profile_options(root) if root.startswith(_AMAZON) else {}
-        return Bucket(root, from_url(root, retry_config=RETRIES, **options))
+        place, options = address(root), dict[str, Any](of_session)
+        if place.startswith("s3://"):
+            options |= profile_options(root)
+        if options.get("endpoint", "").startswith("http://") and "AWS_ALLOW_HTTP" not in os.environ:
+            options["client_options"] = {"allow_http": True}
+        return Bucket(root, from_url(place, retry_config=RETRIES, **options))
 
 
 def file_of(meta: ObjectMeta, path: str) -> DataFile:

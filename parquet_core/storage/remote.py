@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.files import DataFile
 
-OBJECT_STORES = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
+OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "wasb", "wasbs"})
 WEB = frozenset({"http", "https"})
 
 

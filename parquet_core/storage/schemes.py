@@ -9,6 +9,9 @@ from parquet_core.errors import UnsupportedFeature
 
 # With `::` for the chained URIs of fsspec, which are refused by name.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]*)://")
+# What Hadoop, Spark and libraries call one store.
+_ONE_NAME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
+_BLOBS = ".blob.core."
 
 
 def scheme_of(table: str) -> str | None:
@@ -22,6 +25,23 @@ def scheme_of(table: str) -> str | None:
         return None
     scheme = found[1].lower()
     return None if scheme == "file" else scheme
+
+
+def address(table: str) -> str:
+    """Return the one spelling of a place: a local path, or a URI with one of the names that its store has.
+
+    >>> [address(table) for table in ("s3a://lake/t", "S3N://lake/t", "file:///t", "lake/t")]
+    ['s3://lake/t', 's3://lake/t', '/t', 'lake/t']
+    >>> address("wasbs://lake@account.blob.core.windows.net/t")
+    'abfss://lake@account.dfs.core.windows.net/t'
+    """
+    scheme = scheme_of(table)
+    if scheme is None:
+        return local_path(table)
+    place, slash, below = table.partition("://")[2].partition("/")
+    if scheme in {"wasb", "wasbs"}:
+        place = place.replace(_BLOBS, ".dfs.core.")
+    return f"{_ONE_NAME.get(scheme, scheme)}://{place}{slash}{below}"
 
 
 def is_remote(table: str) -> bool:

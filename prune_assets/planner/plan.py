@@ -26,6 +26,7 @@ from prune_assets.planner.summary import summarize
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
+from prune_assets.spark.stores import reach_as
 from prune_assets.sql.as_spark_filters import as_spark_filters
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.types.zones import check_zone_name
@@ -198,6 +199,8 @@ def plan(
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     check_names(columns)
     started = time.perf_counter()
+    if session is not None and not isinstance(session, SparkSemantics):
+        reach_as(session, table, allow)
     return made_steadily(
         lambda: _plan_once(
             table, where, columns, session, depth, version=version, timestamp=timestamp, allow=allow, started=started

@@ -15,7 +15,7 @@ from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
 from parquet_core.printable import shown
-from parquet_core.storage import is_remote, local_path, look_up
+from parquet_core.storage import address, is_remote, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,9 +228,8 @@ def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
     """Return the path of a table that has a Delta log; None when it has none."""
     if not isinstance(table, str | os.PathLike):
         return None
-    path = os.fspath(table)
+    path = address(os.fspath(table))
     if not is_remote(path):
-        path = local_path(path)
         # A path that no file system takes is none of a table, and is refused where it is listed.
         return path if os.path.isdir(os.path.join(path, "_delta_log")) else None
     from deltalog.log.listing import holds_log

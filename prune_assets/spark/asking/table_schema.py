@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
-from parquet_core.storage import local_path
+from parquet_core.storage import is_remote, local_path
+from prune_assets.spark.stores import absolute, reader_of, spark_uri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) ->
     known = known_schema(index)
     if known is None:
         return open_for_schema(spark, table, index)
-    return spark.read.schema(known).parquet(escaped(os.path.abspath(index.files[0].path)))
+    return reader_of(spark, table).schema(known).parquet(escaped(absolute(index.files[0].path)))
 
 
 def open_for_schema(
@@ -40,12 +41,12 @@ def open_for_schema(
     `options`: of this read alone.
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
-    reader = spark.read if options is None else spark.read.options(**options)
+    reader = reader_of(spark, table).options(**(options or {}))
     if index.partitions or index.summary is not None:
         # The type of a partition column follows from the values in all directories.
         return reader.parquet(*patterns_of(table))
     # Spark takes the schema of the first file by path, and so does the plan.
-    return reader.parquet(escaped(os.path.abspath(index.files[0].path)))
+    return reader.parquet(escaped(absolute(index.files[0].path)))
 
 
 def known_schema(index: MetadataIndex) -> StructType | None:
@@ -86,5 +87,11 @@ def escaped(path: str) -> str:
 def patterns_of(table: Table) -> list[str]:
     """Return what names a table to Spark: directories and files by their absolute paths, patterns as they are."""
     named = [table] if isinstance(table, str | os.PathLike) else table
-    paths = [os.path.abspath(local_path(os.fspath(path))) for path in named]
-    return [escaped(path) if os.path.exists(path) else path for path in paths]
+    return [_pattern(os.fspath(path)) for path in named]
+
+
+def _pattern(path: str) -> str:
+    if is_remote(path):
+        return spark_uri(path)
+    place = os.path.abspath(local_path(path))
+    return escaped(place) if os.path.exists(place) else place

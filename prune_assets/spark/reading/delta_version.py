@@ -7,7 +7,6 @@ names; the rows that are deleted; the names that columns have in the table.
 from __future__ import annotations
 
 import json
-import os
 import unicodedata
 from collections import defaultdict
 from functools import reduce
@@ -18,10 +17,10 @@ import pyarrow as pa
 
 from parquet_core.access_plan import Verdict
 from parquet_core.ragged import distinct
-from parquet_core.storage import is_remote
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.delta_schema import logical_schema, stored_field
+from prune_assets.spark.stores import absolute, explaining, reader_of, spark_uri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,10 +158,12 @@ def _stored(
         stored_field(field, mapping, ids=mapping == "id") for field in schema.fields if field.name not in partitions
     ]
     # Directory names are none of the table's business; without this Spark would look for columns in them.
-    reader = spark.read.options(**options).schema(StructType(fields)).option("recursiveFileLookup", "true")
+    reader = reader_of(spark, files[0].path).options(**options)
+    reader = reader.schema(StructType(fields)).option("recursiveFileLookup", "true")
     if mapping == "id":
         reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
-    frame = reader.parquet(*(escaped(_absolute(file.path)) for file in files))
+    with explaining(spark, files[0].path):
+        frame = reader.parquet(*(escaped(absolute(file.path)) for file in files))
     place = frame.metadataColumn("_metadata")
     columns = [column_of(name, nested=False) for name in frame.columns]
     return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
@@ -235,17 +236,13 @@ def file_uri(path: str) -> str:
 
     >>> file_uri("/lake/a b%[1].parquet")
     'file:/lake/a%20b%25%5B1%5D.parquet'
+    >>> file_uri("s3://lake/a b%20/é.parquet")
+    's3a://lake/a%20b%2520/é.parquet'
     """
-    scheme, place = ("file:", os.path.abspath(path)) if not is_remote(path) else path.split("//", 1)
-    encoded = "".join(_encoded(letter) for letter in place)
-    return f"{scheme}{encoded}" if scheme == "file:" else f"{scheme}//{encoded}"
+    return "".join(_encoded(letter) for letter in spark_uri(path))
 
 
 def _encoded(letter: str) -> str:
     if not letter.isascii() and unicodedata.category(letter) not in {"Cc", "Zs", "Zl", "Zp"}:
         return letter
     return quote(letter, safe=_LEGAL)
-
-
-def _absolute(path: str) -> str:
-    return path if is_remote(path) else os.path.abspath(path)

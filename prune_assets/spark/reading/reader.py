@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
-from parquet_core.storage import list_data_files, local_path
+from parquet_core.storage import is_remote, list_data_files, local_path
 from prune_assets.planner.columns import check_names
 from prune_assets.planner.engines.spark.opening import Opening
 from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
@@ -18,6 +18,7 @@ from prune_assets.spark.columns import column_of
 from prune_assets.spark.reading.delta_version import open_version
 from prune_assets.spark.reading.file_names import one_of_names
 from prune_assets.spark.reading.filter_text import filter_text
+from prune_assets.spark.stores import absolute, explaining, reader_of
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.delta import DeltaTable, has_log
 from prune_assets.tables.opening import made_steadily
@@ -174,6 +175,15 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     """
     if isinstance(plan.table, DeltaTable):
         return open_version(spark, plan.table, plan)
+    with explaining(spark, _first(table)):
+        return _open_plain(spark, table, plan)
+
+
+def _first(table: Table) -> str:
+    return os.fspath(table if isinstance(table, str | os.PathLike) else next(iter(table), ""))
+
+
+def _open_plain(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     if any(map(_is_staged_in_partition, plan.surviving_files)):
         _refuse_unfinished(table, plan)
     base = _base_path(table)
@@ -185,7 +195,7 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
         if opening is Opening.TABLE or (plan.index.partitions and base is None):
             # Of several directories each has partition columns of its own: only Spark sorts them out.
             _refuse_unfinished(table, plan)
-            return spark.read.options(**options).parquet(*patterns_of(table))
+            return reader_of(spark, table).options(**options).parquet(*patterns_of(table))
         whole = open_for_schema(spark, table, plan.index, options=options)
         if plan.index.partitions and not _agree(whole, plan.index.partitions):
             _refuse_unfinished(table, plan)
@@ -194,10 +204,10 @@ def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
     if opening is Opening.NOTHING:
         # Of the table all the same: the predicate may ask for `_metadata`.
         return open_for_columns(spark, table, plan.index).limit(0)
-    reader = spark.read.options(**options).schema(schema)
+    reader = reader_of(spark, table).options(**options).schema(schema)
     if opening is Opening.PATHS:
         reader = reader if base is None else reader.option("basePath", base)
-        found = reader.parquet(*(escaped(os.path.abspath(file.path)) for file in plan.surviving_files))
+        found = reader.parquet(*(escaped(absolute(file.path)) for file in plan.surviving_files))
     else:
         names = [os.path.basename(file.path) for file in plan.surviving_files] if opening is Opening.NAMES else []
         reader = reader.option("pathGlobFilter", one_of_names(names)) if names else reader
@@ -240,5 +250,8 @@ def _base_path(table: Table) -> str | None:
     """Return the directory whose `column=value` parts make partition columns; None when files were named."""
     if not isinstance(table, str | os.PathLike):
         return None
-    path = os.path.abspath(local_path(os.fspath(table)))
+    name = os.fspath(table)
+    if is_remote(name):
+        return None
+    path = os.path.abspath(local_path(name))
     return path if os.path.isdir(path) else None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import LayoutError
-from parquet_core.storage import is_remote
 from prune_assets.spark.columns import column_of
+from prune_assets.spark.stores import explaining, options_for, spark_uri
 from prune_assets.spark.writing.data_size import distinct_per_row_group, file_count, measure, row_group_rows
 from prune_assets.spark.writing.write_options import write_options
 
@@ -74,21 +73,12 @@ def write_parquet(df: DataFrame, place: str, options: Mapping[str, str], *, part
     passed = Observation()
     # Above the shuffle: below it the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
-    with _conf(df.sparkSession, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"):
-        counted.write.options(**options).mode("error").partitionBy(*partition_by).parquet(spark_uri(place))
+    session = df.sparkSession
+    with _conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, place):
+        counted.write.options(**options_for(session, place), **options).mode("error").partitionBy(
+            *partition_by
+        ).parquet(spark_uri(place))
     return int(passed.get["rows"])
-
-
-def spark_uri(path: str) -> str:
-    """Return what Spark calls a directory or file: Hadoop has a scheme of its own for S3.
-
-    >>> spark_uri("s3://lake/orders"), spark_uri("/lake/a b")
-    ('s3a://lake/orders', 'file:/lake/a b')
-    """
-    if not is_remote(path):
-        return f"file:{Path(path).absolute()}"
-    scheme, place = path.split("://", 1)
-    return f"{'s3a' if scheme.lower() in {'s3', 's3n'} else scheme}://{place}"
 
 
 @contextmanager

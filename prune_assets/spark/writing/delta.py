@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.errors import LayoutError, MalformedFile, UnsupportedFeature, WrongUse
-from parquet_core.storage import is_remote, list_data_files, local_path
+from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.storage import address, is_remote, list_data_files
 from parquet_core.storage.partition_discovery import unescape
+from parquet_core.storage.remote import remote_of
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.delta_schema import logical_schema, stored_field
+from prune_assets.spark.startup_log import cause
+from prune_assets.spark.stores import check_reach
 from prune_assets.spark.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
 from prune_assets.spark.writing.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.spark.writing.write_options import bind_layout
@@ -80,8 +83,9 @@ def write_delta(
     """Write and commit, as `write` says; nothing is left where the commit is refused."""
     import deltalog
 
-    place = table if is_remote(table) else local_path(table)
+    place = address(table)
     target = _target(df, place, layout, mode)
+    check_reach(df.sparkSession, place)
     if where is not None and mode == "overwrite" and target.snapshot is None:
         # Its rows are held to the condition as those of any table are.
         deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
@@ -226,18 +230,26 @@ def own_directory(place: str) -> Iterator[str]:
         yield directory
     except UncertainCommit:
         raise  # a commit may name its files
-    except BaseException:
-        _remove(directory)
+    except BaseException as error:
+        if (left := _remove(directory)) and isinstance(error, Exception):
+            raise StorageFailure(
+                f"{cause(str(error))}; what was written stays in {directory} ({left} files), of which no version "
+                f"knows: `prune vacuum {place} --delete` removes it when it is old enough"
+            ) from error
         raise
 
 
-def _remove(directory: str) -> None:
+def _remove(directory: str) -> int:
+    """Remove a directory with all that is in it; return how many files of a store stay."""
     from deltalog.maintenance.file_changes import delete_files
 
-    if is_remote(directory):
-        delete_files(list_data_files(directory))
-    else:
+    if not is_remote(directory):
         shutil.rmtree(directory, ignore_errors=True)
+        return 0
+    try:
+        return len(delete_files(remote_of(directory).walk(directory)).failed)
+    except PruneError:
+        return 1
 
 
 def _adds(target: _Target, paths: Sequence[str]) -> list[FullAdd]:

@@ -11,6 +11,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.semantics import SparkSemantics
+from prune_assets.spark.stores import reach_as
 from prune_assets.spark.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import write_delta
@@ -93,6 +94,7 @@ def write(
         raise WrongUse(f"format={format!r}: choose 'parquet' or 'delta'")
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
+    reach_as(df.sparkSession, table)
     if format == "delta" or (format is None and has_log(table)):
         return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
     if where is not None and mode != "overwrite":

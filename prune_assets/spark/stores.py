@@ -1,0 +1,247 @@
+"""Object stores as Spark reaches them: how addresses are spelled, who knows the credentials, and plain errors.
+
+Of S3 the planner and Spark tell each other what one of them knows: credentials, endpoint and region, each by itself.
+For the planner the environment comes first, then what the session has under `fs.s3a.*`. Spark is given, as options of
+one read or write, what the session has not; the session stays as it is. Hadoop keeps one client a bucket for as long
+as Java runs, so the options that first reach a bucket stand for later ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
+from parquet_core.storage import address, is_remote
+from parquet_core.storage.aws_profile import profile_asked, profile_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import DataFrameReader, SparkSession
+
+    Table = str | os.PathLike[str] | Sequence[str]
+
+_SKIP, _VIRTUAL = "AWS_SKIP_SIGNATURE", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_IDENTITIES = (
+    "AWS_ACCESS_KEY_ID",
+    _SKIP,
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+_KEYS = {"access.key": "access_key_id", "secret.key": "secret_access_key", "session.token": "session_token"}
+_PROVIDER = "aws.credentials.provider"
+_ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
+# The one that takes the keys of options; Hadoop's own choice has it.
+_OF_KEYS = "SimpleAWSCredentialsProvider"
+_AMAZON = re.compile(r"s3[.-](?:([a-z0-9-]+)\.)?amazonaws\.com")
+
+# Which module of Hadoop knows a scheme.
+_DRIVERS = {
+    "s3a": "org.apache.hadoop:hadoop-aws",
+    "abfss": "org.apache.hadoop:hadoop-azure",
+    "gs": "com.google.cloud.bigdataoss:gcs-connector",
+}
+_NO_DRIVER = re.compile(r"ClassNotFoundException: Class (\S+FileSystem\S*) not found|No FileSystem for scheme")
+_NO_CLASS = re.compile(r"NoClassDefFoundError: (software/amazon\S*)")
+_NO_BUCKET = re.compile(r"NoSuchBucket|UnknownStoreException|bucket does not exist|FilesystemNotFound", re.IGNORECASE)
+_DENIED = re.compile(
+    r"AccessDeniedException|Status Code: 40[13]|InvalidAccessKeyId|SignatureDoesNotMatch|NoAuthWithAWSException"
+    r"|No AWS Credentials|AuthorizationFailure|403 Forbidden"
+)
+_SHOWN = 300
+
+
+def spark_uri(path: str) -> str:
+    """Return what Spark calls a directory or file: Hadoop has schemes of its own.
+
+    >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
+    ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
+
+    Raises WrongUse for `az://` where no account is named.
+    """
+    if not is_remote(path):
+        return f"file:{absolute(path)}"
+    scheme, place = address(path).split("://", 1)
+    if scheme == "s3":
+        return f"s3a://{place}"
+    return _with_account(path, place) if scheme in {"az", "abfss"} else f"{scheme}://{place}"
+
+
+def _with_account(path: str, place: str) -> str:
+    container, slash, below = place.partition("/")
+    if "@" in container:
+        return f"abfss://{place}"
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
+    if not account:
+        raise WrongUse(
+            f"{path}: Spark has to be told the storage account; set AZURE_STORAGE_ACCOUNT_NAME, or write "
+            f"abfss://{container}@ACCOUNT.dfs.core.windows.net{slash}{below}"
+        )
+    return f"abfss://{container}@{account}.dfs.core.windows.net{slash}{below}"
+
+
+def absolute(path: str) -> str:
+    """Return a path as Spark finds it wherever its Java was started."""
+    return spark_uri(path) if is_remote(path) else os.path.abspath(path)  # noqa: PTH100 - it takes `..` away
+
+
+def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
+    """Let reads outside of Spark reach the buckets of a table, and of `allow`, as the session does.
+
+    That holds until another session is given, and only for what the environment does not say.
+    """
+    from parquet_core.storage.objects import reach_as_session
+
+    named = [table] if isinstance(table, str | os.PathLike) else table
+    paths = {os.fspath(path) for path in (*named, *allow)}
+    for bucket in {bucket for path in paths if (bucket := _bucket(path))}:
+        reach_as_session(f"s3://{bucket}", _options_of_obstore(_setting(session, bucket), bucket))
+
+
+def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
+    """Return a reader with what the session does not know of the store of a table."""
+    named = [table] if isinstance(table, str | os.PathLike) else table
+    first = os.fspath(next(iter(named), ""))
+    return session.read.options(**options_for(session, first)) if _bucket(first) else session.read
+
+
+def options_for(session: SparkSession, path: str) -> dict[str, str]:
+    """Return what the environment or a profile says of the bucket of a path and the session does not."""
+    bucket = _bucket(path)
+    if bucket is None:
+        return {}
+    has = _setting(session, bucket)
+    options = dict[str, str]()
+    if not _has_identity(has):
+        options |= _own_identity(path)
+    if not has("endpoint") and (endpoint := _first(_ENDPOINTS)):
+        virtual = os.environ.get(_VIRTUAL, "").lower() in {"1", "true"}
+        options["endpoint"] = endpoint.replace(f"://{bucket}.", "://", 1) if virtual else endpoint
+        options["path.style.access"] = "false" if virtual else "true"
+    if not has("endpoint.region") and (region := _first(_REGIONS)):
+        options["endpoint.region"] = region
+    return {f"fs.s3a.{name}": value for name, value in options.items()}
+
+
+def _first(names: Sequence[str]) -> str | None:
+    return next((value for name in names if (value := os.environ.get(name))), None)
+
+
+def _bucket(path: str) -> str | None:
+    """Return the bucket of an address of S3; None for any other place."""
+    if not is_remote(path) or not (place := address(path)).startswith("s3://"):
+        return None
+    return place.removeprefix("s3://").partition("/")[0]
+
+
+def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
+    """Return what tells a setting of `fs.s3a`, that of the bucket before that of all."""
+    java: Any = getattr(session, "_jsparkSession", None)
+    if java is None:
+        # The server of Spark Connect tells what it was started with, not what its files of Hadoop say.
+        def get(name: str) -> str | None:
+            return session.conf.get(name, None) or session.conf.get(f"spark.hadoop.{name}", None)
+
+    else:
+        get = java.sessionState().newHadoopConf().get
+    return lambda name: get(f"fs.s3a.bucket.{bucket}.{name}") or get(f"fs.s3a.{name}") or None
+
+
+def _has_identity(has: Callable[[str], str | None]) -> bool:
+    return bool(has("access.key")) or _OF_KEYS not in (has(_PROVIDER) or _OF_KEYS)
+
+
+def _own_identity(root: str) -> dict[str, str]:
+    if os.environ.get("AWS_ACCESS_KEY_ID"):
+        return {name: value for name in _KEYS if (value := os.environ.get(f"AWS_{_KEYS[name].upper()}"))}
+    if os.environ.get(_SKIP, "").lower() in {"1", "true"}:
+        return {_PROVIDER: _ANONYMOUS}
+    return {} if profile_asked() is None else dict(zip(_KEYS, profile_keys(root).values(), strict=False))
+
+
+def _options_of_obstore(has: Callable[[str], str | None], bucket: str) -> dict[str, str]:
+    options = dict[str, str]()
+    if _first(_IDENTITIES) is None:
+        if has("access.key"):
+            options |= {ours: value for name, ours in _KEYS.items() if (value := has(name))}
+        elif _ANONYMOUS in (has(_PROVIDER) or "") and _has_identity(has):
+            options["skip_signature"] = "true"
+    endpoint, region = has("endpoint") or "", has("endpoint.region")
+    amazon = _AMAZON.search(endpoint)
+    if endpoint and amazon is None and _first(_ENDPOINTS) is None:
+        options |= _endpoint(endpoint, bucket, has)
+    if (region := region or (amazon and amazon[1])) and _first(_REGIONS) is None:
+        options["region"] = region
+    return options
+
+
+def _endpoint(endpoint: str, bucket: str, has: Callable[[str], str | None]) -> dict[str, str]:
+    if "://" not in endpoint:
+        endpoint = f"http{'' if has('connection.ssl.enabled') == 'false' else 's'}://{endpoint}"
+    if has("path.style.access") == "true":
+        return {"endpoint": endpoint, "virtual_hosted_style_request": "false"}
+    return {"endpoint": endpoint.replace("://", f"://{bucket}.", 1), "virtual_hosted_style_request": "true"}
+
+
+def check_reach(session: SparkSession, path: str) -> None:
+    """Have Spark look at a place in a store before anything is computed or written.
+
+    Raises UnsupportedFeature where a driver is missing, TableNotFound without a bucket, and StorageFailure.
+    """
+    java: Any = getattr(session, "_jsparkSession", None)
+    if java is None or not is_remote(path):
+        return
+    with explaining(session, path):
+        conf = java.sessionState().newHadoopConf()
+        for name, value in options_for(session, path).items():
+            conf.set(name, value)
+        place = session._jvm.org.apache.hadoop.fs.Path(spark_uri(path))  # type: ignore[union-attr]  # noqa: SLF001
+        place.getFileSystem(conf).exists(place)
+
+
+@contextmanager
+def explaining(session: SparkSession, path: str) -> Iterator[None]:
+    """Turn what Spark says of a store that it cannot reach into one line; any other error stays."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        found = _explained(session, path, str(error)) if is_remote(path) else None
+        if found is None:
+            raise
+        raise found from error
+
+
+def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
+    if _NO_DRIVER.search(said) or _NO_CLASS.search(said):
+        return UnsupportedFeature(f"{path}: this Spark has no driver for {_remedy(session, path)}")
+    bucket = path.partition("://")[2].partition("/")[0]
+    if _NO_BUCKET.search(said):
+        return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
+    if (found := _DENIED.search(said)) is not None:
+        line = said[: found.start()].rpartition("\n")[2] + said[found.start() :].partition("\n")[0]
+        return StorageFailure(
+            f"{path}: Spark was denied access ({line.strip()[:_SHOWN]}); check the rights of who asks, or give the "
+            "session other credentials (spark.hadoop.fs.s3a.access.key and secret.key for S3)"
+        )
+    return None
+
+
+def _remedy(session: SparkSession, path: str) -> str:
+    scheme = spark_uri(path).partition("://")[0]
+    driver = _DRIVERS.get(scheme)
+    if driver is None:
+        return f"{scheme}://; start it with the jar of one (spark.jars)"
+    if driver.startswith("org.apache.hadoop") and hasattr(session, "_jvm"):
+        version = session._jvm.org.apache.hadoop.util.VersionInfo.getVersion()  # type: ignore[union-attr]  # noqa: SLF001
+        driver = f"{driver}:{version}"
+    return f"{scheme}://; start it with spark.jars.packages={driver}, the version that goes with its Hadoop"

@@ -1,0 +1,103 @@
+"""The jars with which Spark reads S3, and a Spark of its own that has them from its start.
+
+PRUNE_HADOOP_AWS_JARS names a directory with them. Otherwise they are fetched from Maven Central, once, into a cache
+outside of the tree; where that cannot be reached there are none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from urllib.request import urlopen
+
+JARS = "PRUNE_HADOOP_AWS_JARS"
+MAVEN = "https://repo1.maven.org/maven2"
+MISSING = f"no hadoop-aws: set {JARS} to a directory with its jars, or let Maven Central be reached"
+
+
+@cache
+def jars():
+    """The paths of hadoop-aws for the Hadoop of pyspark, and of what it needs; none where they cannot be had."""
+    if named := os.environ.get(JARS):
+        return sorted(map(str, Path(named).glob("*.jar")))
+    version = _hadoop_version()
+    place = Path.home() / ".cache" / "prune-tests" / f"hadoop-aws-{version}"
+    try:
+        return [str(_fetched(place, address)) for address in _addresses(version)]
+    except OSError:
+        return []
+
+
+def _hadoop_version():
+    import pyspark
+
+    (jar,) = Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")
+    return jar.stem.removeprefix("hadoop-client-api-")
+
+
+def _addresses(version):
+    """Of the libraries of Amazon the versions are those that Hadoop was built with."""
+    project = _read(f"{MAVEN}/org/apache/hadoop/hadoop-project/{version}/hadoop-project-{version}.pom").decode()
+    (sdk,) = re.findall(r"<aws-java-sdk-v2.version>(.*?)<", project)
+    found = re.findall(r"<amazon-s3-analyticsaccelerator-s3.version>(.*?)<", project)
+    accelerator = "software/amazon/s3/analyticsaccelerator/analyticsaccelerator-s3"
+    yield f"org/apache/hadoop/hadoop-aws/{version}/hadoop-aws-{version}.jar"
+    yield f"software/amazon/awssdk/bundle/{sdk}/bundle-{sdk}.jar"
+    for its in found:
+        yield f"{accelerator}/{its}/analyticsaccelerator-s3-{its}.jar"
+
+
+def _read(url):
+    with urlopen(url, timeout=60) as answer:
+        return answer.read()
+
+
+def _fetched(place, address):
+    jar = place / address.rpartition("/")[2]
+    if not jar.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        part = jar.with_suffix(f".{os.getpid()}")
+        part.write_bytes(_read(f"{MAVEN}/{address}"))
+        part.rename(jar)
+    return jar
+
+
+@contextmanager
+def spark_process(found, **settings):
+    """A process with a Spark of its own, which knows of no store: a function that runs a function there.
+
+    The first argument of that is the session; `environment` is what the process sees meanwhile, and Java never does.
+    """
+    conf = {"spark.jars": ",".join(found), "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", **settings}
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_start, initargs=(conf,)) as pool:
+
+        def run(function, *arguments, environment=()):
+            return pool.submit(_run, function, arguments, dict(environment)).result()
+
+        yield run
+
+
+def _start(conf):
+    for name in [*os.environ]:
+        if name.startswith(("AWS_", "AZURE_", "GOOGLE_")):
+            del os.environ[name]
+    from prune_assets.spark.session import spark_session
+
+    spark_session(master="local[2]", conf={name: value for name, value in conf.items() if value})
+
+
+def _run(function, arguments, environment):
+    from pyspark.sql import SparkSession
+
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        return function(SparkSession.active(), *arguments)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
