@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 CHANGES = "_change_data"
 _HERE = "here"
-# The directory of one write, in which nothing is hidden: what Spark leaves in `_temporary` goes too.
-_OF_WRITE = re.compile(r"write-[0-9a-f]{32}(/|$)")
+# What a write of ours had not finished when it was cut off.
+_CUT_OFF = re.compile(r"write-[0-9a-f]{32}/_temporary(/|$)")
 
 
 def table_files(table: str, *, changes: bool = False) -> dict[str, DataFile]:
@@ -49,7 +49,7 @@ def table_files(table: str, *, changes: bool = False) -> dict[str, DataFile]:
 
 
 def _counts(path: str, *, changes: bool) -> bool:
-    if _OF_WRITE.match(path):
+    if _CUT_OFF.match(path):
         return True
     names = path.split("/")
     if names[0] == CHANGES and len(names) > 1:
@@ -69,7 +69,7 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
             for entry in entries:
                 path = f"{inside}/{entry.name}" if inside else entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if path == CHANGES or not is_hidden(entry.name) or _OF_WRITE.match(path):
+                    if path == CHANGES or not is_hidden(entry.name) or _CUT_OFF.match(path):
                         waiting.append(path)
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
