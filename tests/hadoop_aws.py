@@ -74,7 +74,7 @@ def spark_process(found, **settings):
     The first argument of that is the session; `environment` is what the process sees meanwhile, and Java never does.
     """
     conf = {"spark.jars": ",".join(found), "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", **settings}
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_start, initargs=(conf,)) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_start_alone, initargs=(conf,)) as pool:
 
         def run(function, *arguments, environment=()):
             return pool.submit(_run, function, arguments, dict(environment)).result()
@@ -82,13 +82,18 @@ def spark_process(found, **settings):
         yield run
 
 
-def _start(conf):
+def _start_alone(conf):
     for name in [*os.environ]:
         if name.startswith(("AWS_", "AZURE_", "GOOGLE_")):
             del os.environ[name]
+    start({name: value for name, value in conf.items() if value})
+
+
+def start(conf):
+    """Start Spark in this process."""
     from prune_assets.spark.session import spark_session
 
-    spark_session(master="local[2]", conf={name: value for name, value in conf.items() if value})
+    return spark_session(master="local[2]", conf=conf)
 
 
 def _run(function, arguments, environment):

@@ -55,7 +55,8 @@ _DENIED = re.compile(
     r"AccessDeniedException|Status Code: 40[13]|InvalidAccessKeyId|SignatureDoesNotMatch|NoAuthWithAWSException"
     r"|No AWS Credentials|AuthorizationFailure|403 Forbidden"
 )
-_SHOWN = 300
+# Without the number of the request, and what else is of use to Amazon alone.
+_ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code: \d+(?=,)")
 
 
 def spark_uri(path: str) -> str:
@@ -228,9 +229,10 @@ def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
     if _NO_BUCKET.search(said):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
     if (found := _DENIED.search(said)) is not None:
-        line = said[: found.start()].rpartition("\n")[2] + said[found.start() :].partition("\n")[0]
+        answer = _ANSWER.search(said)
+        shown = found[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
-            f"{path}: Spark was denied access ({line.strip()[:_SHOWN]}); check the rights of who asks, or give the "
+            f"{path}: Spark was denied access ({shown}); check the rights of who asks, or give the "
             "session other credentials (spark.hadoop.fs.s3a.access.key and secret.key for S3)"
         )
     return None

@@ -90,14 +90,8 @@ def settings(spark):
     return dict(spark.conf.getAll), [hadoop.get(f"fs.s3a.{name}") for name in names]
 
 
-def explained(spark, table):
-    """All that Spark prints of a read, which is to hold no secret."""
-    frame = pr.read(spark, table, where="id < 3")
-    frame.collect()
-    return frame._jdf.queryExecution().toString()
-
-
-def write_until_killed(spark, table, start, mode, ready):
-    """Say that a write begins, and write."""
-    ready.set()
-    return write(spark, table, start, start + 10, mode)
+def shown_by_spark(spark, table):
+    """All that Spark's own pages show of what it ran, a read of a table among it."""
+    ids(spark, table, "id < 3")
+    ran = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return "".join(ran.apply(i).physicalPlanDescription() for i in range(ran.size()))

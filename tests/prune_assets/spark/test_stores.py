@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import Request, urlopen
+from uuid import uuid4
 
 import boto3
 import hadoop_aws
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
+from click.testing import CliRunner
 from emulated_stores import s3_settings
 
 import deltalog
 from parquet_core.storage import list_data_files
+from prune_assets.cli import main
 from tests.peers.delta_matrix import GOLDEN
-from tests.prune_assets.spark import on_s3
+from tests.prune_assets.spark import on_s3, write_until_killed
 
 pytestmark = [pytest.mark.deep, pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -79,9 +93,6 @@ def test_golden_tables_have_the_rows_that_they_have_locally(run, s3, name):
 
 
 def test_plain_tables_are_read(run, s3, tmp_path):
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
     data = pa.table({"id": range(100), "k": [i % 3 for i in range(100)]})
     ds.write_dataset(data, tmp_path / "t", format="parquet", partitioning=["k"], partitioning_flavor="hive")
     ds.write_dataset(data, tmp_path / "flat", format="parquet", max_rows_per_file=10, max_rows_per_group=10)
@@ -97,7 +108,8 @@ def test_the_session_is_not_changed_and_shows_no_secret(with_driver, moto_url, s
     environment = s3_settings(moto_url) | {"AWS_SECRET_ACCESS_KEY": "very-secret", "AWS_ACCESS_KEY_ID": "known-key"}
     before = with_driver(on_s3.settings)
     with_driver(on_s3.write, f"{s3}/t", 0, 10, environment=environment)
-    shown = with_driver(on_s3.explained, f"{s3}/t", environment=environment)
+    shown = with_driver(on_s3.shown_by_spark, f"{s3}/t", environment=environment)
+    assert "InsertIntoHadoopFs" in shown
     assert "very-secret" not in shown
     assert "known-key" not in shown
     assert with_driver(on_s3.settings) == before
@@ -130,3 +142,134 @@ def test_a_missing_driver_is_named_before_anything_is_written(moto_url, s3):
 def list_objects(root):
     client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
     return [found["Key"] for found in client.list_objects_v2(Bucket=root[5:]).get("Contents", [])]
+
+
+@pytest.fixture
+def user(moto_url, s3):
+    """A function that makes a user of some rights and lets nobody else in: the environment with which it is that."""
+    iam = boto3.client("iam", endpoint_url=moto_url, region_name="us-east-1")
+
+    def make(*actions):
+        name = f"user-{uuid4()}"
+        iam.create_user(UserName=name)
+        said = {"Effect": "Allow", "Action": [f"s3:{action}" for action in actions], "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [said]})
+        iam.put_user_policy(UserName=name, PolicyName="some", PolicyDocument=policy)
+        key = iam.create_access_key(UserName=name)["AccessKey"]
+        check_rights(moto_url, "0")
+        keys = {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+        return s3_settings(moto_url) | keys
+
+    yield make
+    check_rights(moto_url, "inf")
+
+
+def check_rights(url, free_requests):
+    """Let a server answer so many requests before it asks who may do what."""
+    text = {"Content-Type": "text/plain"}
+    with urlopen(
+        Request(f"{url}/moto-api/reset-auth", method="POST", data=free_requests.encode(), headers=text), timeout=30
+    ):
+        pass
+
+
+def test_who_may_only_read_is_told_so(s3, user):
+    if not (found := hadoop_aws.jars()):
+        pytest.skip(hadoop_aws.MISSING)
+    table = f"{s3}/t"
+    deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    # Hadoop keeps the client of a bucket for as long as Java runs.
+    with hadoop_aws.spark_process(found) as run:
+        reader = user("List*", "Get*")
+        kind, said = run(on_s3.said_of, on_s3.write, table, 0, 10, environment=reader)
+        assert kind == "StorageFailure"
+        assert re.fullmatch(rf"{table}/write-\w+: Spark was denied access \(Access Denied .*403\); check [^\n]*", said)
+        assert run(on_s3.ids, table, environment=reader) == []
+
+
+def test_what_a_failed_write_leaves_is_named_and_removed_by_vacuum(s3, user, moto_url, monkeypatch):
+    if not (found := hadoop_aws.jars()):
+        pytest.skip(hadoop_aws.MISSING)
+    table = f"{s3}/t"
+    deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    with hadoop_aws.spark_process(found) as run:
+        writer = user("List*", "Get*", "Put*")
+        kind, said = run(on_s3.said_of, on_s3.write, table, 0, 10, environment=writer)
+        assert kind == "StorageFailure"
+        assert f"of which no version knows: `prune vacuum {table} --delete` removes it when it is old enough" in said
+        assert "\n" not in said
+        assert run(on_s3.ids, table, environment=writer) == []
+    check_rights(moto_url, "inf")
+    assert any(name.endswith(".parquet") for name in list_objects(s3))
+    assert not deltalog.vacuum(table).files
+    in_60_days = time.time_ns() // 1_000_000 + 60 * 86_400_000
+    assert not deltalog.vacuum(table, dry_run=False, now=in_60_days).failed
+    assert list_objects(s3) == ["t/_delta_log/00000000000000000000.json"]
+
+
+def test_writes_that_are_killed_are_seen_whole_or_not_at_all(s3, moto_url):
+    if not (found := hadoop_aws.jars()):
+        pytest.skip(hadoop_aws.MISSING)
+    table, seed = f"{s3}/t", random.randrange(1 << 30)
+    sys.stdout.write(f"seed {seed}\n")
+    rng, seen = random.Random(seed), set()
+    for _ in range(20):
+        command = [sys.executable, write_until_killed.__file__, table, *found]
+        paths = os.pathsep.join([str(Path(hadoop_aws.__file__).parent), str(Path(hadoop_aws.__file__).parents[1])])
+        environment = os.environ | s3_settings(moto_url) | {"PYTHONPATH": paths}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, start_new_session=True) as writer:
+            try:
+                assert writer.stdout.readline() == b"ready\n"
+                end = time.monotonic() + rng.uniform(0, 8)
+                while time.monotonic() < end:
+                    seen |= read_by_delta_rs(table, moto_url)
+            finally:
+                os.killpg(writer.pid, signal.SIGKILL)
+        seen |= read_by_delta_rs(table, moto_url)
+    assert len(seen) > 5
+    before = {file for file in list_objects(s3) if file.endswith(".parquet")}
+    in_60_days = time.time_ns() // 1_000_000 + 60 * 86_400_000
+    deltalog.vacuum(table, dry_run=False, now=in_60_days)
+    left = {f"t/{path}" for path in deltalog.open_snapshot(table).paths()}
+    assert {file for file in list_objects(s3) if "_delta_log" not in file} == left < before
+
+
+def read_by_delta_rs(table, url):
+    """The version that another reader finds, which holds what was to be written; none where there is no table."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import TableNotFoundError
+
+    try:
+        found = DeltaTable(table, storage_options=s3_settings(url))
+    except TableNotFoundError:
+        return set()
+    ids = pa.table(found.to_pyarrow_table())["id"].to_pylist()
+    assert (found.version(), sorted(ids)) == (found.version(), write_until_killed.ids_of(found.version()))
+    return {found.version()}
+
+
+def test_a_missing_bucket_is_named(run):
+    for function in (on_s3.write, on_s3.ids):
+        arguments = (0, 10) if function is on_s3.write else ()
+        kind, said = run(on_s3.said_of, function, "s3://there-is-none/t", *arguments)
+        assert kind == "TableNotFound"
+        assert "there is no bucket 'there-is-none'" in said
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "gs", "abfss", "az", "wasbs"])
+def test_plain_files_are_written_to_no_store(run, scheme):
+    kind, said = run(on_s3.said_of, on_s3.write_plain, f"{scheme}://lake/t")
+    assert kind == "UnsupportedFeature"
+    assert "write format='delta' there" in said
+
+
+def test_the_commands_work_on_tables_in_s3(run, s3, tmp_path):
+    run(on_s3.write, f"{s3}/t", 0, 10)
+    layout = tmp_path / "layout.yaml"
+    layout.write_text("sort_by: [id]\nfiles: 1\n")
+    table = f"{s3}/t".replace("s3:", "s3a:")
+    for arguments in (["history", table], ["vacuum", table], ["check", table, "--layout", str(layout)]):
+        done = CliRunner().invoke(main, arguments)
+        assert (done.exit_code, arguments) == (0, arguments), done.output
+    done = CliRunner().invoke(main, ["explain", table, "--where", "id < 3", "--json"])
+    assert json.loads(done.stdout)["kept"]["files"] == 1
