@@ -132,6 +132,11 @@ def _value(key: object, value: object) -> Any:
             _typed(column, str, f"bloom[{shown(column)}]"): _typed(p, float, f"bloom[{shown(column)}]")
             for column, p in value.items()
         }
+    if name == "dictionary" and isinstance(value, dict):
+        return {
+            _typed(column, str, f"dictionary[{shown(column)}]"): _typed(on, bool, f"dictionary[{shown(column)}]")
+            for column, on in value.items()
+        }
     return _typed(value, get_type_hints(LayoutSpec)[name], name)
 
 

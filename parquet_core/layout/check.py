@@ -9,7 +9,9 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.column_indexes import check_column_indexes
-from parquet_core.layout.order import check_order
+from parquet_core.layout.curve import check_curve
+from parquet_core.layout.few_keys import check_few_keys
+from parquet_core.layout.order import OrderedColumn, check_order
 from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.places import partition_findings, partition_of_files
 from parquet_core.layout.sizes import check_sizes
@@ -53,15 +55,23 @@ def check_index(
     `partition`: a number for the partition of each file; None where their directories tell.
     """
     _check_spec(layout)
-    by_partition = {name: column for name in layout.sort_by if (column := _partition_column(name, index)) is not None}
-    sort_key = [_sort_column(name, index) for name in layout.sort_by if name not in by_partition]
+    by_partition = {
+        name: column for name in layout.sort_columns if (column := _partition_column(name, index)) is not None
+    }
+    keys = [key for key in layout.sort_keys if key.column not in by_partition]
+    sort_key = [OrderedColumn(_sort_column(key.column, index), key) for key in keys]
+    leading = [each.column for each in sort_key[:1]]
+    curve = [find_column(name, index, "zorder_by" if layout.zorder_by else "hilbert_by") for name in layout.curve_by]
+    parts = partition_of_files(index) if partition is None else partition
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
     return [
         *check_column_indexes(index, read_values=rows),
         *check_bloom_filters(index, bloom),
-        *check_overlap(index, sort_key, partition_of_files(index) if partition is None else partition),
+        *check_overlap(index, leading, parts),
+        *check_curve(index, curve, parts),
         *partition_findings(by_partition.values()),
         *check_order(index, sort_key, read_rows=rows),
+        *check_few_keys(index, leading if len(layout.sort_by) == 1 else []),
         *check_sizes(index, layout),
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.sort_key import SortKey
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from parquet_core.values import Footer
 
+_SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
 _REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
 
 
-def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_rows: bool) -> Iterator[Finding]:
-    """Report the order of the key inside every file, ascending with nulls first, at each strength."""
+def check_order(index: MetadataIndex, sort_key: Sequence[OrderedColumn], *, read_rows: bool) -> Iterator[Finding]:
+    """Report the order of the key inside every file, in its directions, at each strength."""
     if not sort_key:
         return
     yield _by_row_groups(index, sort_key[0])
@@ -41,28 +43,44 @@ def check_order(index: MetadataIndex, sort_key: Sequence[LeafColumn], *, read_ro
         yield _by_rows(index, sort_key)
 
 
-def _by_row_groups(index: MetadataIndex, column: LeafColumn) -> Finding:
+class OrderedColumn(NamedTuple):
+    """A column of the table and how the sort key orders it."""
+
+    column: LeafColumn
+    key: SortKey
+
+    @property
+    def order(self) -> BoundaryOrder:
+        """What a column index of sorted rows says."""
+        return BoundaryOrder.DESCENDING if self.key.descending else BoundaryOrder.ASCENDING
+
+
+def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
+    column = ordered.column
     bounds = index.page_indexes.filled_bounds(column)
     same_file = index.file[1:] == index.file[:-1]
-    steps = _falls(bounds)
+    steps = _falls(bounds, descending=ordered.key.descending)
     broken = np.flatnonzero(same_file & steps)
     if len(broken):
         place = row_group_place(index, int(broken[0]) + 1, column)
-        message = f"strength row groups: {len(broken)} row groups begin below the end of the one before"
+        message = (
+            f"strength row groups: {len(broken)} row groups begin {_SIDE[ordered.order]} the end of the one before"
+        )
         return Finding("order.row_groups", Severity.ERROR, place, message, _REMEDY)
-    message = (
-        f"strength row groups: ascending in all {len(index.files)} files, by the bounds of {len(index)} row groups"
-    )
+    message = f"strength row groups: {ordered.order.name.lower()} in all {len(index.files)} files"
+    message += f", by the bounds of {len(index)} row groups"
     return Finding("order.row_groups", Severity.INFO, f"column {column.name}", message)
 
 
-def _falls(bounds: Bounds) -> NDArray[np.bool_]:
-    """Tell for each container but the first whether it surely begins below the upper bound before it."""
-    falls = pc.less(bounds.lower[1:], bounds.upper[:-1])
-    return flags_from(falls)
+def _falls(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
+    """Tell for each container but the first whether it surely begins before the end of the one before it."""
+    if descending:
+        return flags_from(pc.greater(bounds.upper[1:], bounds.lower[:-1]))
+    return flags_from(pc.less(bounds.lower[1:], bounds.upper[:-1]))
 
 
-def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
+def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
+    column, descending = ordered.column, ordered.key.descending
     positions = np.flatnonzero(index.row_count > 0)
     place = f"column {column.name}"
     if column.physical is Physical.BYTE_ARRAY:
@@ -76,34 +94,36 @@ def _by_pages(index: MetadataIndex, column: LeafColumn) -> Finding:
         return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
     count = np.diff(batch.first)
     group = np.repeat(np.arange(len(count)), count)
-    broken = np.union1d(_not_ascending(batch.bounds, group), group[1:][_falls(batch.bounds) & (np.diff(group) == 0)])
+    falls = _falls(batch.bounds, descending=descending) & (np.diff(group) == 0)
+    broken = np.union1d(_out_of_order(batch.bounds, group, descending=descending), group[1:][falls])
     if len(broken):
         first = int(broken[0])
         pages = batch.bounds.take(np.flatnonzero(group == first))
         order = boundary_order(pages.lower, pages.upper)
-        how = "overlap" if order is BoundaryOrder.ASCENDING else f"are {order.name}"
+        how = "overlap" if order is ordered.order else f"are {order.name}"
         message = f"strength pages: its {len(pages)} pages {how}"
         where = row_group_place(index, int(positions[first]), column)
         return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
     single, proven = int(np.count_nonzero(count < 2)), int(np.count_nonzero(count >= 2))
-    flags_differ = int(np.count_nonzero(batch.boundary_order != BoundaryOrder.ASCENDING))
-    message = f"strength pages: ASCENDING without overlap in {proven} row groups of two pages or more"
+    flags_differ = int(np.count_nonzero(batch.boundary_order != ordered.order))
+    message = f"strength pages: {ordered.order.name} without overlap in {proven} row groups of two pages or more"
     message += f"; {single} row groups have one page, which proves nothing" if single else ""
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
     return Finding("order.pages", Severity.INFO, place, message)
 
 
-def _not_ascending(bounds: Bounds, group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups in which a known bound is below that of the page before it, null pages left out."""
+def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
+    """Return the groups in which a known bound sorts before that of the page before it, null pages left out."""
+    before = pc.greater if descending else pc.less
     known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
     pages, here = bounds.take(known), group[known]
-    below = [flags_from(pc.less(side[1:], side[:-1])) for side in (pages.lower, pages.upper)]
+    below = [flags_from(before(side[1:], side[:-1])) for side in (pages.lower, pages.upper)]
     return np.unique(here[1:][(below[0] | below[1]) & (np.diff(here) == 0)])
 
 
-def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
-    names, stored = [column.name for column in sort_key], [index.name_in_files(column) for column in sort_key]
-    key, total = f"column {', '.join(names)}", 0
+def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding:
+    stored = [each.key._replace(column=index.name_in_files(each.column)) for each in sort_key]
+    key, total = f"column {', '.join(each.column.name for each in sort_key)}", 0
     footers = read_arrow_footers(index.files, traffic=Traffic())
     for number, (file, footer) in enumerate(zip(index.files, footers, strict=True)):
         try:
@@ -116,19 +136,22 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[LeafColumn]) -> Finding:
             message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"
             return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
         total += rows
-    return Finding("order.rows", Severity.INFO, key, f"strength rows: all {total:,} rows ascend inside their files")
+    ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
+    way = ways.pop() if len(ways) == 1 else "are sorted"
+    return Finding("order.rows", Severity.INFO, key, f"strength rows: all {total:,} rows {way} inside their files")
 
 
-def _first_unsorted_in(file: DataFile, footer: Footer, names: Sequence[str]) -> tuple[int | None, int]:
+def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) -> tuple[int | None, int]:
     """Return the first row of a file that sorts before its predecessor, and how many rows were looked at."""
     rows, last = 0, None
     with open_values(file, footer=footer) as values:
         # What a file lacks is null in all of its rows.
-        there = [name for name in names if name in values.schema.names]
+        there = [key for key in keys if key.column in values.schema.names]
         if not there:
             return None, footer.num_rows
-        with reading(file, f"column {', '.join(there)}"):
-            for batch in values.batches(values.row_groups, there):
+        names = [key.column for key in there]
+        with reading(file, f"column {', '.join(names)}"):
+            for batch in values.batches(values.row_groups, names):
                 broken = first_unsorted(pa.Table.from_batches([batch] if last is None else [last, batch]), there)
                 if broken is not None:
                     return rows + broken - (last is not None), rows
@@ -137,14 +160,14 @@ def _first_unsorted_in(file: DataFile, footer: Footer, names: Sequence[str]) -> 
     return None, rows
 
 
-def first_unsorted(table: pa.Table, names: Sequence[str]) -> int | None:
-    """Return the first row that sorts before its predecessor by these columns, nulls first; None if none does."""
+def first_unsorted(table: pa.Table, keys: Sequence[SortKey]) -> int | None:
+    """Return the first row that sorts before its predecessor by these keys; None if none does."""
     falls = np.zeros(max(table.num_rows - 1, 0), np.bool_)
     tied = np.ones_like(falls)
-    for name in names:
-        values = table.column(name).combine_chunks()
+    for key in keys:
+        values = table.column(key.column).combine_chunks()
         if not pa.types.is_null(values.type):
-            less, same = _steps(_comparable(values))
+            less, same = _steps(_comparable(values), key)
             falls |= tied & less
             tied &= same
     broken = np.flatnonzero(falls)
@@ -159,16 +182,17 @@ def _comparable(values: pa.Array) -> pa.Array:
     return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
 
 
-def _steps(values: pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell for each value but the first whether it is below its predecessor, and whether it is the same."""
+def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell for each value but the first whether it sorts before its predecessor, and whether it is the same."""
     before, after = values[:-1], values[1:]
-    less, same = flags_from(pc.less(after, before)), flags_from(pc.equal(after, before))
+    sorts_before = pc.greater if key.descending else pc.less
+    less, same = flags_from(sorts_before(after, before)), flags_from(pc.equal(after, before))
     is_float = pa.types.is_floating(values.type)
     if values.null_count or is_float:
-        # Nulls are below all values, NaN above.
-        level = flags_from(pc.is_valid(values)).astype(np.int8)
+        # NaN is above all values, and nulls lie outside of both.
+        level = np.where(flags_from(pc.is_valid(values)), 0, 2 if key.nulls_last else -2).astype(np.int8)
         if is_float:
-            level += flags_from(pc.is_nan(values))
+            level += flags_from(pc.is_nan(values)) * np.int8(-1 if key.descending else 1)
         step = np.diff(level)
-        less, same = (step < 0) | less, (step == 0) & (same | (level[1:] != 1))
+        less, same = (step < 0) | less, (step == 0) & (same | (level[1:] != 0))
     return less, same

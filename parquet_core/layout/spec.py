@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey, parse_sort_key
 from parquet_core.printable import shown
 
 # The codecs of Spark's Parquet writer; it needs a library of its own for the last two.
 CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
+# The codecs with a level that parquet-java takes from its options, and the highest.
+LEVELS = {"zstd": 22, "gzip": 9}
+# A curve through more columns narrows none of them.
+MOST_CURVE_COLUMNS = 5
+_COLUMN_LISTS = ("sort_by", "zorder_by", "hilbert_by", "partition_by")
+_COUNTS = ("page_rows", "page_bytes", "row_group_bytes", "target_file_bytes")
+_OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
 
 
 class Severity(StrEnum):
@@ -52,15 +60,24 @@ class LayoutSpec:
     parquet_core.errors.LayoutError: sort_by = 'day': give a list of column names, e.g. ['l_shipdate']
 
     `partition_by`: top-level columns whose values part the table into directories; none of them is in `sort_by`.
-    `sort_by`: top-level columns, ascending, nulls first, inside of each partition.
+    `sort_by`: top-level columns in the words of SQL: `"day"`, `"amount DESC"`, `"id ASC NULLS LAST"`; without them
+    ascending, and as in Spark nulls come first ascending and last descending. A name that ends like that stands in
+    backquotes. The order holds inside of each partition.
+    `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, when queries ask for each of them alone: rows
+    lie along a Z-order or Hilbert curve through the ranks of their values, so that skew does no harm.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
+    `dictionary`: columns that are (not) dictionary-encoded whatever the writer thinks; off where there is a bloom
+    filter, as parquet-java writes none of a chunk that is dictionary-encoded.
     `row_group_rows`, `page_rows`: upper limits in rows; `row_group_bytes`, `page_bytes`: in buffered bytes. Whichever
     is reached first ends the row group or page.
-    `files`: how many files to aim for, None to choose by the size of the data.
-    `compression`: a codec of Spark's writer.
+    `files`: how many files to aim for, None to aim for files of `target_file_bytes` each.
+    `compression`: a codec of Spark's writer; `compression_level`: of zstd (1 to 22) and gzip (1 to 9).
+    `column_index_truncate_length`, `statistics_truncate_length`: bytes after which the bounds of texts are cut, in
+    column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
 
-    A check proves order, bloom filters, column indexes and the limits in rows; the limits in bytes,
-    `files`, `compression` and `partition_by` guide the writer and are not proven.
+    A check proves order, bloom filters, column indexes and the limits in rows, and along a curve how many row groups
+    an equality keeps; the limits in bytes, encodings, compression and `partition_by` guide the writer and are not
+    proven.
     """
 
     sort_by: Sequence[str] = ()
@@ -72,16 +89,66 @@ class LayoutSpec:
     files: int | None = None
     compression: str = "zstd"
     partition_by: Sequence[str] = ()
+    zorder_by: Sequence[str] = ()
+    hilbert_by: Sequence[str] = ()
+    target_file_bytes: int = 128 << 20
+    dictionary: Mapping[str, bool] = field(default_factory=dict)
+    compression_level: int | None = None
+    column_index_truncate_length: int | None = None
+    statistics_truncate_length: int | None = None
+
+    @property
+    def sort_keys(self) -> tuple[SortKey, ...]:
+        """The columns of `sort_by`, with direction and place of nulls."""
+        return tuple(map(parse_sort_key, self.sort_by))
+
+    @property
+    def sort_columns(self) -> tuple[str, ...]:
+        """The names of the columns in `sort_by`."""
+        return tuple(key.column for key in self.sort_keys)
+
+    @property
+    def curve_by(self) -> Sequence[str]:
+        """The columns of the curve, of whichever kind."""
+        return self.zorder_by or self.hilbert_by
 
     def __post_init__(self) -> None:
         self._check_columns()
-        for name in ("page_rows", "page_bytes", "row_group_rows", "row_group_bytes", "files"):
+        self._check_curve()
+        self._check_encodings()
+        for name in (*_COUNTS, *_OPTIONAL_COUNTS):
             value = getattr(self, name)
-            optional = name in {"row_group_rows", "files"}
-            if not (value is None and optional) and (not isinstance(value, int) or value < 1):
+            if not (value is None and name in _OPTIONAL_COUNTS) and (not isinstance(value, int) or value < 1):
                 raise LayoutError(f"{name} = {shown(value)}: must be a whole number of at least 1")
+
+    def _check_curve(self) -> None:
+        filled = [name for name in ("sort_by", "zorder_by", "hilbert_by") if getattr(self, name)]
+        if len(filled) > 1:
+            raise LayoutError(f"{' and '.join(filled)}: rows lie in one order; choose one of them")
+        if self.curve_by and not 2 <= len(self.curve_by) <= MOST_CURVE_COLUMNS:
+            raise LayoutError(
+                f"{filled[0]} = {shown(list(self.curve_by))}: a curve runs through 2 to {MOST_CURVE_COLUMNS} columns; "
+                "use sort_by for one"
+            )
+
+    def _check_encodings(self) -> None:
         if self.compression not in CODECS:
             raise LayoutError(f"compression = {shown(self.compression)}: choose one of {', '.join(CODECS)}")
+        most, level = LEVELS.get(self.compression), self.compression_level
+        if level is not None and (most is None or not isinstance(level, int) or not 1 <= level <= most):
+            allowed = "no level can be set" if most is None else f"a whole number from 1 to {most}"
+            raise LayoutError(f"compression_level = {shown(level)}: of {self.compression}, {allowed}")
+        if not isinstance(self.dictionary, Mapping) or not all(
+            isinstance(name, str) and isinstance(on, bool) for name, on in self.dictionary.items()
+        ):
+            raise LayoutError(f"dictionary = {shown(self.dictionary)}: give each column true or false")
+        object.__setattr__(self, "dictionary", dict(self.dictionary))
+        for name, on in self.dictionary.items():
+            if on and name.casefold() in {column.casefold() for column in self.bloom}:
+                raise LayoutError(
+                    f"dictionary[{name}] = true: {name} is in bloom too, and parquet-java writes no bloom filter of a "
+                    "chunk that is dictionary-encoded; leave it out of one of them"
+                )
 
     def _check_columns(self) -> None:
         """Check the columns that are named, and keep them apart from what the caller may change."""
@@ -89,17 +156,17 @@ class LayoutSpec:
             raise LayoutError(
                 f"bloom = {shown(self.bloom)}: give each column its false-positive probability, e.g. 0.01"
             )
-        for key in ("sort_by", "partition_by"):
+        for key in _COLUMN_LISTS:
             names = getattr(self, key)
             named = isinstance(names, Sequence) and not isinstance(names, str | bytes)
             if not named or not all(isinstance(name, str) for name in names):
                 raise LayoutError(f"{key} = {shown(names)}: give a list of column names, e.g. ['l_shipdate']")
             object.__setattr__(self, key, tuple(names))
         for name in self.partition_by:
-            if name in self.sort_by or name in self.bloom:
+            if name in {*self.sort_columns, *self.curve_by, *self.bloom}:
                 raise LayoutError(
-                    f"partition_by = {name}: stands in sort_by or bloom too, and all rows of a file have the same "
-                    "value of it; leave it out there"
+                    f"partition_by = {name}: stands in {self._place_of(name)} too, and all rows of a file have the "
+                    "same value of it; leave it out there"
                 )
         for column, probability in self.bloom.items():
             if not isinstance(probability, float) or not 0 < probability < 1:
@@ -108,3 +175,8 @@ class LayoutSpec:
                     "a false-positive probability lies between 0 and 1, e.g. 0.01"
                 )
         object.__setattr__(self, "bloom", dict(self.bloom))
+
+    def _place_of(self, column: str) -> str:
+        if column in self.curve_by:
+            return "zorder_by" if self.zorder_by else "hilbert_by"
+        return "sort_by or bloom"

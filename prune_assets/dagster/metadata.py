@@ -72,14 +72,15 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
     """Return the columns, with sort position and bloom filter as tags and constraints."""
     import dagster as dg
 
-    sort = {name.casefold(): position for position, name in enumerate(layout.sort_by, start=1)}
+    sort = {key.column.casefold(): (position, key) for position, key in enumerate(layout.sort_keys, start=1)}
     bloom = {name.casefold(): probability for name, probability in layout.bloom.items()}
     columns = []
     for field in schema.fields:
         tags, notes = {}, []
-        if (position := sort.get(field.name.casefold())) is not None:
+        if (found := sort.get(field.name.casefold())) is not None:
+            position, key = found
             tags["sort_key"] = str(position)
-            notes.append(f"sorted ascending ({position})")
+            notes.append(f"sorted {'descending' if key.descending else 'ascending'} ({position})")
         if (probability := bloom.get(field.name.casefold())) is not None:
             tags["bloom_filter"] = f"{probability:g}"
             notes.append(f"bloom filter {probability:.2%}")

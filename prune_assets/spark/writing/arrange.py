@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.stores import explaining, options_for, spark_uri
-from prune_assets.spark.writing.data_size import distinct_per_row_group, file_count, measure, row_group_rows
+from prune_assets.spark.writing.along_curve import CURVE, along_curve
+from prune_assets.spark.writing.data_size import file_count, row_group_rows
+from prune_assets.spark.writing.measuring import measure
+from prune_assets.spark.writing.ranges import cuts, distinct_per_row_group, places_of, values_at
+from prune_assets.spark.writing.sort_order import Ordered, order_codes, rank_expression, sort_expression, sortable
 from prune_assets.spark.writing.write_options import write_options
 
 if TYPE_CHECKING:
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.spark.writing.measuring import Measured
+    from prune_assets.spark.writing.ranges import Codes
     from prune_assets.spark.writing.write_options import BoundLayout
 
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
@@ -25,25 +32,58 @@ NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:
-    """Return the data in the order of the layout and the options that write it.
+    """Return the data in the order of the layout and the options that write it, after one pass over them.
 
     Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
     sort anew for that, which loses the order inside of partitions.
     """
-    group_rows, distinct, files = layout.row_group_rows, dict[str, int](), layout.files
-    if bound.bloom or files is None:
-        size = measure(df)
-        files = file_count(size) if files is None else files
-        if bound.bloom:
-            group_rows = row_group_rows(size, layout)
-            distinct = distinct_per_row_group(df, bound, rows=size.rows, group_rows=group_rows)
-    spark_options = write_options(layout, bound, row_group_rows=group_rows, distinct=distinct)
+    keys = (*bound.keys, *map(SortKey, bound.curve_by))
+    if not keys and not bound.bloom and layout.files is not None:
+        options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+        return df.repartition(layout.files), options
     named = df.withColumns({name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)})
-    keys = [column_of(name, nested=False).asc_nulls_first() for name in bound.keys]
+    measured = measure(named, bound, keys, files=layout.files)
+    codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
+    partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
+    if bound.curve_by:
+        named, order = along_curve(named, layout, bound, measured, codes)
+        codes[len(bound.partition_by) :] = [order]
+    places = places_of(codes, len(measured.random))
+    spark_options = _options(layout, bound, measured, places, partitions)
+    files = file_count(measured.size, layout)
     if not keys:
         return df.repartition(files), spark_options
-    # With the number given, adaptive execution neither merges nor splits the partitions.
-    return named.repartitionByRange(files, *keys).sortWithinPartitions(*keys), spark_options
+    starts = [row for row, _ in cuts(places, measured.drawn, files)]
+    bounds = values_at(measured, starts, range(len(bound.keys)))
+    if bound.curve_by:
+        bounds = [(*before, int(order[row])) for before, row in zip(bounds, starts, strict=True)]
+        return _in_order(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
+    return _in_order(named, keys, bounds), spark_options
+
+
+def _options(
+    layout: LayoutSpec, bound: BoundLayout, measured: Measured, places: Codes, partitions: Codes
+) -> dict[str, str]:
+    if not bound.bloom:
+        return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+    group_rows = row_group_rows(measured.size, layout)
+    counts = distinct_per_row_group(measured, places, partitions, group_rows=group_rows)
+    return write_options(layout, bound, row_group_rows=group_rows, distinct=dict(zip(bound.bloom, counts, strict=True)))
+
+
+def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """Return the rows in one task a range of the keys, and sorted there."""
+    ordered = [Ordered(sortable(df, key.column), key) for key in keys]
+    file = rank_expression(ordered, bounds, range(len(bounds) + 1))
+    return _into_files(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
+
+
+def _into_files(df: DataFrame, files: int, file: Column) -> DataFrame:
+    """Put each row into the task that its file's number names."""
+    if hasattr(df, "repartitionById"):
+        return df.repartitionById(files, file)
+    # Spark 4.0 lacks it, and reads the data once more to find the ranges of these numbers.
+    return df.repartitionByRange(files, file)
 
 
 def _is_text(df: DataFrame, name: str) -> bool:

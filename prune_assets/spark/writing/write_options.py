@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +25,23 @@ _SORT_TYPES = _BLOOM_TYPES | {"boolean"}
 _PARTITION_TYPES = _SORT_TYPES - {"float", "double", "binary"}
 
 
+_GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "BEST_COMPRESSION")
+
+
 @dataclass(frozen=True, slots=True)
 class BoundLayout:
-    """A layout whose columns are spelled as the DataFrame spells them; `bloom` by dotted leaf path."""
+    """A layout whose columns are spelled as the DataFrame spells them; `bloom`, `dictionary` by dotted leaf path."""
 
-    sort_by: tuple[str, ...]
+    sort_by: tuple[SortKey, ...]
     bloom: dict[str, float]
     partition_by: tuple[str, ...] = ()
+    curve_by: tuple[str, ...] = ()
+    dictionary: dict[str, bool] = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that decide where a row goes."""
-        return (*self.partition_by, *self.sort_by)
+    def keys(self) -> tuple[SortKey, ...]:
+        """The columns that decide where a row goes, a curve left out."""
+        return (*map(SortKey, self.partition_by), *self.sort_by)
 
 
 def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> BoundLayout:
@@ -44,21 +50,30 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
     for an unknown column, or one that cannot be sorted or cannot carry a bloom filter.
     """
-    sort_by = _key(schema, layout.sort_by, "sort_by", case_sensitive)
-    for name in sort_by:
-        _check_type(schema[name].dataType, _SORT_TYPES, f"sort_by: {name}", "cannot be sorted with usable bounds")
+    place = next((name for name in ("zorder_by", "hilbert_by") if getattr(layout, name)), "sort_by")
+    names = _key(schema, layout.curve_by or layout.sort_columns, place, case_sensitive)
+    for name in names:
+        _check_type(schema[name].dataType, _SORT_TYPES, f"{place}: {name}", "cannot be sorted with usable bounds")
     partition_by = _key(schema, layout.partition_by, "partition_by", case_sensitive)
     for name in partition_by:
         _check_type(schema[name].dataType, _PARTITION_TYPES, f"partition_by: {name}", "makes no directory names")
     if len(partition_by) == len(schema.fields):
         raise LayoutError(f"partition_by: {', '.join(partition_by)} are all columns; leave one for the files")
-    bloom = {_bloom_column(schema, name, case_sensitive): fpp for name, fpp in layout.bloom.items()}
+    bloom = {_leaf(schema, name, "bloom", case_sensitive): fpp for name, fpp in layout.bloom.items()}
+    for name in bloom:
+        _check_type(_leaf_type(schema, name), _BLOOM_TYPES, f"bloom: {name}", "cannot have a bloom filter")
     if len(bloom) < len(layout.bloom):
         raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each once")
-    for name in (*sort_by, *(column.split(".")[0] for column in bloom)):
+    for name in (*names, *(column.split(".")[0] for column in bloom)):
         if name in partition_by:
-            raise LayoutError(f"partition_by: {name} is in sort_by or bloom too; leave it out there")
-    return BoundLayout(sort_by, bloom, partition_by)
+            raise LayoutError(f"partition_by: {name} is in {place} or bloom too; leave it out there")
+    dictionary = {_leaf(schema, name, "dictionary", case_sensitive): on for name, on in layout.dictionary.items()}
+    if both := next((name for name, on in dictionary.items() if on and name in bloom), None):
+        raise LayoutError(f"dictionary: {both} is true, but parquet-java gives no bloom filter to it then; choose one")
+    if layout.curve_by:
+        return BoundLayout((), bloom, partition_by, names, dictionary)
+    keys = (key._replace(column=name) for key, name in zip(layout.sort_keys, names, strict=True))
+    return BoundLayout(tuple(keys), bloom, partition_by, (), dictionary)
 
 
 def _key(schema: StructType, names: Sequence[str], place: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
@@ -83,6 +98,8 @@ def write_options(
         "parquet.page.size.row.check.min": _first_size_check(layout),
         "maxRecordsPerFile": 0,  # the session may set one: it would cut the files
     }
+    options |= {key: value for key, value in _optional(layout).items() if value is not None}
+    options |= {f"parquet.enable.dictionary#{column}": str(on).lower() for column, on in bound.dictionary.items()}
     if row_group_rows is not None:
         options["parquet.block.row.count.limit"] = row_group_rows
     for column, probability in bound.bloom.items():
@@ -94,6 +111,17 @@ def write_options(
             f"parquet.enable.dictionary#{column}": "false",
         }
     return {key: str(value) for key, value in options.items()}
+
+
+def _optional(layout: LayoutSpec) -> dict[str, object]:
+    level = layout.compression_level
+    return {
+        "parquet.compression.codec.zstd.level": level if layout.compression == "zstd" else None,
+        # Hadoop knows it by the name of an enum.
+        "zlib.compress.level": _GZIP[level] if layout.compression == "gzip" and level is not None else None,
+        "parquet.columnindex.truncate.length": layout.column_index_truncate_length,
+        "parquet.statistics.truncate.length": layout.statistics_truncate_length,
+    }
 
 
 def _first_size_check(layout: LayoutSpec) -> int:
@@ -111,21 +139,27 @@ def _resolve(schema: StructType, name: str, place: str, case_sensitive: bool) ->
     return name, schema[name].dataType
 
 
-def _bloom_column(schema: StructType, name: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on
+def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on
     """Resolve a column or a leaf of a struct (`address.city`) to the path that parquet-java knows."""
-    place = f"bloom: {name}"
+    place = f"{key}: {name}"
     if "." in name and name in schema.fieldNames():
         raise LayoutError(f"{place}: parquet-java takes the dot for nesting and ignores the column; rename it")
     head, *rest = name.split(".")
-    first, data_type = _resolve(schema, head, "bloom", case_sensitive)
+    first, data_type = _resolve(schema, head, key, case_sensitive)
     path = [first]
     for part in rest:
         if data_type.typeName() != "struct":
             raise LayoutError(f"{place}: {'.'.join(path)} is {data_type.simpleString()}, not a struct; name a column")
-        step, data_type = _resolve(data_type, part, f"bloom: {'.'.join(path)}", case_sensitive)  # type: ignore[arg-type]  # a struct, tested above
+        step, data_type = _resolve(data_type, part, f"{key}: {'.'.join(path)}", case_sensitive)  # type: ignore[arg-type]  # a struct, tested above
         path.append(step)
-    _check_type(data_type, _BLOOM_TYPES, place, "cannot have a bloom filter")
     return ".".join(path)
+
+
+def _leaf_type(schema: StructType, path: str) -> DataType:
+    found: DataType = schema
+    for part in path.split("."):
+        found = found[part].dataType  # type: ignore[index]  # a struct, tested before
+    return found
 
 
 def _check_type(data_type: DataType, allowed: Iterable[str], place: str, verdict: str) -> None:

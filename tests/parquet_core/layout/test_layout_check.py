@@ -13,6 +13,7 @@ from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted
 from parquet_core.layout.overlap import overlap_depth
+from parquet_core.layout.sort_key import SortKey, parse_sort_key
 from parquet_core.layout.spec import LayoutSpec, Severity
 
 LAYOUT = LayoutSpec(sort_by=["day"], bloom={"key": 0.01}, row_group_rows=100, page_rows=20)
@@ -255,7 +256,7 @@ def test_a_layout_of_another_table_is_refused(table, layout):
 )
 def test_rows_are_compared_by_all_keys_nulls_first(rows, expected):
     table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
-    assert first_unsorted(table, ["a", "b"]) == expected
+    assert first_unsorted(table, [SortKey("a"), SortKey("b")]) == expected
 
 
 def test_columns_are_found_in_another_case_and_inside_structs(table):
@@ -402,3 +403,59 @@ def test_order_and_overlap_of_long_strings_are_told_from_their_pages(spark, tabl
     found = {finding.code: finding for finding in check(table, layout=LayoutSpec(sort_by=["word"]))}
     assert found["overlap.row_groups"].severity is Severity.INFO
     assert found["order.row_groups"].severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ("rows", "key", "expected"),
+    [
+        ([3, 2, 2, None], "a DESC", None),
+        ([None, 3, 2], "a DESC", 1),
+        ([None, 3, 2], "a DESC NULLS FIRST", None),
+        ([1, 2, None], "a NULLS LAST", None),
+        ([1, None, 2], "a NULLS LAST", 2),
+        ([2, 1, 3], "a DESC", 2),
+        ([math.nan, math.nan, 2.0, None], "a DESC", None),
+        ([2.0, math.nan], "a DESC", 1),
+        ([2.0, math.nan, None, None], "a NULLS LAST", None),
+        ([None, math.nan], "a NULLS LAST", 1),
+    ],
+)
+def test_rows_are_compared_in_the_direction_of_the_key(rows, key, expected):
+    assert first_unsorted(pa.table({"a": rows}), [parse_sort_key(key)]) == expected
+
+
+def test_a_descending_table_is_proven_and_an_ascending_one_is_not(table):
+    layout = LayoutSpec(sort_by=["day DESC"], row_group_rows=100, page_rows=20)
+    write(table / "0.parquet", range(500, 250, -1))
+    write(table / "1.parquet", range(250, 0, -1))
+    findings = check(table, layout=layout)
+    assert errors(findings) == {}
+    said = {finding.code: finding.message for finding in findings}
+    assert said["order.row_groups"].startswith("strength row groups: descending in all 2 files")
+    assert "DESCENDING without overlap in 6 row groups" in said["order.pages"]
+    assert said["order.rows"] == "strength rows: all 500 rows descend inside their files"
+    write(table / "1.parquet", range(250))
+    found = errors(check(table, layout=layout))
+    assert {"order.row_groups", "order.pages", "order.rows"} <= set(found)
+    assert "2 row groups begin above the end of the one before" in found["order.row_groups"].message
+
+
+def test_a_key_of_few_values_says_what_it_costs(table):
+    write(table / "0.parquet", [1] * 500 + [2] * 100)
+    (found,) = (f for f in check(table, layout=LayoutSpec(sort_by=["day"])) if f.code == "order.few_keys")
+    assert found.severity is Severity.WARN
+    assert found.message.startswith("4 of 6 row groups repeat the one value of day that the row group before holds")
+    assert "600 rows" in found.message
+    for other in (LayoutSpec(sort_by=["day", "key"]), LayoutSpec(sort_by=["word"])):
+        assert all(f.code != "order.few_keys" for f in check(table, layout=other, rows=False))
+
+
+def test_a_curve_is_judged_by_what_an_equality_keeps(table):
+    layout = LayoutSpec(zorder_by=["day", "key"])
+    write(table / "0.parquet", [i * 7919 % 2000 for i in range(2000)])
+    found = [f for f in check(table, layout=layout) if f.code.startswith("curve")]
+    assert [f.code for f in found] == ["curve.lost", "curve.lost"]
+    write(table / "0.parquet", range(2000))
+    kept, other = (f for f in check(table, layout=layout) if f.code.startswith("curve"))
+    assert kept.code == other.code == "curve.kept"
+    assert "an equality on day keeps 1.0 of 20 row groups" in kept.message

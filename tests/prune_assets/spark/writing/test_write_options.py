@@ -13,6 +13,7 @@ from pyspark.sql.types import (
 )
 
 from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
 from parquet_core.layout.spec import CODECS, LayoutSpec
 from prune_assets.spark.writing.write_options import BoundLayout, bind_layout, write_options
 
@@ -34,7 +35,7 @@ def test_names_are_resolved_to_their_spelling():
     bound = bind_layout(
         SCHEMA, LayoutSpec(sort_by=["DAY"], bloom={"key": 0.01, "BUYER.city": 0.1}), case_sensitive=False
     )
-    assert bound == BoundLayout(("day",), {"Key": 0.01, "buyer.City": 0.1})
+    assert bound == BoundLayout((SortKey("day"),), {"Key": 0.01, "buyer.City": 0.1})
 
 
 def test_a_case_sensitive_session_takes_names_literally():
@@ -43,7 +44,7 @@ def test_a_case_sensitive_session_takes_names_literally():
 
 
 def test_a_sort_column_may_have_a_dot_in_its_name():
-    assert bind_layout(SCHEMA, LayoutSpec(sort_by=["a.b"]), case_sensitive=False).sort_by == ("a.b",)
+    assert bind_layout(SCHEMA, LayoutSpec(sort_by=["a.b"]), case_sensitive=False).sort_by == (SortKey("a.b"),)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,9 @@ def test_a_sort_column_may_have_a_dot_in_its_name():
         (LayoutSpec(bloom={"buyer.town": 0.1}), "no column 'town'; the columns are City"),
         (LayoutSpec(bloom={"word": 0.1}), "know bytes only"),
         (LayoutSpec(bloom={"key": 0.1, "KEY": 0.2}), "names a column twice"),
+        (LayoutSpec(bloom={"KEY": 0.1}, dictionary={"Key.x": False}), "dictionary: Key.x: Key is bigint, not a struct"),
+        (LayoutSpec(zorder_by=["key", "dya"]), "zorder_by: no column 'dya'; did you mean 'day'?"),
+        (LayoutSpec(hilbert_by=["key", "extra"]), "hilbert_by: extra is map<string,string>, which cannot be sorted"),
         (LayoutSpec(sort_by=["word"]), "know bytes only"),
         (LayoutSpec(sort_by=["extra"]), "cannot be sorted with usable bounds"),
         (LayoutSpec(sort_by=["dya"]), "no column 'dya'; did you mean 'day'?"),
@@ -72,7 +76,7 @@ def test_the_layout_becomes_options():
     layout = LayoutSpec(
         sort_by=["day"], bloom={"Key": 0.02}, page_rows=50, row_group_bytes=1 << 20, compression="snappy"
     )
-    bound = BoundLayout(("day",), {"Key": 0.02})
+    bound = BoundLayout((SortKey("day"),), {"Key": 0.02})
     assert write_options(layout, bound, row_group_rows=400, distinct={"Key": 123}) == {
         "compression": "snappy",
         "parquet.block.size": "1048576",
@@ -85,6 +89,24 @@ def test_the_layout_becomes_options():
         "parquet.bloom.filter.fpp#Key": "0.02",
         "parquet.bloom.filter.expected.ndv#Key": "123",
         "parquet.enable.dictionary#Key": "false",
+    }
+
+
+def test_encodings_become_options():
+    layout = LayoutSpec(
+        dictionary={"KEY": False, "buyer.city": True},
+        compression_level=7,
+        column_index_truncate_length=16,
+        statistics_truncate_length=32,
+    )
+    bound = bind_layout(SCHEMA, layout, case_sensitive=False)
+    options = write_options(layout, bound, row_group_rows=None, distinct={})
+    assert {key: value for key, value in options.items() if "#" in key or "truncate" in key or "level" in key} == {
+        "parquet.enable.dictionary#Key": "false",
+        "parquet.enable.dictionary#buyer.City": "true",
+        "parquet.compression.codec.zstd.level": "7",
+        "parquet.columnindex.truncate.length": "16",
+        "parquet.statistics.truncate.length": "32",
     }
 
 

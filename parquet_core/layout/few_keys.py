@@ -1,0 +1,40 @@
+"""What a sort key of few distinct values costs: rows with equal keys lie in one file, in no order among themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from
+from parquet_core.layout.places import file_name
+from parquet_core.layout.spec import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+
+
+def check_few_keys(index: MetadataIndex, leading: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Report a key, the only one, whose single values fill most of the row groups over and over."""
+    for column in leading:
+        bounds = index.page_indexes.filled_bounds(column)
+        one_value = flags_from(pc.equal(bounds.lower, bounds.upper))
+        again = np.zeros(len(index), np.bool_)
+        again[1:] = flags_from(pc.equal(bounds.lower[1:], bounds.lower[:-1])) & (np.diff(index.file) == 0)
+        again[1:] &= one_value[1:] & one_value[:-1]
+        if 2 * np.count_nonzero(again) > len(index):
+            largest = int(np.argmax(np.bincount(index.file, weights=index.row_count)))
+            rows = int(index.row_count[index.file == largest].sum())
+            yield Finding(
+                "order.few_keys",
+                Severity.WARN,
+                f"column {column.name}",
+                f"{np.count_nonzero(again)} of {len(index)} row groups repeat the one value of {column.name} that the "
+                f"row group before holds, and rows with equal keys stay in one file, the largest of which has {rows:,} "
+                f"rows ({file_name(index, largest)}): the sort tells nothing among them",
+                "add a second column to sort_by, one that queries ask for",
+            )

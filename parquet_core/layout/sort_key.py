@@ -1,0 +1,46 @@
+"""A column of a sort key in the words of SQL: `amount DESC NULLS LAST`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from parquet_core.errors import LayoutError
+from parquet_core.printable import shown
+
+_KEY = re.compile(
+    r"(?P<name>`(?:[^`]|``)+`|.*?\S)(?:\s+(?P<direction>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORDS = {"ASC", "DESC", "NULLS", "FIRST", "LAST"}
+
+
+class SortKey(NamedTuple):
+    """A column, with the direction of its values and the place of its nulls; by default as Spark sorts."""
+
+    column: str
+    descending: bool = False
+    nulls_last: bool = False
+
+
+def parse_sort_key(text: str) -> SortKey:
+    """Parse a column with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it, or neither.
+
+    >>> parse_sort_key("amount desc")
+    SortKey(column='amount', descending=True, nulls_last=True)
+    >>> parse_sort_key("`top desc` ASC NULLS LAST")
+    SortKey(column='top desc', descending=False, nulls_last=True)
+
+    Raises LayoutError where these words stand in another order.
+    """
+    found = _KEY.fullmatch(text.strip())
+    name = found["name"] if found else text
+    quoted = len(name) > 2 and name[0] == name[-1] == "`"
+    if found is None or (not quoted and _WORDS & set(name.upper().split()[1:])):
+        raise LayoutError(
+            f"sort_by = {shown(text)}: write COLUMN [ASC|DESC] [NULLS FIRST|LAST], and a name with such words in "
+            "backquotes"
+        )
+    descending = (found["direction"] or "").upper() == "DESC"
+    nulls_last = descending if found["nulls"] is None else found["nulls"].upper() == "LAST"
+    return SortKey(name[1:-1].replace("``", "`") if quoted else name, descending, nulls_last)

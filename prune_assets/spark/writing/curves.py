@@ -1,0 +1,59 @@
+"""Space-filling curves as data: the position of each cell of a grid along a Z-order or Hilbert curve.
+
+Hilbert's after Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A grid has at most 2 ** 15 cells, whose positions travel with the query as one literal.
+GRID_BITS = 15
+
+Cells = NDArray[np.int64]
+
+
+def bits_per_column(columns: int) -> int:
+    """Return how many bits of each column's rank the grid has."""
+    return GRID_BITS // columns
+
+
+def curve_positions(columns: int, *, hilbert: bool) -> Cells:
+    """Return the position on the curve of each cell, whose number is its ranks as digits, the first column's first.
+
+    >>> curve_positions(2, hilbert=True).shape
+    (16384,)
+    """
+    bits = bits_per_column(columns)
+    cells = np.arange(1 << (bits * columns), dtype=np.int64)
+    axes = [(cells >> (bits * (columns - 1 - i))) & ((1 << bits) - 1) for i in range(columns)]
+    return _interleaved(_transposed(axes, bits) if hilbert else axes, bits)
+
+
+def _interleaved(axes: list[Cells], bits: int) -> Cells:
+    """Return numbers of the axes' bits by turns, the highest of the first axis first."""
+    found = np.zeros_like(axes[0])
+    for bit in reversed(range(bits)):
+        for axis in axes:
+            found = (found << 1) | ((axis >> bit) & 1)
+    return found
+
+
+def _transposed(axes: list[Cells], bits: int) -> list[Cells]:
+    """Return Skilling's transpose, whose bits by turns are the position on Hilbert's curve."""
+    turned = [axis.copy() for axis in axes]
+    for bit in reversed(range(1, bits)):
+        low = (1 << bit) - 1
+        for i, axis in enumerate(turned):
+            flipped = (axis >> bit) & 1 == 1
+            swap = np.where(flipped, 0, (turned[0] ^ axis) & low)
+            turned[0] = turned[0] ^ np.where(flipped, low, swap)
+            if i:
+                turned[i] = turned[i] ^ swap
+    for i in range(1, len(turned)):
+        turned[i] = turned[i] ^ turned[i - 1]
+    gray = np.zeros_like(turned[0])
+    for bit in range(1, bits):
+        gray ^= np.where((turned[-1] >> bit) & 1 == 1, (1 << bit) - 1, 0)
+    return [axis ^ gray for axis in turned]
