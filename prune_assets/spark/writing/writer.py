@@ -82,8 +82,8 @@ def write(
     UnfinishedWrite at once.
 
     Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
-    `layout.files` make fewer files. The data are read up to four times (size, distinct values, range bounds, the
-    write): persist `df` when it is dear to compute. Timestamps are written as microseconds, since INT96 has no
+    `layout.files` make fewer files. The data are read twice, to measure and to write (Spark 4.0 reads them
+    once more): persist `df` when it is dear to compute. Timestamps are written as microseconds, since INT96 has no
     statistics; the session's own setting is put back afterwards.
 
     Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such

@@ -10,12 +10,12 @@ import prune_assets as pr
 from parquet_core.layout.spec import Severity
 from prune_assets.spark.writing.curves import bits_per_column, curve_positions
 
-# One column a type, each with nulls, NaN where there is one, and one value in half of the rows.
+# One column a type, each with nulls, and one value in half of the rows.
 TYPES = {
     "flag": "n % 2 = 0",
     "tiny": "CAST(n % 100 AS TINYINT)",
     "amount": "CAST(n / 7 AS DECIMAL(20, 3))",
-    "ratio": "IF(n % 11 = 0, float('NaN'), CAST(n - 500 AS FLOAT))",
+    "ratio": "CAST(n - 500 AS FLOAT)",
     "day": "date_add(DATE '1969-06-01', CAST(n AS INT))",
     "at": "timestamp_micros(n * 86400000001 - 1)",
     "local": "CAST(timestamp_micros(n * 3600000000) AS TIMESTAMP_NTZ)",
@@ -49,7 +49,7 @@ def test_every_type_is_sorted_in_each_direction(spark, tmp_path, name, order):
 
 @pytest.mark.spark
 def test_a_curve_takes_any_types_and_every_row_comes_back(spark, tmp_path):
-    df = rows_of(spark, 1_000)
+    df = rows_of(spark, 1_000).withColumn("ratio", fn.expr("IF(id % 11 = 0, float('NaN'), ratio)"))
     pr.write(df, tmp_path / "t", layout=pr.LayoutSpec(zorder_by=[*TYPES][:5], files=3))
     pr.write(df, tmp_path / "u", layout=pr.LayoutSpec(hilbert_by=[*TYPES][5:], files=3))
     for table in ("t", "u"):
@@ -60,12 +60,14 @@ def test_a_curve_takes_any_types_and_every_row_comes_back(spark, tmp_path):
 @pytest.mark.spark
 def test_an_equality_on_each_column_of_a_curve_keeps_far_fewer_row_groups_than_a_sort(spark, tmp_path):
     # Half of the rows have one `a`, and large values of `b` are rare.
-    df = spark.range(40_000).selectExpr("IF(id % 2 = 0, 7, id * 7919 % 40000) AS a", "pow(id * 104729 % 40000, 3) AS b")
+    df = spark.range(40_000).selectExpr(
+        "IF(id % 2 = 0, 7, id * 7919 % 40000) AS a", "(id * 7907 % 40000) * (id * 7907 % 40000) AS b"
+    )
     kept = {}
     for kind in ("sort_by", "zorder_by", "hilbert_by"):
         layout = pr.LayoutSpec(**{kind: ["a", "b"]}, files=2, row_group_rows=625)
         pr.write(df.select("a", "b"), tmp_path / kind, layout=layout)
-        asked = [f"b = pow({i * 104729 % 40000}, 3)" for i in range(0, 40_000, 4_001)]
+        asked = [f"b = {(i * 7907 % 40_000) ** 2}" for i in range(0, 40_000, 4_001)]
         reports = [pr.plan(tmp_path / kind, where=where, session=spark, depth="row_groups").report for where in asked]
         kept[kind] = sum(report.kept.row_groups for report in reports) / len(asked)
         groups = reports[0].total.row_groups
@@ -77,6 +79,7 @@ def test_an_equality_on_each_column_of_a_curve_keeps_far_fewer_row_groups_than_a
 
 
 @pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
 def test_the_data_are_read_twice(spark, tmp_path):
     reads = spark.sparkContext.accumulator(0)
 
@@ -103,12 +106,12 @@ def test_encodings_are_those_of_the_layout(spark, tmp_path):
         return {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
 
     plain = written("plain", compression_level=1)
-    assert "RLE_DICTIONARY" in plain["few"].encodings
+    assert plain["few"].dictionary_page_offset is not None
     assert len(plain["word"].statistics.min) > 100
     other = written(
         "other", compression_level=19, dictionary={"few": False, "word": False}, statistics_truncate_length=10
     )
-    assert "RLE_DICTIONARY" not in other["few"].encodings
+    assert other["few"].dictionary_page_offset is None
     assert len(other["word"].statistics.min) == 10
     assert other["word"].total_compressed_size < plain["word"].total_compressed_size
     fast, small = (written(f"gzip{n}", compression="gzip", compression_level=n)["word"] for n in (1, 9))
