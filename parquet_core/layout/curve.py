@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 # Fewer row groups tell nothing, and an equality that keeps more than this is not worth a curve.
-_FEWEST, _MOST_KEPT = 16, 0.9
+_FEWEST, _MOST_KEPT = 16, 0.6
 _REMEDY = "write through prune_assets.write, which puts rows along the curve, or choose columns of more values"
 
 
@@ -45,7 +45,7 @@ def check_curve(index: MetadataIndex, columns: Sequence[LeafColumn], partition: 
 
 
 def _kept(index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]) -> tuple[float, float]:
-    """Return how many row groups hold an average bound between their own, and the overlap depth within partitions."""
+    """Return how many row groups hold the middle of an average one, and the overlap depth within partitions."""
     bounds = index.page_indexes.filled_bounds(column)
     known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
     unknown = np.count_nonzero((index.row_count > 0) & ~flags_from(pc.equal(bounds.null_count, bounds.row_count)))
@@ -53,7 +53,7 @@ def _kept(index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]
     if not len(known):
         return float(unknown), 0.0
     low, high = ranks(bounds.lower.take(known), bounds.upper.take(known))
-    asked = np.concatenate([low, high])
+    asked = (low + high) / 2
     begun = np.searchsorted(np.sort(low), asked, side="right")
     ended = np.searchsorted(np.sort(high), asked, side="left")
     apart = partition[index.file[known]] * (int(high.max(initial=0)) + 1)

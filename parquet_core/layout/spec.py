@@ -162,8 +162,9 @@ class LayoutSpec:
             if not named or not all(isinstance(name, str) for name in names):
                 raise LayoutError(f"{key} = {shown(names)}: give a list of column names, e.g. ['l_shipdate']")
             object.__setattr__(self, key, tuple(names))
+        parsed = self.sort_columns
         for name in self.partition_by:
-            if name in {*self.sort_columns, *self.curve_by, *self.bloom}:
+            if name in {*parsed, *self.curve_by, *self.bloom}:
                 raise LayoutError(
                     f"partition_by = {name}: stands in {self._place_of(name)} too, and all rows of a file have the "
                     "same value of it; leave it out there"
