@@ -22,6 +22,10 @@ class SortKey(NamedTuple):
     descending: bool = False
     nulls_last: bool = False
 
+    def __str__(self) -> str:
+        name = self.column.replace("`", "``")
+        return f"`{name}` {'DESC' if self.descending else 'ASC'} NULLS {'LAST' if self.nulls_last else 'FIRST'}"
+
 
 def parse_sort_key(text: str) -> SortKey:
     """Parse a column with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it, or neither.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parquet_core.errors import LayoutError, WrongUse
+from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
 from parquet_core.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.plan import lower_predicate
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-# The size that files should have, in bytes.
-TARGET = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,11 @@ def look_at(asked: Asked) -> Look:
 
 
 def _look_once(asked: Asked) -> Look:
+    if asked.layout.curve_by:
+        raise UnsupportedFeature(
+            f"{asked.place}: only tables in the order of sort_by are optimized, and the layout lies along a curve by "
+            f"{', '.join(asked.layout.curve_by)}; write the table anew, or the partitions that need it"
+        )
     semantics = SparkSemantics() if asked.spark is None else SparkSemantics.of(asked.spark)
     table = open_table(asked.place, semantics=semantics, cache=metadata_cache())
     lowered = lower_predicate("true" if asked.where is None else asked.where, table, session=asked.spark)
@@ -108,7 +111,8 @@ def _look_once(asked: Asked) -> Look:
         _check_partitions(asked.layout, [column.name for column in index.partitions], asked.place)
     measured = measure(index, asked.layout, chosen=answers.kept, partition=partition, deleted=deleted)
     index.save()
-    return Look(table, measured, pick(measured.numbers, target=TARGET), TARGET)
+    target = asked.layout.target_file_bytes
+    return Look(table, measured, pick(measured.numbers, target=target), target)
 
 
 def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
@@ -117,7 +121,7 @@ def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
 
     deltalog.check_compactable(snapshot)
     _check_partitions(layout, snapshot.schema.partition_columns, snapshot.table)
-    mine = {_quoted(name).casefold() for name in layout.sort_by}
+    mine = {_quoted(name).casefold() for name in layout.sort_columns}
     for name in clustered_by(snapshot):
         if name.casefold() not in mine:
             raise LayoutError(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.trust.bounds import Bounds
 
@@ -76,7 +77,9 @@ def measure(
     low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
     if keys:
-        faults |= {Reason.ORDER: _unsorted(index, keys[0], groups), Reason.PAGES: _unpaged(index, keys[0], groups)}
+        descending = _sort_keys(index, layout)[0].descending
+        unsorted = _unsorted(index, keys[0], groups, descending=descending)
+        faults |= {Reason.ORDER: unsorted, Reason.PAGES: _unpaged(index, keys[0], groups)}
     gone = np.zeros(count, np.int64) if deleted is None else deleted
     numbers = FileNumbers(
         partition=partition[at],
@@ -90,12 +93,17 @@ def measure(
 
 
 def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
-    partitions = {column.name.casefold() for column in index.partitions}
-    keys = [find_column(name, index, "sort_by") for name in layout.sort_by if name.casefold() not in partitions]
+    keys = [find_column(key.column, index, "sort_by") for key in _sort_keys(index, layout)]
     for column in keys:
         if len(column.path) > 1:
             raise LayoutError(f"sort_by: {column.name} lies inside of {column.path[0]}; sort by top-level columns")
     return tuple(keys)
+
+
+def _sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
+    """Return the keys that order rows inside of files: every file holds one value of a partition column."""
+    partitions = {column.name.casefold() for column in index.partitions}
+    return [key for key in layout.sort_keys if key.column.casefold() not in partitions]
 
 
 def _no_order(index: MetadataIndex) -> tuple[Numbers, Numbers, pa.Array]:
@@ -154,20 +162,23 @@ def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups:
     return found
 
 
-def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags:
+def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, descending: bool) -> Flags:
     """Tell in which files bounds show that rows are not in the order of the key."""
     bounds = index.page_indexes.filled_bounds(column)
     same = index.file[1:] == index.file[:-1]
-    falls = flags_from(pc.fill_null(pc.less(bounds.lower[1:], bounds.upper[:-1]), fill_value=False))
+    # What comes later must not begin before the end of what comes first, in the direction of the key.
+    is_before, begin, end = (pc.greater, "upper", "lower") if descending else (pc.less, "lower", "upper")
+    falls = is_before(getattr(bounds, begin)[1:], getattr(bounds, end)[:-1])
+    falls = flags_from(pc.fill_null(falls, fill_value=False))
     pages = index.page_indexes.read(column, groups)
     within = np.diff(pages.row_group) == 0
     broken = np.zeros(len(within), np.bool_)
     # Cut bounds are in order where values are, but may reach beyond those of the page behind.
     sides = ("lower", "upper")
-    pairs = [(side, side) for side in sides] + ([("lower", "upper")] if not _may_be_cut(column) else [])
+    pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
     for after, before in pairs:
         behind, ahead = getattr(pages.bounds, after)[1:], getattr(pages.bounds, before)[:-1]
-        broken |= flags_from(pc.fill_null(pc.less(behind, ahead), fill_value=False))
+        broken |= flags_from(pc.fill_null(is_before(behind, ahead), fill_value=False))
     at = groups[pages.row_group[1:][broken & within]]
     return _by_file(index, np.flatnonzero(same & falls) + 1) | _by_file(index, at)
 

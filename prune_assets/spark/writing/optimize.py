@@ -269,8 +269,14 @@ def _write(
 
     `schema`: that of a Delta table, which knows what files call the columns.
     """
-    keys = [column.name for column in look.measured.keys]
-    grouped = replace(layout, sort_by=keys, partition_by=[_GROUP], files=max(1, -int(-look.live_bytes // look.target)))
+    asked = {key.column.casefold(): key for key in layout.sort_keys}
+    keys = [asked[column.name.casefold()]._replace(column=column.name) for column in look.measured.keys]
+    grouped = replace(
+        layout,
+        sort_by=[str(key) for key in keys],
+        partition_by=[_GROUP],
+        files=max(1, -int(-look.live_bytes // look.target)),
+    )
     arranged, options = arrange(frame, grouped, bind_layout(frame.schema, grouped, case_sensitive=False))
     if schema is not None:
         arranged, options = as_stored(arranged, options, schema)

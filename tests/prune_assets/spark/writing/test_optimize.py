@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,6 @@ from parquet_core.errors import LayoutError, PruneError, UnfinishedWrite, Unsupp
 from prune_assets.cli import main
 from prune_assets.spark.writing import optimize
 from prune_assets.spark.writing.write_lock import write_lock
-from prune_assets.upkeep import look
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.delta_readers import ask
 from tests.peers.plain_rows import plain_rows
@@ -323,8 +323,22 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     assert (bad.exit_code, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
 
 
+def test_a_key_may_descend(spark, tmp_path):
+    layout = pr.LayoutSpec(sort_by=["k DESC"], files=1, row_group_rows=50)
+    for i in range(2):
+        pr.write(spark.range(i, 400, 2).withColumnRenamed("id", "k"), tmp_path, layout=layout)
+    done = pr.optimize(spark, tmp_path, layout=layout)
+    assert (len(done.picked), done.new_files, done.left) == (2, 1, 0)
+    assert not [finding for finding in pr.check(tmp_path, layout=layout) if finding.severity != "info"]
+    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
+    (ascending,) = pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["k"]), dry_run=True).picked
+    assert "not sorted" in ascending.reasons
+    with pytest.raises(UnsupportedFeature, match="lies along a curve by k, id"):
+        pr.optimize(None, tmp_path, layout=pr.LayoutSpec(zorder_by=["k", "id"]), dry_run=True)
+
+
 @pytest.mark.deep
-def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path, monkeypatch):
+def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path):
     schema = pa.schema({"at": pa.int64(), "x": pa.int64()})
     deltalog.create_table(tmp_path, schema)
 
@@ -340,7 +354,7 @@ def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path, monkeypatch
 
     layout, rows = pr.LayoutSpec(sort_by=["at"], row_group_rows=1000), 5000
     old = append([put(f"{day}.parquet", day * rows, range(rows)) for day in range(1000)])
-    monkeypatch.setattr(look, "TARGET", 2 * old // 1000)
+    layout = replace(layout, target_file_bytes=2 * old // 1000)
     assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
     day = append([put(f"new{i}.parquet", 1000 * rows, range(i, rows, 6)) for i in range(6)])
     done = pr.optimize(spark, tmp_path, layout=layout, predicates=[f"at >= {1001 * rows - 10}"])
