@@ -41,7 +41,8 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[Data
     if not keys and not bound.bloom and layout.files is not None:
         options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
         return df.repartition(layout.files), options
-    named = df.withColumns({name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)})
+    texts = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
+    named = df.withColumns(texts) if texts else df  # that of Spark Connect takes no empty dict
     measured = measure(named, bound, keys, files=layout.files)
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
     partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))

@@ -49,8 +49,9 @@ def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: S
 
     if not constraints:
         return frame
-    texts = [name for name in partition_by if frame.schema[name].dataType.typeName() == "string"]
-    frame = frame.withColumns({name: fn.nullif(column_of(name, nested=False), fn.lit("")) for name in texts})
+    for name in partition_by:
+        if frame.schema[name].dataType.typeName() == "string":
+            frame = frame.withColumn(name, fn.nullif(column_of(name, nested=False), fn.lit("")))
     first = frame.columns[0]
     kind = frame.schema[first].dataType
     checked = column_of(first, nested=False)
