@@ -222,7 +222,8 @@ def test_golden_delta_tables_have_the_rows_of_read_or_are_refused(table, spark):
 
 @pytest.fixture(scope="module")
 def ground(spark, tmp_path_factory):
-    with settings(spark, QUICK):
+    # Spark's own reader of Parquet loses rows of NaN beyond the bounds, where it is asked for them.
+    with settings(spark, QUICK | {"spark.sql.parquet.filterPushdown": "false"}):
         yield Ground(tmp_path_factory.mktemp("workload"), spark)
 
 
@@ -230,11 +231,12 @@ def ground(spark, tmp_path_factory):
 @pytest.mark.spark
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_ordinary_predicates_select_the_rows_that_spark_selects(table, ground):
-    path, decided = str(ground.path(table)), 0
+    path, decided, refused = str(ground.path(table)), 0, []
     for case in sample(20, table=table):
         try:
             found = read_here(path=path, where=case.predicate, timeZone="UTC")
-        except PruneError:
+        except PruneError as error:
+            refused.append(str(error))
             continue
         try:
             wanted = rows_of(ground.frame(table).where(case.predicate))
@@ -242,4 +244,5 @@ def test_ordinary_predicates_select_the_rows_that_spark_selects(table, ground):
             continue
         assert plain_rows(found) == wanted, case.id
         decided += 1
-    assert decided > 0
+    # All is refused where the table has a column that is not read here, a nested one say.
+    assert decided > 0 or all("column '" in said for said in refused), refused
