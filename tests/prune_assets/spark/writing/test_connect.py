@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[4]
 def test_tables_are_written_read_and_optimized_through_connect(tmp_path):
     pytest.importorskip("grpc_status", reason="the client of Spark Connect is not installed")
     # A session of Connect and a classic one get in each other's way in one process.
-    program = Path(__file__).with_name("connect_client.py")
+    program = Path(__file__).with_name("connect_writer.py")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", program, tmp_path],
         capture_output=True,
