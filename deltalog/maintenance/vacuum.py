@@ -80,7 +80,7 @@ def vacuum(
     Raises WrongUse for a shorter retention without `allow_shorter`, UnsupportedTable for a table feature that is not
     understood, and what `open_state` raises.
     """
-    place = address(table).rstrip("/") or "/"
+    place = _place(table)
     check_deletable(place)
     # First of all: a file that is older than this and is not listed is not deleted either.
     files = table_files(place, changes=True)
@@ -113,6 +113,12 @@ def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_
     return kept
 
 
+def _place(table: str) -> str:
+    """Return a table's address without slashes at the end; the root of the file system stays, and no text too."""
+    place = address(table)
+    return place.rstrip("/") or place[:1]
+
+
 def orphans(table: str) -> tuple[DataFile, ...]:
     """Return the files in the directories of a table that neither its log nor its tombstones name, by path.
 
@@ -127,7 +133,7 @@ def orphans(table: str) -> tuple[DataFile, ...]:
 
     Those of the change data feed are not looked at. A young one may belong to a commit that is still to come.
     """
-    place = address(table).rstrip("/") or "/"
+    place = _place(table)
     files = table_files(place)
     named = named_files(open_state(place))
     return tuple(file for path, file in sorted(files.items()) if path not in named)
