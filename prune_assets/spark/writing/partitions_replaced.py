@@ -2,50 +2,77 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import TableNotFound, WrongUse
-from prune_assets.planner.plan import plan
+from parquet_core.errors import WrongUse
+from parquet_core.storage import files_below
+from parquet_core.storage.partition_discovery import unescape
+from prune_assets.spark.columns import column_of
+from prune_assets.spark.writing.arrange import NULL_DIRECTORY
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame
+
+_PLACE = "__prune_place"
 
 
-def partitions_replaced(table: Path, stage: Path, where: str | Column, session: SparkSession) -> tuple[str, ...]:
+def partitions_replaced(
+    table: Path, stage: Path, where: str | Column, df: DataFrame, partition_by: Sequence[str]
+) -> tuple[str, ...]:
     """Return the files of a table whose partitions a condition selects; WrongUse where `stage` has files of others.
 
-    Both are directories of files by partition. The condition has to decide about every partition as a whole.
+    Both are directories of files by partition. Spark is asked, of the values that directories name, as `df` has their
+    types: what it would infer from the names takes `01` and `1` for one number.
     """
-    text = _text(where)
-    outside = _decided(stage, text, session)[1]
-    if outside:
-        raise WrongUse(f"where: {text} does not select {outside[0]}, which the data have rows of; nothing was replaced")
-    selected, _ = _decided(table, text, session)
-    return tuple(selected)
-
-
-def _text(where: str | Column) -> str:
-    if not isinstance(where, str):
-        raise WrongUse("where: a part of a plain table is overwritten by a condition in SQL; give it as text")
-    return where
-
-
-def _decided(directory: Path, where: str, session: SparkSession) -> tuple[list[str], list[str]]:
-    """Return the files of the partitions that a condition selects, and of those that it does not."""
-    try:
-        selected = _files(directory, where, session)
-        others = _files(directory, f"NOT coalesce(({where}), false)", session)
-    except TableNotFound:
-        return [], []
-    if both := selected.intersection(others):
+    old, new = _by_directory(table), _by_directory(stage)
+    selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
+    if outside := sorted(new.keys() - selected):
         raise WrongUse(
-            f"where: {where} does not decide about {min(both)} by its partition; ask partition columns alone, as in "
-            "day = DATE '2024-01-01'"
+            f"where: {where} does not select {outside[0]}, which the data have rows of; nothing was replaced"
         )
-    return sorted(selected), sorted(others)
+    return tuple(file for place in sorted(old.keys() & selected) for file in old[place])
 
 
-def _files(directory: Path, where: str, session: SparkSession) -> set[str]:
-    return {file.path for file in plan(str(directory), where=where, session=session).surviving_files}
+def _by_directory(directory: Path) -> dict[str, list[str]]:
+    found = defaultdict(list)
+    for file in files_below(directory):
+        place = Path(file.path).parent.relative_to(directory)
+        if place.parts:  # a file without rows lies in no partition
+            found[str(place)].append(file.path)
+    return found
+
+
+def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
+    """Return the partitions for which a condition is true."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions as fn
+
+    if not places:
+        return set()
+    texts = [(place, *map(_text, Path(place).parts)) for place in places]
+    names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
+    frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
+    values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
+    condition = fn.expr(where) if isinstance(where, str) else where
+    try:
+        chosen = frame.select(_PLACE, *values).where(condition).select(column_of(_PLACE, nested=False)).collect()
+    except AnalysisException as error:
+        raise WrongUse(
+            f"where: {where} asks more than the partition columns ({', '.join(partition_by) or 'none'}), or is no "
+            f"condition on them: {str(error).splitlines()[0]}"
+        ) from None
+    return {row[0] for row in chosen}
+
+
+def _text(part: str) -> str | None:
+    text = unescape(part.partition("=")[2])
+    return None if text == NULL_DIRECTORY else text
+
+
+def _type(df: DataFrame, name: str) -> str:
+    kind = df.schema[name].dataType
+    return "string" if kind.typeName() in {"char", "varchar"} else kind.simpleString()

@@ -109,8 +109,11 @@ def write(
         arranged, of_layout = arrange(df, layout, bound)
         return write_parquet(arranged, str(stage), merged_options(of_layout, options), partition_by=bound.partition_by)
 
-    chosen = None if where is None else (lambda stage: partitions_replaced(directory, stage, where, session))
-    result = write_files(directory, fill, mode=mode, replaced=chosen)
+    def replaced(stage: Path) -> tuple[str, ...]:
+        assert where is not None  # else `mode` says
+        return partitions_replaced(directory, stage, where, df, bound.partition_by)
+
+    result = write_files(directory, fill, mode=mode, replaced=None if where is None else replaced)
     session.catalog.refreshByPath(str(directory))
     return result
 

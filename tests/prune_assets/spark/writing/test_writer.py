@@ -442,6 +442,15 @@ def test_a_path_may_look_like_a_pattern(numbers, tmp_path):
     assert sum(pq.read_metadata(table / name).num_rows for name in visible(table)) == 6_000
 
 
+def test_texts_that_spark_takes_for_one_number_are_partitions_of_their_own(tmp_path, spark):
+    layout = LayoutSpec(partition_by=["p"], sort_by=["id"], files=1)
+    texts = spark.sql("SELECT id, CASE id % 3 WHEN 0 THEN '01' WHEN 1 THEN '1' END AS p FROM range(9)")
+    write(texts, tmp_path / "t", layout=layout)
+    write(texts.where("p = '01'").limit(1), tmp_path / "t", layout=layout, mode="overwrite", where="p = '01'")
+    rows = {path.parent.name: pq.read_metadata(path).num_rows for path in (tmp_path / "t").rglob("*.parquet")}
+    assert rows == {"p=01": 1, "p=1": 3, "p=__HIVE_DEFAULT_PARTITION__": 3}
+
+
 def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):
     layout = LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
     days = spark.sql("SELECT id, date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day FROM range(9)")
@@ -456,7 +465,7 @@ def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):
     before = sorted((tmp_path / "t").rglob("*.parquet"))
     for where, said in (
         ("day = DATE '2024-01-02'", "which the data have rows of"),
-        ("id + day(day) > 4", "does not decide about"),
+        ("id + day(day) > 4", "asks more than the partition columns"),
     ):
         with pytest.raises(WrongUse, match=said):
             write(days, tmp_path / "t", layout=layout, mode="overwrite", where=where)
