@@ -62,6 +62,8 @@ def partition_predicate(
     """
     partitions = context.asset_partitions_def
     keys = list(context.asset_partition_keys)
+    if not keys:
+        return "false"  # an input that has no partition yet has no rows
     if isinstance(columns, str):
         if _is_window(partitions, schema, columns):
             return _window(columns, schema, context.asset_partitions_time_window)
@@ -89,8 +91,9 @@ def _of_dimensions(
 
 
 def _is_window(partitions: dg.PartitionsDefinition[Any], schema: StructType, column: str) -> bool:
-    """Tell whether partitions are ranges of the values of a column; a text has the names of the partitions."""
-    return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and _kind(schema, column) != "string"
+    """Tell whether partitions are ranges of the values of a column; a text, or a number, has their names."""
+    named = _TYPES.get(_kind(schema, column)) in {pa.string(), pa.int64()}
+    return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named
 
 
 def _in(column: str, schema: StructType, keys: Sequence[str]) -> str:
@@ -112,6 +115,10 @@ def _window(column: str, schema: StructType, window: dg.TimeWindow) -> str:
     kind = _kind(schema, column)
     if kind not in _TIMES:
         raise UnsupportedFeature(f"partition_expr: {column} is {kind}; of time windows it is a date, a time or a text")
+    if kind == "date" and window.start.time() != window.end.time():
+        raise LayoutError(
+            f"partition_expr: {column} is a date, and the partitions are shorter than days; use a time or a text"
+        )
     low, high = (literal_sql(_TIMES[kind](end)) for end in (window.start, window.end))
     name = column_sql((column,))
     return f"{name} >= {low} AND {name} < {high}"
