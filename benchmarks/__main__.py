@@ -18,9 +18,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.delta_logs import large_commits, million_files, thousand_commits
+from benchmarks.delta_reads import NAME as DELTA_READS
+from benchmarks.delta_reads import delta_reads
 from benchmarks.many_files import hundred_thousand_files, many_files
 from benchmarks.reads import CASES, reads
 from benchmarks.wide_file import wide_file
+from benchmarks.writes import NAME as WRITES
+from benchmarks.writes import writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +123,10 @@ def main() -> None:
         Console(width=160).print(table)
     if any(word in f"read {case.name}" for case in CASES):
         Console(width=160).print(reads())
+    if word and word in DELTA_READS:
+        Console(width=160).print(delta_reads())
+    if word in WRITES:
+        Console(width=160).print(writes())
     if not word:
         Console(width=130).print(figures())
 

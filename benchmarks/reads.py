@@ -113,14 +113,15 @@ def _lineitem(spark: SparkSession, files: int) -> Path:
             "parquet.bloom.filter.enabled#l_orderkey": "true",
             "parquet.bloom.filter.expected.ndv#l_orderkey": str(min(1_500_000, 6_000_000 // files)),
         }
-        rows = spark.read.parquet(str(_generated())).repartitionByRange(files, "l_shipdate", "l_orderkey")
+        rows = spark.read.parquet(str(generated())).repartitionByRange(files, "l_shipdate", "l_orderkey")
         rows.sortWithinPartitions("l_shipdate", "l_orderkey").write.options(**options).mode("overwrite").parquet(
             str(target)
         )
     return target
 
 
-def _generated() -> Path:
+def generated() -> Path:
+    """Return the file of all rows, which is made once."""
     program = Path(sys.executable).with_name("tpchgen-cli")
     command = [program, "parquet", "-s", "1", "--tables=lineitem", f"--output-dir={DIRECTORY / 'raw'}"]
     if not (DIRECTORY / "raw" / "lineitem.parquet").is_file():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
+    from prune_assets.spark.reading.actual import report_after
     from prune_assets.spark.reading.reader import read
     from prune_assets.spark.reading.source import register_source
     from prune_assets.spark.writing.optimize import optimize
@@ -37,6 +38,7 @@ _HOMES = {
     "optimize": "prune_assets.spark.writing.optimize",
     "plan": "prune_assets.planner.plan",
     "read": "prune_assets.spark.reading.reader",
+    "report_after": "prune_assets.spark.reading.actual",
     "register_source": "prune_assets.spark.reading.source",
     "write": "prune_assets.spark.writing.writer",
 }
@@ -55,6 +57,7 @@ __all__ = [
     "plan",
     "read",
     "register_source",
+    "report_after",
     "write",
 ]
 

@@ -44,7 +44,7 @@ ROOMS = {
         "tables": ("report", "spark.asking"),
         "planner": ("report", "sql", "spark.asking", "spark.stores", "tables"),
         "upkeep": ("planner", "report", "tables"),
-        "spark.reading": ("planner", "spark", "spark.asking", "spark.stores", "sql", "tables"),
+        "spark.reading": ("planner", "report", "spark", "spark.asking", "spark.stores", "sql", "tables"),
         "spark.writing": ("planner", "spark", "spark.asking", "spark.reading", "spark.stores", "tables", "upkeep"),
         "commands": ("planner", "report", "spark", "spark.writing", "tables"),
         "dagster": ("planner", "report", "spark", "spark.reading", "spark.writing", "sql", "tables"),

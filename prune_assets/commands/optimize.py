@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
+from prune_assets.commands.progress import showing_progress
 from prune_assets.layout_file import load_layout
 from prune_assets.report.output import json_text
 
@@ -51,7 +53,8 @@ def optimize(
         # Of PySpark's own about pandas, which nothing here asks for.
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
         spark = spark_session()
-    done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run)
+    with nullcontext() if spark is None else showing_progress(spark):
+        done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run)
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from parquet_core.printable import printable, redacted
+from prune_assets.commands.progress import showing_progress
 from prune_assets.layout_file import load_layout
 
 
@@ -51,8 +52,9 @@ def write(
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     layout = load_layout(layout_file)
     spark = spark_session()
-    frame = pr.read(spark, source, where=rows)
-    done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices
+    with showing_progress(spark):
+        frame = pr.read(spark, source, where=rows)
+        done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices
     parts = f"{len(done.files):,} files, {done.row_groups:,} row groups, {done.bytes:,} bytes"
     version = "" if done.version is None else f"version {done.version}, "
     click.echo(

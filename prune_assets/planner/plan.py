@@ -16,7 +16,7 @@ from parquet_core.ragged import distinct
 from parquet_core.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.engines.profile import best_possible, compared
+from prune_assets.planner.engines.profile import compared
 from prune_assets.planner.engines.spark import SPARK
 from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
@@ -127,11 +127,8 @@ class Plan:
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
-        """What Spark reads alone and with the hand-over, beside what this plan can prove.
-
-        Of a table that has readers of its own the last alone.
-        """
-        return compared(self, SPARK) if self.table.is_plain else (best_possible(self),)
+        """What Spark reads alone and with the hand-over, beside what this plan can prove."""
+        return compared(self, SPARK)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:

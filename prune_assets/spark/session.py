@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from prune_assets.spark.local_options import is_local, local_options
 from prune_assets.spark.startup_log import StartupLog, cause
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
@@ -140,3 +141,21 @@ def _settle_for_local(conf: SparkConf) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in local_options(master).items():
         conf.setIfMissing(name, value)
+
+
+@contextmanager
+def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
+    """Let Spark's UI name the jobs that run meanwhile, behind the description that the caller has set.
+
+    Spark Connect has no descriptions of jobs.
+    """
+    context = getattr(session, "_sc", None)
+    if context is None:
+        yield
+        return
+    before = context.getLocalProperty("spark.job.description")
+    context.setJobDescription(what if before is None else f"{before}: {what}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty("spark.job.description", before)

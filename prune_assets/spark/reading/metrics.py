@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame
+
+_NOT_RUN = "scan_metrics: nothing was executed on this DataFrame; call its collect() once, not count()"
+# So many queries back that of a DataFrame is looked for.
+_LATEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,8 @@ class ScanMetrics:
     """One scan of a physical plan.
 
     `rows` came out of the scan: those of the row groups and pages that Spark's reader did not skip.
-    `files` and `bytes` are the files that the plan named, None where the source does not say.
+    `files` and `bytes` are the files that the plan named, None where the source does not say. `pushed_filters` are
+    empty on Spark Connect, which does not tell them.
     """
 
     source: str
@@ -33,16 +38,54 @@ def scan_metrics(df: DataFrame) -> list[ScanMetrics]:
 
     Exact numbers, also under adaptive execution. `df.count()` and `df.write` execute another plan,
     and a second action on the same object counts anew: take a fresh object per action and call its
-    `collect`, `toArrow` or `toPandas`. Raises WrongUse when no action ran on it, and
-    UnsupportedFeature on Spark Connect, which keeps no plan on this side.
+    `collect`, `toArrow` or `toPandas`. Raises WrongUse when no action ran on it.
     """
-    plan = getattr(df, "_jdf", None)
-    if plan is None:
-        raise UnsupportedFeature("Spark Connect: scan metrics need a classic session; see DataFrame.executionInfo")
-    scans = [operator for operator in _operators(plan.queryExecution().executedPlan()) if "Scan" in operator.nodeName()]
+    if not hasattr(df, "_jdf"):
+        return _told_by_connect(df)
+    scans = _scans(df)
     if scans and not any(_was_run(scan) for scan in scans):
-        raise WrongUse("scan_metrics: nothing was executed on this DataFrame; call its collect() once, not count()")
+        raise WrongUse(_NOT_RUN)
     return [_metrics_of(scan) for scan in scans]
+
+
+def bytes_read(df: DataFrame) -> int | None:
+    """Return the bytes that the tasks of a collected `df` read, of footers and page indexes too; None if untold.
+
+    Spark Connect does not tell them, nor does a session that has run a thousand other queries since.
+    """
+    if not hasattr(df, "_jdf"):
+        return None
+    session = df.sparkSession
+    context = session.sparkContext._jsc.sc()  # noqa: SLF001 - Python has no other way to a session's status
+    context.listenerBus().waitUntilEmpty()
+    wanted = {metric.id() for scan in _scans(df) for _, metric in _entries(scan.metrics())}
+    status = session._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - as above
+    count = status.executionsCount()
+    executions = status.executionsList(max(0, count - _LATEST), _LATEST)
+    for i in reversed(range(executions.size())):
+        metrics = executions.apply(i).metrics()
+        if not wanted.isdisjoint(metrics.apply(k).accumulatorId() for k in range(metrics.size())):
+            stages = list(_elements(executions.apply(i).stages()))
+            return sum(int(context.statusStore().lastStageAttempt(stage).inputBytes()) for stage in stages)
+    return None
+
+
+def _scans(df: DataFrame) -> list[Any]:
+    plan = df._jdf.queryExecution().executedPlan()  # noqa: SLF001 - Python has no other way to the plan
+    return [operator for operator in _operators(plan) if "Scan" in operator.nodeName()]
+
+
+def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
+    info = df.executionInfo
+    if info is None or info.metrics is None:
+        raise WrongUse(_NOT_RUN)
+    operators = info.metrics.extract_graph()[1].values()
+    found = []
+    for operator in (each for each in operators if "Scan" in each.name):
+        values = {metric.name: int(metric.value) for metric in operator.metrics}
+        rows, files, size = values.get("numOutputRows", 0), values.get("numFiles"), values.get("filesSize")
+        found.append(ScanMetrics(operator.name.strip(), rows, files, size, pushed_filters=""))
+    return found
 
 
 def _was_run(scan: Any) -> bool:
@@ -75,10 +118,14 @@ def _metadata_of(scan: Any) -> dict[str, Any]:
 
 
 def _entries(scala_map: Any) -> Iterator[tuple[str, Any]]:
-    iterator = scala_map.iterator()
-    while iterator.hasNext():
-        entry = iterator.next()
+    for entry in _elements(scala_map):
         yield entry._1(), entry._2()  # noqa: SLF001 - the accessors of a Scala pair
+
+
+def _elements(collection: Any) -> Iterator[Any]:
+    iterator = collection.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
 
 
 def _operators(plan: Any) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prune_assets.spark.columns import column_of
+from prune_assets.spark.session import naming_jobs
 from prune_assets.spark.writing.data_size import DataSize
 from prune_assets.spark.writing.sort_order import sortable
 
@@ -77,7 +78,8 @@ def measure(df: DataFrame, bound: BoundLayout, keys: tuple[SortKey, ...], *, fil
     scores = [fn.rand().alias("random"), *(_score(leaf).alias(f"h{i}") for i, leaf in enumerate(blooms))]
     wanted = min(MOST, max(SAMPLE, SAMPLE_PER_FILE * (files or 1))) * len(scores)
     least = fn.least("random", *(f"h{i}" for i in range(len(blooms)))) if blooms else fn.col("random")
-    sample = counted.select(*columns, *scores).orderBy(least).limit(wanted).toArrow()
+    with naming_jobs(df.sparkSession, "measure"):
+        sample = counted.select(*columns, *scores).orderBy(least).limit(wanted).toArrow()
     names = [f"h{i}" for i in range(len(blooms))]
     # Of rows that Spark knows to be none, it observes nothing.
     values = seen.get if sample.num_rows else defaultdict(int)

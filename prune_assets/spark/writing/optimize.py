@@ -20,11 +20,12 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError, MalformedFile, UnsupportedFeature, WrongUse
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.spec import LayoutSpec
-from parquet_core.printable import shown
+from parquet_core.printable import redacted, shown
 from parquet_core.storage import list_data_files, summaries_below
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.reading.delta_version import file_uri, live_files, open_live
+from prune_assets.spark.session import naming_jobs
 from prune_assets.spark.writing.arrange import arrange, write_parquet
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import DELTA_OPTIONS, as_stored, own_directory
@@ -102,7 +103,8 @@ def optimize(
         return told
     if spark is None:
         raise WrongUse("spark=None: goes with dry_run=True alone; pass a SparkSession")
-    return _carried_out(spark, asked, first, told)
+    with naming_jobs(spark, f"optimize {redacted(place)}"):
+        return _carried_out(spark, asked, first, told)
 
 
 def _carried_out(spark: SparkSession, asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:

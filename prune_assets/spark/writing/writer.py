@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from parquet_core.errors import WrongUse
+from parquet_core.printable import redacted
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.semantics import SparkSemantics
+from prune_assets.spark.session import naming_jobs
 from prune_assets.spark.stores import reach_as
 from prune_assets.spark.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.spark.writing.commit import commit
@@ -95,8 +97,21 @@ def write(
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
     reach_as(df.sparkSession, table)
-    if format == "delta" or (format is None and has_log(table)):
-        return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
+    with naming_jobs(df.sparkSession, f"write {redacted(os.fspath(table))}"):
+        if format == "delta" or (format is None and has_log(table)):
+            return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
+        return _write_plain(df, table, layout=layout, mode=mode, where=where, options=options)
+
+
+def _write_plain(
+    df: DataFrame,
+    table: str | os.PathLike[str],
+    *,
+    layout: LayoutSpec,
+    mode: Mode,
+    where: str | Column | None,
+    options: Mapping[str, str] | None,
+) -> WriteResult:
     if where is not None and mode != "overwrite":
         raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
     directory = plain_directory(table)

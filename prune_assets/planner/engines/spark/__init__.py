@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import ReaderWarning
 
 ALONE, HANDED_OVER = "Spark 4.3 alone", "Spark 4.3 with the hand-over"
+# Reads Delta tables by itself with the package delta-spark alone.
+DELTA_ALONE = "Spark and delta-spark alone"
 
 
 class Spark:
@@ -24,12 +26,14 @@ class Spark:
 
     def scans(self, plan: Plan) -> dict[str, PredictedScan]:
         """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""
+        plan.table.count_rows(plan.index)
         listed, why = listed_files(plan)
         handed = all_of([plan.spark_filters, *map(filters_of, plan.derived_filters)])
         off = {warning.option for warning in plan.warnings}
         alone = predicted_scan(plan, plan.spark_filters, files=listed)
         with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
-        return {name: scan._replace(why=scan.why or why) for name, scan in ((ALONE, alone), (HANDED_OVER, with_plan))}
+        name = ALONE if plan.table.is_plain else DELTA_ALONE
+        return {key: scan._replace(why=scan.why or why) for key, scan in ((name, alone), (HANDED_OVER, with_plan))}
 
     def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
         """Return plain conditions to AND to the user's filter, for the reader to skip by."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from parquet_core.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.format.provenance import TYPE_ORDER
 from parquet_core.format.schema import SortOrder
+from parquet_core.outcomes import may_match
 from parquet_core.predicate import Unsupported, leaves
 from parquet_core.segments import merge_borders, page_of_segment
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
@@ -100,7 +101,32 @@ def listed_files(plan: Plan) -> tuple[Flags, str]:
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
     why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
-    return answers_of_directories(asked, index).kept, why
+    if plan.table.is_plain:
+        return answers_of_directories(asked, index).kept, why
+    if not why and _mixes(plan.spark_filters, {column.path[0] for column in index.partitions}):
+        why = "conditions that are simpler with the values of a partition put in: it may read less"
+    return may_match(plan.table.answers(asked).partitions) & ~_dropped_by_log(plan), why
+
+
+def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
+    """Tell whether an OR asks partition columns and others: in each partition Spark asks the rest of it."""
+    return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
+
+
+def _dropped_by_log(plan: Plan) -> Flags:
+    """Tell which files delta-spark rules out by the statistics of the log, asked much as row groups are."""
+    nothing = np.zeros(len(plan.index.files), np.bool_)
+    partitions = {column.path[0] for column in plan.index.partitions}
+    known = {path: plan.table.file_bounds(path) for path in _columns(plan.spark_filters)}
+    evidence = {path: evidence_of(bounds) for path, bounds in known.items() if bounds is not None}
+
+    def dropped(leaf: Filter) -> Flags:
+        return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
+
+    found = nothing
+    for part in of_files(plan.spark_filters, partitions):
+        found = found | folded(part, dropped, dropping=True)
+    return found
 
 
 def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:

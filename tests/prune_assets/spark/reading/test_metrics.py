@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as fn
 
-from parquet_core.errors import UnsupportedFeature, WrongUse
+from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark.reading.metrics import scan_metrics
+from prune_assets.spark.reading.metrics import bytes_read, scan_metrics
 from prune_assets.spark.writing.writer import write
 
 pytestmark = pytest.mark.spark
@@ -58,9 +58,16 @@ def test_a_dataframe_that_was_not_collected_is_refused(table):
         scan_metrics(table)
 
 
-def test_what_has_no_plan_on_this_side_is_refused():
+def test_what_spark_connect_has_not_run_is_refused():
     class OfConnect:
-        pass
+        executionInfo = None
 
-    with pytest.raises(UnsupportedFeature, match="Spark Connect"):
+    with pytest.raises(WrongUse, match="nothing was executed on this DataFrame"):
         scan_metrics(OfConnect())
+
+
+def test_bytes_are_those_that_tasks_read(table):
+    few, all_ = table.where("id = 4"), table.where("id >= 0")
+    few.collect()
+    all_.collect()
+    assert 0 < bytes_read(few) < bytes_read(all_)

@@ -28,6 +28,10 @@ def main() -> None:
         days, curve, keys = (place / f"{layout_format}_{name}" for name in ("days", "curve", "keys"))
         pr.write(rows, days, layout=DAYS, format=layout_format)
         selected = pr.read(session, days, where=WHERE).count()
+        plan = pr.plan(days, where=WHERE, session=session)
+        frame = pr.read(session, days, where=WHERE, plan=plan)
+        frame.collect()
+        *_, foretold, _, actual = pr.report_after(plan, frame).engines
         one = rows.where("day = DATE '2024-01-02'").limit(10)
         pr.write(one, days, layout=DAYS, mode="overwrite", where="day = DATE '2024-01-02'")
         curved = pr.write(rows, curve, layout=pr.LayoutSpec(zorder_by=["k", "id"], files=4), format=layout_format)
@@ -39,6 +43,7 @@ def main() -> None:
             selected == rows.where(WHERE).count() > 0,
             pr.read(session, days, where="true").count(),
             len(curved.files),
+            [actual.kept.files, actual.kept.rows] == [foretold.kept.files, foretold.kept.rows],
             [len(done.picked), done.new_files, pr.read(session, keys, where="true").count()],
         ]
     json.dump(found, sys.stdout)

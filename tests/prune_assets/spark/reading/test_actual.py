@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from prune_assets.planner.engines.spark import ALONE, DELTA_ALONE, HANDED_OVER
+from prune_assets.spark.reading.actual import READ
+
+pytestmark = pytest.mark.spark
+
+ROWS = (
+    "id",
+    "id % 10 AS k",
+    "CAST(id AS STRING) AS s",
+    "date_add(DATE '2024-01-01', CAST(id / 100 AS INT)) AS day",
+    "CAST(id % 3 AS INT) AS p",
+)
+LAYOUT = pr.LayoutSpec(
+    sort_by=["day", "id"], partition_by=["p"], files=6, row_group_rows=100, page_rows=20, bloom={"k": 0.01}
+)
+WHERES = [
+    "id < 50",
+    "p = 1 AND id < 50",
+    "k = 3 AND id > 2900",
+    "year(day) = 2024 AND month(day) = 1 AND day > DATE '2024-01-20'",
+    "s LIKE '29%'",
+    "id IN (5, 1000)",
+    "k = 77",
+    "p > 0",
+    "p = 1 OR id < 10",
+    "day <> DATE '2024-01-01'",
+]
+
+
+@pytest.fixture(scope="module")
+def tables(spark, tmp_path_factory):
+    place = tmp_path_factory.mktemp("tables")
+    rows = spark.range(3_000).selectExpr(*ROWS)
+    for kind in ("delta", "parquet"):
+        pr.write(rows, place / kind, layout=LAYOUT, format=kind)
+    return place
+
+
+def engines(report):
+    return {engine.name: engine for engine in report.engines}
+
+
+@pytest.mark.parametrize("kind", ["delta", "parquet"])
+@pytest.mark.parametrize("where", WHERES)
+def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
+    made = pr.plan(tables / kind, where=where, session=spark)
+    frame = pr.read(spark, tables / kind, where=where, plan=made)
+    frame.collect()
+    found = engines(pr.report_after(made, frame))
+    kept, foretold = found[READ].kept, found[HANDED_OVER].kept
+    assert (kept.files, found[READ].why) == (foretold.files, "")
+    if kind == "delta" and where.startswith("p = 1 OR"):
+        # Read partition by partition, with the value of p put in.
+        assert (kept.rows, foretold.rows, found[HANDED_OVER].estimated) == (1_040, 2_000, True)
+    else:
+        assert kept.rows == foretold.rows
+    assert [*found] == [DELTA_ALONE if kind == "delta" else ALONE, HANDED_OVER, "best possible", READ]
+
+
+def test_a_difference_is_said_with_figures(spark, tables):
+    made = pr.plan(tables / "delta", where="id < 50", session=spark)
+    other = pr.read(spark, tables / "delta", where="id < 500")
+    other.groupBy().count().collect()
+    with pytest.raises(WrongUse, match="call its collect"):
+        pr.report_after(made, other)
+    other.collect()
+    report = pr.report_after(made, other)
+    assert engines(report)[READ].why == "540 rows where 60 were foretold (+800%)"
+    assert READ in str(report)
+    assert "540 rows where 60 were foretold" in report.to_html()
+    assert pr.report_after(made, other).engines == report.engines
+
+
+def test_of_delta_alone_partitions_and_statistics_of_the_log_leave_files_out(tables):
+    by_partition = engines(pr.plan(tables / "delta", where="p = 1").report)[DELTA_ALONE].kept
+    by_statistics = engines(pr.plan(tables / "delta", where="id < 50").report)[DELTA_ALONE].kept
+    neither = engines(pr.plan(tables / "delta", where="id % 7 = 3").report)[DELTA_ALONE].kept
+    assert (by_partition.files, by_statistics.files, neither.files) == (2, 3, 6)
+    assert (by_partition.rows, neither.rows) == (1_000, 3_000)
+
+
+def test_jobs_are_named_for_the_table_behind_what_the_user_calls_them(spark, tmp_path):
+    spark.sparkContext.setJobDescription("nightly")
+    try:
+        pr.write(spark.range(100), tmp_path / "t", layout=pr.LayoutSpec(sort_by=["id"], files=2))
+        assert spark.sparkContext.getLocalProperty("spark.job.description") == "nightly"
+    finally:
+        spark.sparkContext.setLocalProperty("spark.job.description", None)
+    store = spark._jsparkSession.sharedState().statusStore()
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    found = [store.executionsList().apply(i).description() for i in range(store.executionsList().size())]
+    assert {f"nightly: write {tmp_path / 't'}", f"nightly: write {tmp_path / 't'}: measure"} <= {*found}
