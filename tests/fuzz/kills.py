@@ -2,7 +2,7 @@
 
 One process after another writes to the same table, so that each finds what the one before it left. As a program this
 is such a writer: `python kills.py TABLE FORMAT SEED NUMBER` writes from that number on until it is killed, and prints
-`begin N` and `done N` around each write.
+`begin N` and `done N` around each write. An `optimize` is such a write too, which changes no row.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING
+from unittest.mock import patch
+from urllib.error import URLError
+from urllib.request import Request, urlopen
 
+import hadoop_aws
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem, S3FileSystem
 
 import prune_assets as pr
 from parquet_core.errors import TableNotFound
@@ -27,13 +35,16 @@ from parquet_core.errors import TableNotFound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pyarrow.fs import FileSystem
+
 DAYS = 3
 ROWS = 3_000
 LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"], bloom={"id": 0.01}, files=2)
-FORMATS = ("parquet", "delta")
+# Plain files and Delta on this machine, and Delta in an object store.
+FORMATS = ("parquet", "delta", "delta in S3")
 # Which processes are killed; the others are left to notice it.
 VICTIMS = ("all", "python", "java")
-MODES = ("append", "append", "overwrite", "replace_partitions")
+MODES = ("append", "append", "overwrite", "replace_partitions", "optimize")
 # A write of a warm session takes about a second; kills come after the first one.
 LONGEST_WAIT = 3.0
 START_SECONDS, END_SECONDS = 180, 60
@@ -66,40 +77,84 @@ def days_of(seed: int, number: int) -> tuple[int, ...]:
 def after(state: State, seed: int, number: int) -> State:
     """Return what a table holds after a write."""
     mode, days = mode_of(seed, number), days_of(seed, number)
+    if mode == "optimize":
+        return state
     gone = {"append": (), "overwrite": range(DAYS), "replace_partitions": days}[mode]
     kept = {key: rows for key, rows in state.items() if key[1] not in gone}
     return Counter(kept | {(number, day): ROWS for day in days})
 
 
-def seen(table: Path) -> State:
+def seen(table: str) -> State:
     """Return what the product reads of a table."""
-    found: State = Counter()
     try:
         plan = pr.plan(table, where="id >= 0")
     except TableNotFound:
-        return found
+        return Counter()
+    found: State = Counter()
     for file in plan.surviving_files:
-        day = int(Path(file.path).parent.name.partition("=")[2])
-        for number in pq.ParquetFile(file.path).read(["number"])["number"].to_pylist():
-            found[number, day] += 1
+        source, path = _system(file.path)
+        rows = pq.ParquetFile(path, filesystem=source).read(["number", "its_day"])
+        found.update(zip(rows["number"].to_pylist(), rows["its_day"].to_pylist(), strict=True))
     return found
 
 
-def seen_by_others(table: Path, layout: str) -> State:
+def _system(path: str) -> tuple[FileSystem, str]:
+    if not path.startswith("s3://"):
+        return LocalFileSystem(), path
+    endpoint = os.environ["AWS_ENDPOINT_URL"].partition("://")[2]
+    return S3FileSystem(endpoint_override=endpoint, scheme="http", access_key="any", secret_key="any"), path[5:]
+
+
+def seen_by_others(table: str, layout: str) -> State:
     """Return what a reader of the format sees that knows nothing of the product."""
-    if not any((table / "_delta_log" if layout == "delta" else table).rglob("*.*")):
-        return Counter()
-    if layout == "delta":
+    if layout == "parquet":
+        if not any(Path(table).rglob("*.parquet")):
+            return Counter()
+        rows = pq.read_table(table, columns=["number", "its_day"])
+    else:
         from deltalake import DeltaTable
 
-        rows = DeltaTable(table).to_pyarrow_table(columns=["number", "day"])
-    else:
-        rows = pq.read_table(table, columns=["number", "day"])
-    return Counter(zip(rows["number"].to_pylist(), map(int, rows["day"].to_pylist()), strict=True))
+        if not DeltaTable.is_deltatable(table):
+            return Counter()
+        rows = DeltaTable(table).to_pyarrow_table(columns=["number", "its_day"])
+    return Counter(zip(rows["number"].to_pylist(), rows["its_day"].to_pylist(), strict=True))
+
+
+@contextmanager
+def place_of(layout: str) -> Iterator[str | None]:
+    """Give the address of a new table; None where the store of a format cannot be had."""
+    if layout != "delta in S3":
+        with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
+            yield f"{scratch}/table"
+        return
+    if not hadoop_aws.jars():
+        yield None
+        return
+    from emulated_stores import s3_settings
+
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    # A process of its own: readers that wait for it hold the lock of this one's threads.
+    server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port], stderr=DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(lambda: _is_made(Request(f"{url}/kills", method="PUT")), START_SECONDS)
+        with patch.dict(os.environ, s3_settings(url)):
+            yield "s3://kills/table"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _is_made(bucket: Request) -> bool:
+    with suppress(URLError), urlopen(bucket, timeout=30):
+        return True
+    return False
 
 
 def run(
-    table: Path, layout: str, *, kills: int, seed: int, progress: Callable[[Result], None] = lambda _: None
+    table: str, layout: str, *, kills: int, seed: int, progress: Callable[[Result], None] = lambda _: None
 ) -> Result:
     """Kill writers of one table so many times."""
     draw, result = random.Random(seed), Result()
@@ -122,10 +177,10 @@ def run(
             result.old += found == allowed[0]
             number = begun + 1 if found == allowed[1] else number
             state = found
-        if layout == "parquet" and table.exists():
+        if layout == "parquet" and Path(table).exists():
             from prune_assets.spark.writing.commit import recover
 
-            recover(table)
+            recover(Path(table))
         if seen_by_others(table, layout) != state or seen(table) != state:
             result.findings.append(f"write {begun}: after the recovery other rows are there")
         progress(result)
@@ -136,27 +191,27 @@ def _difference(found: State, allowed: list[State]) -> str:
     return " and ".join(f"{dict(found - wanted)} too many, {dict(wanted - found)} missing" for wanted in allowed)
 
 
-def _kill_one(table: Path, layout: str, seed: int, number: int, draw: random.Random) -> tuple[int, int]:
+def _kill_one(table: str, layout: str, seed: int, number: int, draw: random.Random) -> tuple[int, int]:
     """Start a writer and kill it; return the last write that it began and the last that it finished."""
-    command = [sys.executable, __file__, str(table), layout, str(seed), str(number)]
-    errors = table.with_suffix(".errors")
-    with errors.open("w") as stream:
-        writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True, start_new_session=True)
-    assert writer.stdout is not None
-    os.set_blocking(writer.stdout.fileno(), False)
+    command = [sys.executable, __file__, table, layout, str(seed), str(number)]
     lines: list[str] = []
-    try:
-        _wait(lambda: any(line.startswith("done") for line in _lines(writer, lines)), START_SECONDS)
-        time.sleep(draw.uniform(0, LONGEST_WAIT))
-        if writer.poll() is not None:
-            raise RuntimeError(f"a writer failed by itself: {errors.read_text()}")
-        _kill(writer, draw.choice(VICTIMS))
-        _wait(lambda: not _alive(writer, lines), END_SECONDS)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(writer.pid, signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
+    with tempfile.TemporaryFile("w+") as errors:
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        assert writer.stdout is not None
+        os.set_blocking(writer.stdout.fileno(), False)
+        try:
+            _wait(lambda: writer.poll() is not None or "done" in "".join(_lines(writer, lines)), START_SECONDS)
+            time.sleep(draw.uniform(0, LONGEST_WAIT))
+            if writer.poll() is not None:
+                errors.seek(0)
+                raise RuntimeError(f"a writer failed by itself: {errors.read()}")
+            _kill(writer, draw.choice(VICTIMS))
+            _wait(lambda: not _alive(writer, lines), END_SECONDS)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(writer.pid, signal.SIGKILL)
+            writer.wait()
+            writer.stdout.close()
     numbers = {word: [int(line.split()[1]) for line in lines if line.startswith(word)] for word in ("begin", "done")}
     return numbers["begin"][-1], max(numbers["done"], default=number - 1)
 
@@ -201,22 +256,30 @@ def _alive(writer: subprocess.Popen[str], lines: list[str]) -> bool:
     return next(_members(writer.pid), None) is not None
 
 
-def _write_forever(table: Path, layout: str, seed: int, number: int) -> None:
+def _write_forever(table: str, layout: str, seed: int, number: int) -> None:
     from pyspark.sql import functions as fn
 
     from prune_assets.spark.session import spark_session
 
-    spark = spark_session(master="local[2]", conf={"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"})
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+    if layout == "delta in S3":
+        conf["spark.jars"] = ",".join(hadoop_aws.jars())
+    spark = spark_session(master="local[2]", conf=conf)
     while True:
         days = fn.array(*(fn.lit(day) for day in days_of(seed, number)))
         rows = spark.range(ROWS).select("id", fn.lit(number).alias("number"), fn.explode(days).alias("day"))
+        rows = rows.withColumn("its_day", fn.col("day"))
+        mode = mode_of(seed, number)
         sys.stdout.write(f"begin {number}\n")
         sys.stdout.flush()
-        pr.write(rows, table, layout=LAYOUT, format=layout, mode=mode_of(seed, number))
+        if mode == "optimize":
+            pr.optimize(spark, table, layout=LAYOUT)
+        else:
+            pr.write(rows, table, layout=LAYOUT, format=layout.partition(" ")[0], mode=mode)
         sys.stdout.write(f"done {number}\n")
         sys.stdout.flush()
         number += 1
 
 
 if __name__ == "__main__":
-    _write_forever(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    _write_forever(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
