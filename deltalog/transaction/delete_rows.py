@@ -6,6 +6,7 @@ Source: the Delta protocol, "Deletion Vectors" and "Per-file Statistics".
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import index
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -124,13 +125,20 @@ def _deletions(snapshot: Snapshot, rows: Mapping[str, Sequence[int]]) -> Iterato
             )
         add = adds[path]
         records = _records(add, snapshot.table)
-        wanted = [int(position) for position in positions]
+        wanted = _numbers(positions, path)
         if wanted and not 0 <= min(wanted) <= max(wanted) < records:
             raise RefusedCommit(f"{snapshot.table}: {path} has {records:,} rows, and one of {max(wanted):,} is named")
         vector = add.deletion_vector
         before = BitMap64() if vector is None else read_vector(vector, snapshot.table, allow=snapshot.allow)
         after = before | BitMap64(wanted)
         yield None if len(after) == len(before) else _Deletion(add, after, records)
+
+
+def _numbers(positions: Sequence[int], path: str) -> list[int]:
+    try:
+        return [index(position) for position in positions]
+    except TypeError:
+        raise RefusedCommit(f"{path}: positions of rows are whole numbers, and one given is none") from None
 
 
 def _records(add: FullAdd, place: str) -> int:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan
     from prune_assets.tables.table import Table
 
+# What a rewrite adds to the rows for its own time: the number of the group, and the file.
+GROUP, FILE = "prune_group", "__prune_file"
+RESERVED = {GROUP, FILE}
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -102,6 +105,8 @@ def _look_once(asked: Asked) -> Look:
             "it out"
         )
     index = table.read(lowered.predicate)
+    if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
+        raise UnsupportedFeature(f"{asked.place}: column {taken} has a name that optimize needs itself; rename it")
     if isinstance(table, DeltaTable):
         _check_delta(table.snapshot, asked.layout)
         partition, deleted = table.partition_of_files(), table.deleted

@@ -33,7 +33,7 @@ from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory
 from prune_assets.spark.writing.write_options import bind_layout
 from prune_assets.tables.delta import DeltaTable, has_log
-from prune_assets.upkeep.look import Asked, Look, clustered_by, foreseen, look_at, plan_of
+from prune_assets.upkeep.look import FILE, GROUP, Asked, Look, clustered_by, foreseen, look_at, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from prune_assets.upkeep.result import OptimizeResult
 
-_GROUP, _FILE = "prune_group", "__prune_file"
 # What the first round makes may be merged or cut once more, where sizes come out otherwise than foreseen.
 _ROUNDS = 4
 
@@ -179,7 +178,7 @@ def _open_delta(asked: Asked, look: Look) -> DataFrame:
     assert asked.spark is not None
     assert isinstance(look.table, DeltaTable)
     live, group_of = live_files(look.table, look.measured.index, look.numbers), look.group_of
-    return open_live(asked.spark, look.table, live, labels=[group_of[number] for number in look.numbers], label=_GROUP)
+    return open_live(asked.spark, look.table, live, labels=[group_of[number] for number in look.numbers], label=GROUP)
 
 
 def _rewrite_plain(asked: Asked) -> _Made:
@@ -210,12 +209,12 @@ def _open_plain(asked: Asked, look: Look) -> DataFrame:
     paths = [escaped(os.path.abspath(file.path)) for file in look.files]  # noqa: PTH100 - links stay links
     reader = asked.spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
-    name = frame.metadataColumn("_metadata")["file_path"].alias(_FILE)
+    name = frame.metadataColumn("_metadata")["file_path"].alias(FILE)
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
     group_of = look.group_of
     labels = pa.array([group_of[number] for number in look.numbers], pa.int32())
-    known = pa.table({_FILE: [file_uri(file.path) for file in look.files], _GROUP: labels})
-    return named.join(fn.broadcast(asked.spark.createDataFrame(known)), _FILE).drop(_FILE)
+    known = pa.table({FILE: [file_uri(file.path) for file in look.files], GROUP: labels})
+    return named.join(fn.broadcast(asked.spark.createDataFrame(known)), FILE).drop(FILE)
 
 
 def _check_columns(look: Look) -> None:
@@ -256,7 +255,7 @@ def _put_into_place(stage: Path, directory: Path, look: Look) -> None:
     group_of = look.group_of
     places = {group_of[number]: Path(file.path).parent for number, file in zip(look.numbers, look.files, strict=True)}
     for group, place in places.items():
-        for file in sorted((stage / f"{_GROUP}={group}").glob("*.parquet")):
+        for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
             target = stage / place.relative_to(directory)
             target.mkdir(parents=True, exist_ok=True)
             # The files that one task writes have one name, in a directory for each group.
@@ -276,13 +275,13 @@ def _write(
     grouped = replace(
         layout,
         sort_by=[str(key) for key in keys],
-        partition_by=[_GROUP],
+        partition_by=[GROUP],
         files=max(1, -int(-look.live_bytes // look.target)),
     )
     arranged, options = arrange(frame, grouped, bind_layout(frame.schema, grouped, case_sensitive=False))
     if schema is not None:
         arranged, options = as_stored(arranged, options, schema)
-    rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[_GROUP])
+    rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[GROUP])
     if rows != look.rows:
         raise MalformedFile(
             f"{look.table.name}: Spark read {rows} rows of the files picked, which have {look.rows}; nothing changed"
@@ -295,7 +294,7 @@ def _new_file(path: str, snapshot: Snapshot, values: Mapping[int, Sequence[str |
     import deltalog
 
     below = path[len(snapshot.table.rstrip("/")) + 1 :]
-    found = re.search(rf"/{_GROUP}=([0-9]+)/", path)
+    found = re.search(rf"/{GROUP}=([0-9]+)/", path)
     assert found is not None  # each is written into the directory of its group
     texts = [text or None for text in values[int(found[1])]]
     return deltalog.NewFile(below, dict(zip(snapshot.schema.partition_columns, texts, strict=True)))

@@ -278,6 +278,12 @@ def test_row_ids_are_refused_by_name(spark, tmp_path):
         pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
 
 
+def test_a_column_of_the_name_that_groups_have_is_refused_by_name(tmp_path):
+    pq.write_table(pa.table({"id": [1], "Prune_Group": [1]}), tmp_path / "0.parquet")
+    with pytest.raises(UnsupportedFeature, match="column Prune_Group has a name that optimize needs"):
+        pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+
+
 def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
     layout = pr.LayoutSpec(sort_by=["id"])
     for name, kinds in {"kinds": (pa.int64(), pa.int32()), "unsigned": (pa.uint32(), pa.uint32())}.items():
