@@ -21,6 +21,7 @@ from parquet_core.storage import find_file
 from prune_assets.report.output import description_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _MOST_BYTES = 256 << 10
@@ -35,9 +36,14 @@ def load_layout(path: Path) -> LayoutSpec:
     """
     values = _mapping(path)
     try:
-        return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
+        return layout_of(values)
     except LayoutError as error:
         raise LayoutError(f"{path}: {error}") from error
+
+
+def layout_of(values: Mapping[Any, Any]) -> LayoutSpec:
+    """Return the layout of the keys and values that a file of YAML holds; LayoutError names the wrong one."""
+    return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
 
 
 def layout_schema() -> dict[str, Any]:

@@ -59,6 +59,15 @@ def list_directory(path: str | os.PathLike[str], wanted: re.Pattern[str]) -> lis
     return sorted(files, key=lambda file: file.path)
 
 
+def look_into(path: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
+    """List the directories and the files directly in a directory whose names match; one request in a store."""
+    if is_remote(path):
+        directories, files = remote_of(path).children(path.rstrip("/") + "/", wanted)
+    else:
+        directories, files = local.children(local_path(path).rstrip("/") + "/", wanted)
+    return [place.rstrip("/") for place in directories], files
+
+
 def find_file(path: str) -> DataFile | None:
     """Look a file up; None when there is none of exactly this name."""
     return remote_of(path).find(path) if is_remote(path) else local.find(local_path(path))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
     from prune_assets.dagster.checks import build_layout_checks
+    from prune_assets.dagster.external import external_table
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
     from prune_assets.dagster.metadata import skip_metadata, table_uri
     from prune_assets.dagster.resources import SparkSessionResource
@@ -30,6 +31,7 @@ _HOMES = {
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_skipping_checks": "prune_assets.dagster.skipping_checks",
     "build_table_asset": "prune_assets.dagster.assets",
+    "external_table": "prune_assets.dagster.external",
     "pruned_asset": "prune_assets.dagster.io_manager",
     "skip_metadata": "prune_assets.dagster.metadata",
     "table_uri": "prune_assets.dagster.metadata",
@@ -46,6 +48,7 @@ __all__ = [
     "build_skip_report_asset",
     "build_skipping_checks",
     "build_table_asset",
+    "external_table",
     "pruned_asset",
     "skip_metadata",
     "table_uri",

@@ -36,6 +36,18 @@ def layout_version(layout: LayoutSpec) -> str:
     return hashlib.sha256(json.dumps(asdict(layout), sort_keys=True).encode()).hexdigest()[:12]
 
 
+def storage_metadata(
+    table: str | Path | None,
+    *,
+    format: str | None = None,  # noqa: A002 - as of `write`
+) -> dict[str, Any]:
+    """Return where a table lies and of which kind it is, by Dagster's own keys."""
+    return {
+        **({} if table is None else {"dagster/uri": table_uri(table)}),
+        "dagster/storage_kind": {"delta": "deltalake"}.get(format or "", "parquet"),
+    }
+
+
 def layout_metadata(
     layout: LayoutSpec,
     table: str | Path | None,
@@ -46,8 +58,7 @@ def layout_metadata(
     import dagster as dg
 
     return {
-        **({} if table is None else {"dagster/uri": table_uri(table)}),
-        "dagster/storage_kind": {"delta": "deltalake"}.get(format or "", "parquet"),
+        **storage_metadata(table, format=format),
         "prune/layout": dg.MetadataValue.json(asdict(layout)),
         "prune/sort_by": ", ".join(layout.sort_by),
     }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.storage import list_data_files
+from parquet_core.storage import address, list_data_files
+from prune_assets.tables.delta import has_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ def build_new_files_sensor(
     tables: Mapping[dg.AssetKey | str | Sequence[str], Path | str],
     checks: Sequence[dg.AssetChecksDefinition],
     mode: Literal["run", "report"] = "run",
+    observe: bool = False,
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
     """Build a sensor that has each table checked whose files, or whose version, changed.
@@ -38,13 +40,16 @@ def build_new_files_sensor(
     >>> len(request.asset_check_keys)
     5
 
-    The cursor is one fingerprint a table (path, size, modification time, ETag of every data file) and the number of
-    changes seen, so a tick costs a listing and starts no Spark, and files that come back are new again. A table that
-    cannot be listed is named in the skip reason.
+    The cursor is one fingerprint a table (the version of Delta; of plain Parquet path, size, modification time and ETag
+    of every data file) and the number of changes seen, so a tick costs a listing and starts no Spark, and files that
+    come back are new again. However much changed since the last tick, a table is checked once. A table that cannot be
+    listed is named in the skip reason.
 
     `mode`: with "run" a run is asked for, one for each table that changed; with "report" the checks are evaluated in
     the tick and their results reported, without a run. That is for checks that take seconds: Dagster ends a tick after
     a minute (DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS).
+    `observe`: whether Dagster is told the data version of a table that changed, which is the fingerprint: for tables
+    that no asset here writes.
 
     Raises WrongUse for a table that none of the checks is about.
     """
@@ -65,11 +70,13 @@ def build_new_files_sensor(
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         seen = _seen(context.cursor)
-        requests, events, reasons = [], [], []
+        requests: list[dg.RunRequest] = []
+        events: list[dg.AssetCheckEvaluation | dg.AssetObservation] = []
+        reasons = []
         for asset, table in places.items():
             label = asset.to_user_string()
             try:
-                now = file_set_fingerprint(table)
+                now = table_fingerprint(table)
             except PruneError as error:
                 reasons.append(str(error))
                 continue
@@ -78,6 +85,8 @@ def build_new_files_sensor(
                 reasons.append(f"{label}: no new files")
                 continue
             seen[label] = (now, changes + 1)
+            if observe:
+                events.append(dg.AssetObservation(asset, tags={"dagster/data_version": now}))
             if mode == "report":
                 events += _evaluations(asset, checks)
                 continue
@@ -130,8 +139,15 @@ def _seen(cursor: str | None) -> dict[str, tuple[str | None, int]]:
     return {label: (found, 0) if isinstance(found, str) else tuple(found) for label, found in told.items()}
 
 
-def file_set_fingerprint(table: Path | str) -> str:
-    """Return a hash of the names, sizes and times of a table's data files; TableNotFound when there are none."""
+def table_fingerprint(table: Path | str) -> str:
+    """Return what changes when a table does: the version of Delta, or a hash of names, sizes and times of its files.
+
+    TableNotFound where there is neither.
+    """
+    if has_log(table):
+        import deltalog
+
+        return f"version {deltalog.versions(address(str(table)))[-1]}"
     digest = hashlib.sha256()
     for file in list_data_files(table):
         etag = "" if file.etag is None else f"\0{file.etag}"

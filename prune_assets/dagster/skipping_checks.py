@@ -8,6 +8,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from prune_assets.dagster.metadata import skip_metadata
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def build_skipping_checks(
     asset_key = dg.AssetKey.from_coercible(asset_key)
     if not 0 <= min_skipped <= 1:
         raise WrongUse(f"min_skipped={min_skipped}: a part of the bytes is asked, from 0 to 1, e.g. 0.9")
-    for where in predicates.values():
-        parse_predicate(where)
+    for name, where in predicates.items():
+        parse_named(f"skips_{name}", where)
 
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_skipping",
@@ -78,6 +79,14 @@ def build_skipping_checks(
             )
 
     return skipping_checks
+
+
+def parse_named(name: str, where: str) -> None:
+    """Refuse what is no SQL, and say which of several predicates it is."""
+    try:
+        parse_predicate(where)
+    except PredicateSyntaxError as error:
+        raise PredicateSyntaxError(f"{name}: {error}") from None
 
 
 def _verdict(

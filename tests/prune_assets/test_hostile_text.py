@@ -20,7 +20,7 @@ from deltalog.snapshot.opening import open_snapshot
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
 from prune_assets.cli import main
-from prune_assets.dagster.sensors import file_set_fingerprint
+from prune_assets.dagster.sensors import table_fingerprint
 from prune_assets.layout_file import load_layout
 
 SECONDS = 5.0
@@ -109,7 +109,7 @@ DOORS = {
     "layout.yaml, list": lambda table, text: as_layout(table, text, "sort_by: [{}]"),
     "layout.yaml, number": lambda table, text: as_layout(table, text, "files: {}"),
     "inspect": lambda table, text: read_dataset(text),
-    "sensor": lambda table, text: file_set_fingerprint(text),
+    "sensor": lambda table, text: table_fingerprint(text),
     "snapshot": lambda table, text: open_snapshot(text),
     "orphans": lambda table, text: orphans(text),
 }
@@ -203,7 +203,7 @@ def test_files_of_any_name(tmp_path, name):
     table = str(tmp_path / "t")
     assert plan(table)["kept"]["files"] == 1
     assert len(check(table, pr.LayoutSpec(sort_by=["a"]))) > 1
-    assert file_set_fingerprint(table)
+    assert table_fingerprint(table)
     for command in (["inspect", table], ["check", table, "--layout", str(tmp_path / "l.yaml")]):
         for form in ([], ["--json"]):
             done = CliRunner().invoke(main, [*command, *form])

@@ -10,7 +10,7 @@ import pytest
 from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import CHECKS, build_layout_checks
-from prune_assets.dagster.sensors import build_new_files_sensor, file_set_fingerprint
+from prune_assets.dagster.sensors import build_new_files_sensor, table_fingerprint
 
 A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
 
@@ -76,21 +76,21 @@ def test_a_missing_table_does_not_hide_a_new_one(sensor, tmp_path):
 
 def test_files_being_written_are_not_noticed(tmp_path):
     put(tmp_path / "t" / "1.parquet")
-    before = file_set_fingerprint(tmp_path / "t")
+    before = table_fingerprint(tmp_path / "t")
     put(tmp_path / "t" / "_staging-1" / "2.parquet")
-    assert file_set_fingerprint(tmp_path / "t") == before
+    assert table_fingerprint(tmp_path / "t") == before
 
 
 def test_a_rewritten_file_is_noticed(tmp_path):
     path = put(tmp_path / "t" / "1.parquet")
-    before = file_set_fingerprint(tmp_path / "t")
+    before = table_fingerprint(tmp_path / "t")
     pq.write_table(pa.table({"x": [1, 2, 3]}), path)
-    assert file_set_fingerprint(tmp_path / "t") != before
+    assert table_fingerprint(tmp_path / "t") != before
 
 
 def test_a_table_without_files_has_no_fingerprint(tmp_path):
     with pytest.raises(TableNotFound):
-        file_set_fingerprint(tmp_path / "t")
+        table_fingerprint(tmp_path / "t")
 
 
 def test_files_that_come_back_are_new_again(sensor, tmp_path):
@@ -114,7 +114,7 @@ def test_files_that_come_back_are_new_again(sensor, tmp_path):
 def test_a_cursor_of_version_0_1_is_understood(sensor, tmp_path):
     put(tmp_path / "a" / "1.parquet")
     put(tmp_path / "b" / "1.parquet")
-    cursor = json.dumps({f"lake/{name}": file_set_fingerprint(tmp_path / name) for name in "ab"})
+    cursor = json.dumps({f"lake/{name}": table_fingerprint(tmp_path / name) for name in "ab"})
     assert tick(sensor, cursor).run_requests == []
 
 

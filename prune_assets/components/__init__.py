@@ -1,0 +1,23 @@
+"""Components for `dg` and YAML: tables, checks, reports and whole lakes without a line of Python.
+
+Each is a thin face of the functions in `prune_assets.dagster`.
+"""
+
+from dagster_shared.libraries import DagsterLibraryRegistry
+
+from prune_assets import __version__
+from prune_assets.components.lake import LakeComponent
+from prune_assets.components.layout_checks import LayoutChecksComponent
+from prune_assets.components.pruned_table import PrunedTableComponent
+from prune_assets.components.skip_report import SkipReportComponent
+from prune_assets.components.spark_session import SparkSessionComponent
+
+__all__ = [
+    "LakeComponent",
+    "LayoutChecksComponent",
+    "PrunedTableComponent",
+    "SkipReportComponent",
+    "SparkSessionComponent",
+]
+
+DagsterLibraryRegistry.register("prune-assets", __version__, is_dagster_package=False)

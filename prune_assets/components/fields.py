@@ -1,0 +1,76 @@
+"""What several components have in their YAML: a layout, predicates that must skip, and where a table lies."""
+# No `from __future__ import annotations` in this package: Dagster and pydantic read the annotations themselves.
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import dagster as dg
+from pydantic import Field
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.spec import LayoutSpec
+from parquet_core.storage import is_remote
+from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.layout_file import layout_of, load_layout
+
+
+def _layout(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
+    try:
+        if isinstance(given, str):
+            return load_layout(context.resolve_source_relative_path(given))
+        return layout_of(context.resolve_value(given))
+    except LayoutError as error:
+        raise ValueError(str(error)) from None
+
+
+Layout: TypeAlias = Annotated[
+    LayoutSpec,
+    dg.Resolver(
+        _layout,
+        model_field_type=str | dict[str, Any],
+        description="The layout: its keys as in layout.yaml, or the path of such a file beside this one.",
+        examples=[{"sort_by": ["day", "id"], "bloom": {"id": 0.01}}, "layout.yaml"],
+    ),
+]
+Format: TypeAlias = Literal["parquet", "delta"]
+
+
+class CheckOptions(dg.Model, dg.Resolvable):
+    """How the checks of a table judge."""
+
+    skipping: Annotated[
+        dict[str, str],
+        dg.Resolver.default(
+            description="Predicates by a name, in SQL; each becomes a check that enough is skipped for it."
+        ),
+    ] = {}  # noqa: RUF012 - pydantic copies it
+    min_skipped: Annotated[
+        float,
+        dg.Resolver.default(description="The part of the bytes that each of these predicates skips at least."),
+        Field(ge=0, le=1),
+    ] = 0.9
+    blocking: Annotated[
+        bool, dg.Resolver.default(description="Whether a check that fails keeps assets downstream from running.")
+    ] = False
+    severity: Annotated[
+        Literal["ERROR", "WARN"], dg.Resolver.default(description="How Dagster shows a check that fails.")
+    ] = "ERROR"
+
+
+def checks_of(
+    key: dg.AssetKey, table: str, layout: LayoutSpec | None, options: CheckOptions
+) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of a table: of its layout, where it has one, and of what predicates skip."""
+    judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
+    of_layout = [] if layout is None else [build_layout_checks(key, table, layout, **judged)]
+    if not options.skipping:
+        return of_layout
+    skipping = build_skipping_checks(key, table, options.skipping, min_skipped=options.min_skipped, **judged)
+    return [*of_layout, skipping]
+
+
+def place_of(table: str, context: dg.ComponentLoadContext) -> str:
+    """Return an address as it is, and a path below the project where it is relative."""
+    return table if is_remote(table) else str(Path(context.project_root) / table)

@@ -1,0 +1,78 @@
+"""Point at a lake: its tables become assets with checks, without a list of them by hand."""
+
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import dagster as dg
+from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+from pydantic import Field
+
+from parquet_core.layout.spec import LayoutSpec
+from prune_assets.components.fields import CheckOptions, Layout, checks_of
+from prune_assets.components.layout_checks import WhenChecked, automation
+from prune_assets.components.scaffolding import FromExample
+from prune_assets.dagster.external import external_table
+from prune_assets.tables.lake import tables_below
+
+# What every table should have, whatever its order.
+_ANY = LayoutSpec()
+
+
+class TableRule(CheckOptions):
+    """What is asked of the tables whose names match a pattern."""
+
+    match: Annotated[
+        str, dg.Resolver.default(description="A pattern for names such as sales/orders; * stands for anything.")
+    ]
+    layout: Layout
+
+
+@dg.scaffold_with(FromExample)
+class LakeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
+    """The tables below a directory or an address, of Delta and Parquet, as observed assets with checks.
+
+    They are listed when the state is refreshed (`dg utils refresh-defs-state`, and whenever `dg dev` loads the code);
+    loading a code location asks the storage nothing.
+    """
+
+    root: Annotated[
+        str, dg.Resolver.default(description="A directory, or an address such as s3://lake; its own absolute path.")
+    ]
+    key_prefix: Annotated[list[str], dg.Resolver.default(description="Begins the keys of all its assets.")] = []  # noqa: RUF012 - pydantic copies it
+    group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "lake"
+    depth: Annotated[
+        int, dg.Resolver.default(description="How many levels of directories are searched."), Field(ge=1)
+    ] = 4
+    rules: Annotated[
+        list[TableRule], dg.Resolver.default(description="Layouts by names; the first that matches counts.")
+    ] = []  # noqa: RUF012 - pydantic copies it
+    when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked(
+        name="lake"
+    )
+    defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
+
+    @property
+    def defs_state_config(self) -> DefsStateConfig:
+        """Where the list is kept."""
+        return DefsStateConfig.from_args(self.defs_state, default_key=f"{type(self).__name__}[{self.root}]")
+
+    def write_state_to_path(self, state_path: Path) -> None:
+        """List the tables."""
+        found = tables_below(self.root, depth=self.depth)
+        state_path.write_text(json.dumps([[table.name, table.place, table.format] for table in found]))
+
+    def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:  # noqa: ARG002 - of the base class
+        """Return an asset and the checks of each table on the list."""
+        if state_path is None:
+            return dg.Definitions()
+        assets, checks, places = [], [], {}
+        for name, place, kind in json.loads(state_path.read_text()):
+            key = dg.AssetKey([*self.key_prefix, *(name or [Path(place).name])])
+            assets.append(external_table(key, place, format=kind, group_name=self.group_name))
+            rule = next((rule for rule in self.rules if fnmatchcase("/".join(name), rule.match)), None)
+            layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
+            checks += checks_of(key, place, layout, options)
+            places[key] = place
+        return dg.Definitions(assets=assets, asset_checks=checks, **automation(self.when, places, checks))

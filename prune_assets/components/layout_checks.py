@@ -1,0 +1,84 @@
+"""Checks of tables that others write, and when they run."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import dagster as dg
+from pydantic import Field
+
+from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
+from prune_assets.components.scaffolding import FromExample
+from prune_assets.dagster.external import external_table
+from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
+from prune_assets.dagster.sensors import build_new_files_sensor
+
+
+class CheckedTable(CheckOptions):
+    """A table and the layout that it should have."""
+
+    asset: Annotated[dg.ResolvedAssetKey, dg.Resolver.default(description="The key of its asset.")]
+    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    layout: Layout
+    external: Annotated[
+        bool, dg.Resolver.default(description="Whether nothing else in this code location defines the asset.")
+    ] = True
+    format: Annotated[Format | None, dg.Resolver.default(description="For the label in the UI alone.")] = None
+
+
+class WhenChecked(dg.Model, dg.Resolvable):
+    """When the checks of tables run without being asked."""
+
+    name: Annotated[
+        str, dg.Resolver.default(description="Begins the names of the job, the schedule and the sensor.")
+    ] = "layouts"
+    schedule: Annotated[
+        str | None, dg.Resolver.default(description="A cron expression; no schedule when left out.")
+    ] = None
+    timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression.")] = "UTC"
+    sensor: Annotated[
+        Literal["run", "report"] | None,
+        dg.Resolver.default(
+            description="Checks a table when its files change, and tells Dagster its data version: by a run, or within "
+            "the sensor's tick without one. No sensor when left out."
+        ),
+    ] = None
+
+
+@dg.scaffold_with(FromExample)
+class LayoutChecksComponent(dg.Component, dg.Model, dg.Resolvable):
+    """Checks of tables that others write, read from the bytes that are there; they start no Spark."""
+
+    tables: Annotated[list[CheckedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
+    when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked()
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Return the tables as assets, their checks, and what runs these."""
+        places = {table.asset: place_of(table.table, context) for table in self.tables}
+        checks = [
+            definition
+            for table in self.tables
+            for definition in checks_of(table.asset, places[table.asset], table.layout, table)
+        ]
+        external = [
+            external_table(table.asset, places[table.asset], format=table.format)
+            for table in self.tables
+            if table.external
+        ]
+        return dg.Definitions(assets=external, asset_checks=checks, **automation(self.when, places, checks))
+
+
+def automation(when: WhenChecked, places: Mapping[Any, str], checks: list[dg.AssetChecksDefinition]) -> dict[str, Any]:
+    """Return the job, the schedule and the sensor of checks, as `Definitions` takes them."""
+    if not checks:
+        return {}
+    job = build_layout_validation_job(f"{when.name}_validation", checks=checks)
+    found: dict[str, Any] = {"jobs": [job]}
+    if when.schedule is not None:
+        found["schedules"] = [
+            build_layout_validation_schedule(job, cron_schedule=when.schedule, execution_timezone=when.timezone)
+        ]
+    if when.sensor is not None:
+        found["sensors"] = [
+            build_new_files_sensor(f"{when.name}_changed", tables=places, checks=checks, mode=when.sensor, observe=True)
+        ]
+    return found

@@ -1,0 +1,71 @@
+"""A table that is written with a layout, and proven."""
+
+from typing import Annotated, Any, Literal
+
+import dagster as dg
+
+from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
+from prune_assets.components.scaffolding import FromExample
+from prune_assets.dagster.assets import build_table_asset
+
+
+@dg.scaffold_with(FromExample)
+class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
+    """A table that Spark writes with a layout, with checks that prove it from the written bytes.
+
+    Needs a resource `spark`: SparkSessionComponent, or your own.
+    """
+
+    asset: Annotated[
+        dg.ResolvedAssetSpec, dg.Resolver.default(description="The asset: its key, and whatever else Dagster knows.")
+    ]
+    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    source: Annotated[
+        str,
+        dg.Resolver.default(
+            description="Its rows: a query in SQL, or the path or address of a table of Parquet or Delta."
+        ),
+    ]
+    layout: Layout
+    format: Annotated[Format, dg.Resolver.default(description="Plain Parquet, or Delta.")] = "parquet"
+    mode: Annotated[
+        Literal["append", "overwrite", "replace_partitions", "error"],
+        dg.Resolver.default(description="What becomes of the rows that are there."),
+    ] = "overwrite"
+    checks: Annotated[CheckOptions, dg.Resolver.default(description="How its checks judge.")] = CheckOptions()
+
+    @classmethod
+    def get_spec(cls) -> dg.ComponentTypeSpec:
+        """Return what it makes."""
+        return dg.ComponentTypeSpec(description=cls.__doc__, tags=["parquet", "delta", "spark"])
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Return the asset and its checks."""
+        place = place_of(self.table, context)
+        asset = build_table_asset(
+            self.asset.key,
+            table=place,
+            layout=self.layout,
+            source=self.source,
+            format=self.format,
+            mode=self.mode,
+            **_options(self.asset),
+        )
+        return dg.Definitions(assets=[asset], asset_checks=checks_of(self.asset.key, place, self.layout, self.checks))
+
+
+def _options(spec: dg.AssetSpec) -> dict[str, Any]:
+    """Return what is said of an asset beside its key, as `asset` takes it."""
+    said = {
+        "deps": [dep.asset_key for dep in spec.deps],
+        "description": spec.description,
+        "metadata": dict(spec.metadata),
+        "group_name": spec.group_name,
+        "owners": list(spec.owners),
+        "tags": dict(spec.tags),
+        "kinds": spec.kinds,
+        "code_version": spec.code_version,
+        "automation_condition": spec.automation_condition,
+        "partitions_def": spec.partitions_def,
+    }
+    return {name: value for name, value in said.items() if value}

@@ -1,0 +1,47 @@
+"""Reports of what predicates skip of a table."""
+
+from typing import Annotated
+
+import dagster as dg
+from pydantic import Field
+
+from prune_assets.components.fields import place_of
+from prune_assets.components.scaffolding import FromExample
+from prune_assets.dagster.assets import build_skip_report_asset
+from prune_assets.dagster.skipping_checks import parse_named
+
+
+@dg.scaffold_with(FromExample)
+class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
+    """An asset a predicate: it plans, reads with the plan and without it, and shows what was skipped and why.
+
+    Needs a resource `spark`: SparkSessionComponent, or your own.
+    """
+
+    asset: Annotated[
+        dg.ResolvedAssetKey, dg.Resolver.default(description="The key of the table's asset, which comes first.")
+    ]
+    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    predicates: Annotated[
+        dict[str, str],
+        dg.Resolver.default(description="Spark SQL by the name that its report has."),
+        Field(min_length=1),
+    ]
+    reports: Annotated[str, dg.Resolver.default(description="The directory of the reports, below the project.")] = (
+        "reports"
+    )
+    group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "skip_reports"
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Return an asset for each predicate."""
+        table, reports = place_of(self.table, context), place_of(self.reports, context)
+        for name, where in self.predicates.items():
+            parse_named(f"predicates.{name}", where)
+        return dg.Definitions(
+            assets=[
+                build_skip_report_asset(
+                    name, self.asset, where, table=table, reports=reports, group_name=self.group_name
+                )
+                for name, where in self.predicates.items()
+            ]
+        )

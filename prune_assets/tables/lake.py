@@ -1,0 +1,63 @@
+"""The tables that lie below a directory: what has a Delta log, and what holds files of Parquet."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from parquet_core.errors import TableNotFound
+from parquet_core.storage import address
+from parquet_core.storage.remote import look_into
+
+# Hidden names are none of a table; a log of Delta or Hudi has one all the same.
+_WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
+
+
+class FoundTable(NamedTuple):
+    """A table by its address; `name`: its parts below the directory that was searched."""
+
+    name: tuple[str, ...]
+    place: str
+    format: Literal["delta", "parquet"]
+
+
+def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
+    """Find the tables in a directory and those below it, sorted by name; no file is opened.
+
+    >>> import os, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> root = tempfile.mkdtemp()
+    >>> os.makedirs(f"{root}/sales/orders/day=2024-01-01")
+    >>> pq.write_table(pa.table({"id": [1]}), f"{root}/sales/orders/day=2024-01-01/0.parquet")
+    >>> [(table.name, table.format) for table in tables_below(root)]
+    [(('sales', 'orders'), 'parquet')]
+
+    One listing a directory, of at most `depth` levels. A directory with `_delta_log` is a Delta table; one that holds
+    files named `*.parquet`, or directories named `column=value`, is one of plain Parquet. What is below a table belongs
+    to it. Tables of Iceberg and Hudi are passed over. Raises TableNotFound where there is no such directory, and
+    StorageFailure.
+    """
+    place = address(root).rstrip("/")
+    found: list[FoundTable] = []
+    todo: list[tuple[str, ...]] = [()]
+    while todo:
+        name = todo.pop()
+        here = "/".join((place, *name))
+        directories, files = look_into(here, _WANTED)
+        if not name and not directories and not files:
+            raise TableNotFound(f"{root}: no such directory, or nothing is in it; check the path")
+        below = [path.rpartition("/")[2] for path in directories]
+        kind = _kind(set(below), any(file.path.endswith(".parquet") for file in files))
+        if kind in {"delta", "parquet"}:
+            found.append(FoundTable(name, here, kind))  # type: ignore[arg-type]  # one of the two
+        elif kind is None and len(name) < depth:
+            todo += [(*name, each) for each in below]
+    return sorted(found)
+
+
+def _kind(below: set[str], has_parquet: bool) -> str | None:  # noqa: FBT001 - what was seen
+    if "_delta_log" in below:
+        return "delta"
+    if ".hoodie" in below or {"metadata", "data"} <= below:
+        return "other"
+    return "parquet" if has_parquet or any("=" in name for name in below) else None

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from dagster.components.testing import create_defs_folder_sandbox
+
+import deltalog
+import prune_assets.components
+from prune_assets.components.scaffolding import EXAMPLES
+
+# Dagster's own, where it loads any component.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
+    pytest.mark.filterwarnings("ignore:.* is currently in beta"),
+]
+IDS = {"sort_by": ["id"], "bloom": {"id": 0.01}}
+SPARK = dg.Definitions(resources={"spark": 1})
+
+
+def load(name, attributes, *, beside=None):
+    """The definitions of a component from its YAML; `beside`: the text of a file layout.yaml beside it."""
+    component = getattr(prune_assets.components, name)
+    with create_defs_folder_sandbox() as sandbox:
+        contents = {"type": f"prune_assets.components.{name}", "attributes": attributes}
+        place = sandbox.scaffold_component(component_cls=component, defs_yaml_contents=contents)
+        if beside is not None:
+            (place / "layout.yaml").write_text(beside)
+        with sandbox.load_component_and_build_defs(defs_path=place) as (_, defs):
+            return dg.Definitions.merge(defs, SPARK) if name != "SparkSessionComponent" else defs
+
+
+def names_of_checks(defs):
+    return {key.name for key in defs.resolve_asset_graph().asset_check_keys}
+
+
+def write(place, rows):
+    place.mkdir(parents=True)
+    pq.write_table(pa.table({"id": rows}), place / "0.parquet")
+    return str(place)
+
+
+def said(error):
+    """All that an error and its causes say."""
+    return "" if error is None else f"{error}\n{said(error.__cause__)}"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_scaffolded_loads(name):
+    component = getattr(prune_assets.components, name)
+    with create_defs_folder_sandbox() as sandbox:
+        place = sandbox.scaffold_component(component_cls=component)
+        text = yaml.safe_load((place / "defs.yaml").read_text())
+    assert text["attributes"] == EXAMPLES[name]
+    assert load(name, EXAMPLES[name]).resolve_asset_graph() is not None
+
+
+def test_every_component_has_an_example_and_describes_its_fields():
+    assert {*EXAMPLES} == {*prune_assets.components.__all__}
+    for name in EXAMPLES:
+        model = getattr(prune_assets.components, name).get_model_cls()
+        fields = model.model_json_schema()["properties"]
+        # Of these two Dagster has descriptions of its own, below.
+        told = {field for field, schema in fields.items() if schema.get("description")} | {"asset", "defs_state"}
+        assert {*fields} <= told
+
+
+def test_a_table_is_an_asset_with_checks_and_what_yaml_says_of_it():
+    attributes = {
+        "asset": {"key": "sales/ids", "owners": ["team:sales"], "group_name": "sales", "deps": ["raw"]},
+        "table": "lake/ids",
+        "source": "SELECT * FROM range(9)",
+        "layout": IDS,
+        "format": "delta",
+        "checks": {"skipping": {"few": "id < 3"}, "blocking": True},
+    }
+    defs = load("PrunedTableComponent", attributes)
+    (spec,) = (spec for spec in defs.resolve_all_asset_specs() if spec.key == dg.AssetKey(["sales", "ids"]))
+    assert (spec.owners, spec.group_name, spec.metadata["dagster/storage_kind"]) == (
+        ["team:sales"],
+        "sales",
+        "deltalake",
+    )
+    assert [dep.asset_key for dep in spec.deps] == [dg.AssetKey("raw")]
+    assert spec.metadata["dagster/uri"].endswith("/lake/ids")
+    assert names_of_checks(defs) >= {"sorted_order", "bloom_filters_present", "skips_few"}
+
+
+def test_checks_of_others_tables_run_by_a_schedule_a_sensor_and_by_themselves(tmp_path):
+    table = {"asset": "lake/ids", "table": write(tmp_path / "ids", range(1_000)), "layout": "layout.yaml"}
+    when = {"schedule": "0 3 * * *", "sensor": "report"}
+    defs = load("LayoutChecksComponent", {"tables": [table], "when": when}, beside="sort_by: [id]")
+    assert defs.resolve_schedule_def("layouts_validation_schedule").cron_schedule == "0 3 * * *"
+    sensor = defs.resolve_sensor_def("layouts_changed")
+    found = sensor.evaluate_tick(dg.build_sensor_context(repository_def=defs.get_repository_def()))
+    passed = {e.check_name: e.passed for e in found.asset_events if isinstance(e, dg.AssetCheckEvaluation)}
+    assert passed["sorted_order"]
+    assert defs.resolve_job_def("layouts_validation").execute_in_process().success
+
+
+def test_reports_are_an_asset_for_each_predicate():
+    defs = load(
+        "SkipReportComponent", {"asset": "ids", "table": "lake/ids", "predicates": {"a": "id < 3", "b": "id = 7"}}
+    )
+    keys = {spec.key.to_user_string() for spec in defs.resolve_all_asset_specs()}
+    assert keys >= {"skip_reports/a", "skip_reports/b"}
+
+
+def test_the_session_is_a_resource():
+    defs = load("SparkSessionComponent", {"master": "local[1]", "conf": {"spark.driver.memory": "2g"}})
+    assert defs.resources["spark"].conf == {"spark.driver.memory": "2g"}
+
+
+TABLE = {"asset": "a", "table": "t", "layout": IDS}
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "message"),
+    [
+        ("LayoutChecksComponent", {"tables": [TABLE | {"layout": {"sort_byy": ["id"]}}]}, "did you mean 'sort_by'"),
+        ("LayoutChecksComponent", {"tables": [TABLE | {"layout": {"sort_by": "id"}}]}, "sort_by = 'id': "),
+        ("LayoutChecksComponent", {"tables": [TABLE | {"layout": "nope.yaml"}]}, "nope.yaml: cannot be read"),
+        ("LayoutChecksComponent", {"tables": [TABLE | {"severity": "BAD"}]}, "'ERROR' or 'WARN'"),
+        ("LayoutChecksComponent", {"tables": [TABLE | {"colour": "red"}]}, "Extra inputs are not permitted"),
+        ("LayoutChecksComponent", {"tables": []}, "at least 1 item"),
+        ("LayoutChecksComponent", {"tables": [TABLE], "when": {"sensor": "never"}}, "'run' or 'report'"),
+        (
+            "SkipReportComponent",
+            {"asset": "a", "table": "t", "predicates": {"few": "id <"}},
+            "predicates.few: predicate, at its end",
+        ),
+        ("LayoutChecksComponent", {"tables": [TABLE | {"skipping": {"few": "id <"}}]}, "skips_few: predicate, at its"),
+        ("PrunedTableComponent", {"asset": {"key": "a"}, "table": "t", "layout": IDS}, "source"),
+    ],
+)
+def test_wrong_yaml_fails_at_load_and_says_where(name, attributes, message):
+    with pytest.raises(Exception) as failed:
+        load(name, attributes)
+    text = said(failed.value)
+    assert message in text
+    assert "defs.yaml" in text
+
+
+def lake_in(place):
+    write(place / "sales" / "orders" / "day=1", range(100))
+    write(place / "sales" / "items", [3, 1, 2])
+    deltalog.write_table(str(place / "events"), pa.table({"id": range(10)}))
+    for name in ("iceberg/metadata", "iceberg/data", "empty"):
+        (place / name).mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1]}), place / "iceberg" / "data" / "0.parquet")
+    return str(place)
+
+
+def load_lake(attributes, *, refresh=True):
+    component = prune_assets.components.LakeComponent
+    with create_defs_folder_sandbox() as sandbox:
+        contents = {"type": "prune_assets.components.LakeComponent", "attributes": attributes}
+        place = sandbox.scaffold_component(component_cls=component, defs_yaml_contents=contents)
+        with sandbox.load_component_and_build_defs(defs_path=place) as (lake, defs):
+            assert not defs.resolve_all_asset_specs(), "there is no state yet"
+            if not refresh:
+                return defs
+            import asyncio
+
+            asyncio.run(lake.refresh_state(sandbox.project_root))
+        with sandbox.load_component_and_build_defs(defs_path=place) as (_, defs):
+            return defs
+
+
+def test_the_tables_of_a_lake_become_assets_with_checks_and_a_sensor(tmp_path):
+    rule = {"match": "sales/*", "layout": IDS, "skipping": {"few": "id < 3"}}
+    root = lake_in(tmp_path / "lake")
+    defs = load_lake({"root": root, "key_prefix": ["lake"], "rules": [rule], "when": {"sensor": "run"}})
+    specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+    assert sorted(specs) == ["lake/events", "lake/sales/items", "lake/sales/orders"]
+    assert specs["lake/events"].metadata["dagster/storage_kind"] == "deltalake"
+    checks = defs.resolve_asset_graph().asset_check_keys
+    assert {key.asset_key.to_user_string() for key in checks if key.name == "skips_few"} == {
+        "lake/sales/items",
+        "lake/sales/orders",
+    }
+    result = defs.resolve_job_def("layouts_validation").execute_in_process()
+    failed = {
+        (found.asset_key.to_user_string(), found.check_name)
+        for found in result.get_asset_check_evaluations()
+        if not found.passed
+    }
+    assert ("lake/sales/items", "sorted_order") in failed
+    assert ("lake/events", "sorted_order") not in failed
+    assert (
+        len(
+            defs.resolve_sensor_def("layouts_changed")
+            .evaluate_tick(dg.build_sensor_context(repository_def=defs.get_repository_def()))
+            .run_requests
+        )
+        == 3
+    )
+
+
+def test_a_lake_is_asked_nothing_when_the_code_loads(tmp_path, monkeypatch):
+    """With a thousand tables, whose storage is not there any more."""
+    file = write(tmp_path / "one", range(9))
+    for i in range(1_000):
+        (tmp_path / "lake" / f"t{i:03d}").mkdir(parents=True)
+        (tmp_path / "lake" / f"t{i:03d}" / "0.parquet").hardlink_to(f"{file}/0.parquet")
+    import prune_assets.components.lake as lake_module
+
+    listed = lake_module.tables_below
+
+    def once(root, **options):
+        found = listed(root, **options)
+        (tmp_path / "lake").rename(tmp_path / "gone")
+        return found
+
+    monkeypatch.setattr(lake_module, "tables_below", once)
+    defs = load_lake({"root": str(tmp_path / "lake")})
+    assert len(defs.resolve_all_asset_specs()) == 1_000
+
+
+def test_a_lake_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(Exception, match="no such directory"):
+        load_lake({"root": str(tmp_path / "nowhere")})
+
+
+def test_a_sensor_tells_the_data_version_of_a_table_that_others_write(tmp_path):
+    table = str(tmp_path / "events")
+    deltalog.write_table(table, pa.table({"id": range(10)}))
+    attributes = {"tables": [{"asset": "events", "table": table, "layout": {}}], "when": {"sensor": "report"}}
+    defs = load("LayoutChecksComponent", attributes)
+    sensor, repository = defs.resolve_sensor_def("layouts_changed"), defs.get_repository_def()
+
+    def observed(cursor):
+        found = sensor.evaluate_tick(dg.build_sensor_context(repository_def=repository, cursor=cursor))
+        return [e.data_version for e in found.asset_events if isinstance(e, dg.AssetObservation)], found.cursor
+
+    first, cursor = observed(None)
+    deltalog.write_table(table, pa.table({"id": [99]}), mode="append")
+    deltalog.write_table(table, pa.table({"id": [98]}), mode="append")
+    second, cursor = observed(cursor)
+    assert (first, second, observed(cursor)[0]) == (["version 0"], ["version 2"], [])
