@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from prune_assets.commands.progress import showing_progress
 from prune_assets.layout_file import load_layout
 from prune_assets.report.output import json_text
+from prune_assets.spark.progress import showing_progress
 
 SCHEMA = "table-optimize/1"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from parquet_core.printable import printable, redacted
-from prune_assets.commands.progress import showing_progress
 from prune_assets.layout_file import load_layout
+from prune_assets.spark.progress import showing_progress
 
 
 @click.command()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from prune_assets.commands.progress import showing_progress, tasks_text
+from prune_assets.spark.progress import showing_progress, tasks_text
 
 
 def context(*stages):
