@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from parquet_core.errors import PruneError
     from parquet_core.layout.spec import Finding, LayoutSpec, Severity
     from prune_assets.layout_proof import check
+    from prune_assets.metadata_audit.report import AuditReport
+    from prune_assets.metadata_audit.run import audit
     from prune_assets.planner.plan import Plan, plan
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.semantics import SparkSemantics
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AuditReport": "prune_assets.metadata_audit.report",
     "Finding": "parquet_core.layout.spec",
     "LayoutSpec": "parquet_core.layout.spec",
     "OptimizeResult": "prune_assets.upkeep.result",
@@ -34,6 +37,7 @@ _HOMES = {
     "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
     "SparkSemantics": "prune_assets.semantics",
+    "audit": "prune_assets.metadata_audit.run",
     "check": "prune_assets.layout_proof",
     "optimize": "prune_assets.spark.writing.optimize",
     "plan": "prune_assets.planner.plan",
@@ -44,6 +48,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditReport",
     "Finding",
     "LayoutSpec",
     "OptimizeResult",
@@ -52,6 +57,7 @@ __all__ = [
     "Severity",
     "SkipReport",
     "SparkSemantics",
+    "audit",
     "check",
     "optimize",
     "plan",

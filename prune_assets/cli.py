@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
+    "audit": "Hold what the metadata of TABLE claim against its values: bounds, counts, bloom filters, the log.",
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
     "checkpoint": "Write the checkpoint of the Delta table TABLE unless there is one.",
     "doctor": "Tell which Java, Spark and libraries are used, and what is missing.",

@@ -89,6 +89,17 @@ def widest_value(data: bytes, length: int, chunk: Claims) -> int:
     return widest
 
 
+def values_of_page(data: bytes, *, place: str) -> int | None:
+    """Return how many values, nulls included, the data page holds whose header `data` begins with.
+
+    None where a page of another kind lies there. Raises MalformedFile where none does.
+    """
+    (kind, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
+    described = {_DATA: v1, _DATA_V2: v2}.get(kind)
+    count: int | None = None if described is None else described[0]
+    return count
+
+
 def _page(data: bytes, position: int, chunk: Claims) -> tuple[_Page, int]:
     """Return the page at a position and where it ends."""
     (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor
     from prune_assets.dagster.skipping_checks import build_skipping_checks
+    from prune_assets.dagster.truth_checks import build_statistics_truth_check
 
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
@@ -30,6 +31,7 @@ _HOMES = {
     "build_new_files_sensor": "prune_assets.dagster.sensors",
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_skipping_checks": "prune_assets.dagster.skipping_checks",
+    "build_statistics_truth_check": "prune_assets.dagster.truth_checks",
     "build_table_asset": "prune_assets.dagster.assets",
     "external_table": "prune_assets.dagster.external",
     "pruned_asset": "prune_assets.dagster.io_manager",
@@ -47,6 +49,7 @@ __all__ = [
     "build_new_files_sensor",
     "build_skip_report_asset",
     "build_skipping_checks",
+    "build_statistics_truth_check",
     "build_table_asset",
     "external_table",
     "pruned_asset",

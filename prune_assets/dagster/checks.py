@@ -98,7 +98,7 @@ def _result(
     metadata: dict[str, Any] = {"errors": len(errors), "warnings": len(warnings)}
     if findings:
         shown = sorted(findings, key=lambda finding: finding not in worst)[:MAX_SHOWN]
-        metadata["findings"] = dg.MetadataValue.table([_record(finding) for finding in shown])
+        metadata["findings"] = dg.MetadataValue.table([finding_record(finding) for finding in shown])
     if worst:
         metadata["remedy"] = worst[0].remedy
     return dg.AssetCheckResult(
@@ -111,7 +111,8 @@ def _result(
     )
 
 
-def _record(finding: "Finding") -> dg.TableRecord:
+def finding_record(finding: "Finding") -> dg.TableRecord:
+    """Return a finding as a row of a table in Dagster's UI."""
     return dg.TableRecord(
         {
             "severity": finding.severity.value,

@@ -1,0 +1,69 @@
+"""`prune audit`: read the values of a table, and hold against them what its metadata claim."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from parquet_core.layout.spec import Severity
+from parquet_core.printable import printable
+from prune_assets.commands.check import findings_text
+from prune_assets.report.output import json_text
+from prune_assets.report.quantities import bytes_text, count_text, seconds_text
+
+if TYPE_CHECKING:
+    from prune_assets.metadata_audit.report import AuditReport
+
+
+@click.command()
+@click.argument("table", type=click.Path(readable=False))
+@click.option("--sample", type=float, default=1.0, show_default=True, help="The share of row groups to read, up to 1.")
+@click.option("--files", type=int, help="How many files to read instead, spread over all.")
+@click.option("--columns", metavar="A,B", help="The columns to read; by default all.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema audit/1.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "error"]),
+    default="error",
+    show_default=True,
+    help="Exit 1 from this severity on.",
+)
+def audit(*, table: str, sample: float, files: int | None, columns: str | None, as_json: bool, fail_on: str) -> None:
+    """Hold what the metadata of TABLE claim against its values: bounds, counts, bloom filters, the log.
+
+    Where a claim that plans rely on is wrong, every engine that skips by it loses rows without a word.
+    """
+    from prune_assets.metadata_audit.run import audit as audit_table
+
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    report = audit_table(table, sample=sample, files=files, columns=names)
+    click.echo(json_text(report) if as_json else audit_text(report))
+    failing = {Severity.ERROR, Severity(fail_on)}
+    if any(finding.severity in failing for finding in report.findings):
+        sys.exit(1)
+
+
+def audit_text(report: AuditReport) -> str:
+    """Render a report: what was found, the gravest first, and what was looked at."""
+    lines = [findings_text(report.table, report.findings)] if report.findings else [_all_true(report)]
+    lines += ["", f"read: {_read(report)}", f"held against values: {_claims(report)}"]
+    lines += [f"skipped: {printable(name)}: {printable(why)}" for name, why in report.skipped.items()]
+    return "\n".join(lines)
+
+
+def _all_true(report: AuditReport) -> str:
+    return f"{printable(report.table)}: every claim that was looked at holds"
+
+
+def _read(report: AuditReport) -> str:
+    groups = f"{count_text(report.audited_row_groups)} of {count_text(report.row_groups)} row groups"
+    files = f"{count_text(report.audited_files)} of {count_text(report.files)} files"
+    volume = f"{count_text(report.rows)} rows, {bytes_text(report.read_bytes)} in {seconds_text(report.seconds)}"
+    return f"{groups} in {files}, {volume}"
+
+
+def _claims(report: AuditReport) -> str:
+    counted = [f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.claims.items() if count]
+    return ", ".join(counted) or "nothing, for there was no claim"

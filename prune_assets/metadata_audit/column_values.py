@@ -1,0 +1,70 @@
+"""The values of a column in a row group, as stored and as bounds compare them, some rows at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy, valid_flags
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.spark_rules.type_promotion import as_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from parquet_core.values import ValueReader
+
+
+class Some(NamedTuple):
+    """Values of successive rows: as Arrow reads them, and as the bounds of the table's column compare."""
+
+    first_row: int
+    stored: pa.Array
+    compared: pa.Array
+
+
+def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn, column: LeafColumn) -> Iterator[Some]:
+    """Read a column that lies in no list; `path`: what the file calls it, `leaf`: how it stores it.
+
+    Of a type that is not understood it is told where values are null, and no more. Raises UnsupportedFeature for values
+    that Arrow has no comparable form of, and as reading does.
+    """
+    row = 0
+    for batch in values.batches([group], [".".join(path)]):
+        stored = _plain(_leaf(batch, path))
+        try:
+            compared = _presence(stored) if leaf.type is None else as_read(cast(stored, bounds_type(leaf)), column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise UnsupportedFeature(f"{values.file.path}: column {column.name}: {said}; leave it out") from None
+        yield Some(row, stored, compared)
+        row += len(batch)
+
+
+def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
+    found = batch.column(path[0])
+    for name in path[1:]:
+        found = pc.struct_field(found, name)
+    return found
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Return values without what an Arrow schema in the file makes of them."""
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _presence(values: pa.Array) -> pa.Array:
+    return from_numpy(np.zeros(len(values), np.int8), valid=valid_flags(values))
+
+
+def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values in another type that holds them."""
+    return values if values.type == kind else pc.cast(values, kind)

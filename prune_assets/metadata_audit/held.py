@@ -1,0 +1,122 @@
+"""Claims about containers of one column (a file, a row group, pages), held against values as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from, valid_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.trust.bounds import Bounds
+
+    Flags = NDArray[np.bool_]
+    Numbers = NDArray[np.int64]
+
+
+class Outside(NamedTuple):
+    """A value outside of its bound: the container, its row, the value; of how many containers there are such."""
+
+    container: int
+    row: int
+    value: pa.Scalar
+    bound: pa.Scalar
+    containers: int
+
+
+class Miscount(NamedTuple):
+    """A count that is wrong: what is counted, as claimed and as found; `loses_rows` tells if predicates do."""
+
+    container: int
+    what: str
+    claimed: int
+    found: int
+    loses_rows: bool
+    containers: int
+
+
+@dataclass(slots=True)
+class Held:
+    """Bounds of containers, and what was seen of their values so far."""
+
+    claimed: Bounds
+    nulls: Numbers = field(init=False)
+    nans: Numbers = field(init=False)
+    rows: Numbers = field(init=False)
+    _outside: dict[str, tuple[Outside, set[int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.nulls, self.nans, self.rows = (np.zeros(len(self.claimed), np.int64) for _ in range(3))
+
+    @property
+    def claims(self) -> tuple[int, int]:
+        """How many bounds and how many counts are claimed."""
+        sides = [self.claimed.lower, self.claimed.upper]
+        counts = [self.claimed.null_count]
+        if pa.types.is_floating(self.claimed.lower.type):
+            counts.append(self.claimed.nan_count)
+        return _known(sides), _known(counts)
+
+    def take(self, values: pa.Array, of: Numbers, row: Numbers) -> None:
+        """Take in values, each `of` a container; `row`: their numbers, for messages."""
+        count = len(self.claimed)
+        null = ~valid_flags(values)
+        self.rows += np.bincount(of, minlength=count)
+        self.nulls += np.bincount(of[null], minlength=count)
+        if pa.types.is_floating(values.type):
+            self.nans += np.bincount(of[flags_from(pc.is_nan(values))], minlength=count)
+        for side, outside in (("min", pc.less), ("max", pc.greater)):
+            bounds = self.claimed.lower if side == "min" else self.claimed.upper
+            if bounds.null_count < len(bounds):
+                self._compare(side, outside, bounds, values, of, row)
+
+    def _compare(  # noqa: PLR0917 - one comparison
+        self, side: str, outside: Callable[..., pa.Array], bounds: pa.Array, values: pa.Array, of: Numbers, row: Numbers
+    ) -> None:
+        numbers, limits = _ordered(values), _ordered(bounds)
+        limit = limits[0] if len(limits) == 1 else limits.take(from_numpy(of))
+        wrong = np.flatnonzero(flags_from(outside(numbers, limit)))
+        if len(wrong) == 0:
+            return
+        first = int(wrong[0])
+        container = int(of[first])
+        found = Outside(container, int(row[first]), values[first], bounds[container], 1)
+        _, containers = self._outside.setdefault(side, (found, set()))
+        containers.update(np.unique(of[wrong]).tolist())
+
+    def outside(self) -> Iterator[tuple[str, Outside]]:
+        """Yield by side the first value that lies outside of its bound."""
+        for side, (found, containers) in self._outside.items():
+            yield side, found._replace(containers=len(containers))
+
+    def miscounts(self, *, whole: bool, extremes_alone: bool = False) -> Iterator[Miscount]:
+        """Yield counts that are wrong; `whole`: all rows were seen, `extremes_alone`: only none and all are claims."""
+        kinds = [("null", self.claimed.null_count, self.nulls, self.rows)]
+        if pa.types.is_floating(self.claimed.lower.type):
+            kinds.append(("NaN", self.claimed.nan_count, self.nans, self.rows - self.nulls))
+        for what, counts, seen, most in kinds:
+            claimed, known = numbers_from(counts), valid_flags(counts)
+            others, rows = most - seen, self.claimed.row_count
+            loses = known & (((claimed == 0) & (seen > 0)) | ((claimed == rows) & (others > 0) & (rows > 0)))
+            wrong = known & ((seen != claimed) if whole else ((seen > claimed) | (others > rows - claimed)))
+            wrong = loses if extremes_alone else wrong | loses
+            if wrong.any():
+                first = int(np.argmax(loses if loses.any() else wrong))
+                found, said = int(seen[first]), int(claimed[first])
+                yield Miscount(first, what, said, found, bool(loses.any()), int(wrong.sum()))
+
+
+def _known(parts: Sequence[pa.Array]) -> int:
+    return sum(len(part) - part.null_count for part in parts)
+
+
+def _ordered(values: pa.Array) -> pa.Array:
+    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values
