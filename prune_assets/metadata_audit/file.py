@@ -169,6 +169,8 @@ def _chunk(  # noqa: PLR0917 - what is said of one chunk
     audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, found: tuple[LeafColumn, Path]
 ) -> Chunk:
     column, (leaf, path) = known.column, found
+    own = _prunable(column, known.believed.slice(position, position + 1))
+    nulls_alone = own.null_count[0].as_py() == int(own.row_count[0])
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
     if reason and reason != ABSENT:
         _not_relied_on(audit, "page_index", position, column, reason)
@@ -178,11 +180,12 @@ def _chunk(  # noqa: PLR0917 - what is said of one chunk
         leaf=leaf,
         path=path,
         group=int(audit.index.ordinal[position]),
-        own=_prunable(column, known.believed.slice(position, position + 1)),
+        own=own,
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
-        blocks=_blocks(audit, column, position),
-        dictionary=_dictionary(audit, column, position),
+        # Of nulls alone there is nothing to look up.
+        blocks=None if nulls_alone else _blocks(audit, column, position),
+        dictionary=None if nulls_alone else _dictionary(audit, column, position),
         location=audit.place(position, column),
         key=audit.key(column),
     )
@@ -214,10 +217,8 @@ def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array
     if dictionaries.refusals(column, np.array([position]))[0]:
         return None
     (found,) = dictionaries.read(column, np.array([position]))
-    if isinstance(found, str):
-        _not_relied_on(audit, "dictionary", position, column, found)
-        return None
-    return found
+    # What is not read, such as one of a codec that is not, claims nothing; the place of others is doubted elsewhere.
+    return None if isinstance(found, str) else found
 
 
 def _not_relied_on(  # noqa: PLR0917 - a place, and what is said of it

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset import opening
 from prune_assets.planner.engines.spark.reader_bugs import ALL
 from prune_assets.planner.plan import plan
 from tests.lies.judging import Truth, judged, read_now
-from tests.lies.lies import CONTRADICTIONS, UNSEEN, Place
-from tests.lies.told import Told
+from tests.lies.lies import CONTRADICTIONS, UNSEEN
+from tests.lies.lying_file import PAGE, planted, write_honest
 
-ROWS, PAGE = 100, 20
-COLUMNS = {"a": 0, "n": 1, "s": 2, "d": 3}
 PREDICATES = (
     "a = 1150",
     "a >= 1100 AND a < 1120",
@@ -33,39 +29,16 @@ PREDICATES = (
 )
 
 
-def rows_of(group):
-    """A page of nulls alone, one with none, and some with a few."""
-    numbers = range(ROWS)
-    return {
-        "a": pa.array([1000 * group + 2 * i for i in numbers], pa.int64()),
-        "n": pa.array([None if i < PAGE or (i >= 2 * PAGE and i % 7 == 0) else 1000 * group + i for i in numbers]),
-        "s": pa.array([f"g{group}-{i:04}" for i in numbers]),
-        "d": pa.array([100 * group + i / 2 for i in numbers], pa.float64()),
-    }
-
-
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory):
     path = tmp_path_factory.mktemp("honest") / "t.parquet"
-    filters = {name: {"ndv": ROWS} for name in COLUMNS}
-    groups = [pa.table(rows_of(group)) for group in range(4)]
-    options = {"use_dictionary": ["s", "n"], "write_page_index": True, "bloom_filter_options": filters}
-    with pq.ParquetWriter(path, groups[0].schema, max_rows_per_page=PAGE, write_batch_size=1, **options) as writer:
-        for group in groups:
-            writer.write_table(group)
+    write_honest(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def truth(honest):
     return Truth(honest)
-
-
-def planted(honest, path, lie, column):
-    """Write the file with a lie about a column."""
-    told = Told(honest.read_bytes())
-    lie(told, Place(1, COLUMNS[column], 2, (COLUMNS[column] + 1) % len(COLUMNS)))
-    path.write_bytes(told.bytes())
 
 
 @pytest.fixture(autouse=True)
