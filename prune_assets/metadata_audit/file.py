@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,6 +115,8 @@ def told(findings: Findings, skipped: dict[str, str], *, what: str, location: st
 def audit_file(audit: FileAudit, columns: Sequence[Known], partitions: Sequence[LeafColumn]) -> None:
     """Audit the chosen row groups of a file."""
     check_records(audit)
+    with suppress(MalformedFile):  # which is told of its column below
+        audit.pages.fetch([known.column for known in columns], audit.chosen)
     for known in columns:
         with _told(audit, known.column):
             _audit_column(audit, known)
