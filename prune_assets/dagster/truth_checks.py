@@ -86,6 +86,7 @@ def _metadata(report: "AuditReport") -> dict[str, Any]:
         "prune/audited_rows": report.rows,
         "prune/audited_row_groups": report.audited_row_groups,
         "prune/row_groups": report.row_groups,
+        "prune/skipped_columns": len(report.skipped),
         "prune/untrue_claims": sum(finding.severity is Severity.ERROR for finding in report.findings),
     }
     if report.findings:

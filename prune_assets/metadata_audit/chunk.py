@@ -67,7 +67,10 @@ class WholeFile:
         if self.live is not None:
             here = self.live[rows]
             values, rows = values.filter(from_numpy(here)), rows[here]
-        self.held.take(cast(values, self.held.claimed.lower.type), np.zeros(len(values), np.int64), rows)
+        bounds = self.held.claimed
+        if len(bounds.lower.drop_null()) or len(bounds.upper.drop_null()):
+            values = cast(values, bounds.lower.type)
+        self.held.take(values, np.zeros(len(values), np.int64), rows)
 
 
 def audit_chunk(chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings) -> Held | None:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.spark_rules.type_promotion import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +37,9 @@ def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn
     row = 0
     for batch in values.batches([group], [".".join(path)]):
         stored = _plain(_leaf(batch, path))
-        try:
-            compared = _presence(stored) if leaf.type is None else as_read(cast(stored, bounds_type(leaf)), column)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise UnsupportedFeature(f"{values.file.path}: column {column.name}: {said}; leave it out") from None
+        compared = (
+            _presence(stored) if leaf.type is None else cast(cast(stored, bounds_type(leaf)), bounds_type(column))
+        )
         yield Some(row, stored, compared)
         row += len(batch)
 
@@ -66,5 +63,8 @@ def _presence(values: pa.Array) -> pa.Array:
 
 
 def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values in another type that holds them."""
-    return values if values.type == kind else pc.cast(values, kind)
+    """Return values in another type that holds them; raises UnsupportedFeature where it does not."""
+    try:
+        return values if values.type == kind else pc.cast(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise UnsupportedFeature(f"values that cannot be compared: {' '.join(str(error).split())[:200]}") from None

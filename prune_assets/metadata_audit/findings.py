@@ -62,7 +62,7 @@ def outside(place: Place, side: str, found: Outside, *, text: bool) -> Finding:
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
         f"{place.said_by} claims {side} {bound}, row {found.row:,} holds {value}: "
-        f"`{name} = {value}` and `{beyond}` lose it"
+        f"`{name} = {value}` and `{beyond}` lose it{_others(found.containers)}"
     )
     return Finding(f"{place.kind}_bounds", Severity.ERROR, place.location, message, place.remedy)
 
@@ -73,9 +73,16 @@ def miscount(place: Place, found: Miscount) -> Finding:
     if found.loses_rows and found.claimed:
         test = "IS NOT NULL" if found.what == "null" else "<> double('NaN')"
     lost = f"`{place.column} {test}` loses rows" if found.loses_rows else "counts answered from it are wrong"
-    message = f"{place.said_by} counts {found.claimed:,} {found.what}, there are {found.found:,}: {lost}"
+    message = (
+        f"{place.said_by} counts {found.claimed:,} {found.what}, there are {found.found:,}: "
+        f"{lost}{_others(found.containers)}"
+    )
     severity = Severity.ERROR if found.loses_rows else Severity.WARN
     return Finding(f"{place.kind}_{found.what.lower()}_count", severity, place.location, message, place.remedy)
+
+
+def _others(containers: int) -> str:
+    return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
 
 
 def absent_value(code: str, location: str, said_by: str, column: str, value: pa.Scalar, *, text: bool) -> Finding:
@@ -106,7 +113,8 @@ def from_held(place: Place, held: Held, *, text: bool, whole: bool, extremes_alo
 def _at(place: Place, container: int) -> Place:
     if place.kind != "page":
         return place
-    location = place.location.replace(", column ", f", page {container}, column ", 1)
+    before, _, column = place.location.rpartition(", column ")
+    location = f"{before}, page {container}, column {column}"
     return Place(place.kind, place.said_by, location, place.column, place.remedy)
 
 
@@ -119,4 +127,5 @@ def _literal(value: pa.Scalar, *, text: bool) -> str:
         return f"TIMESTAMP '{shown}'"
     if not pa.types.is_binary(kind):
         return shown
-    return f"'{shown}'" if text else f"X'{value.as_py()[:20].hex()}'"
+    quoted = shown.replace("'", "\\'")
+    return f"'{quoted}'" if text else f"X'{value.as_py()[:20].hex()}'"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.dataset.page_indexes import PageIndexes
-from parquet_core.errors import WrongUse
+from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.layout.check import find_column
 from parquet_core.layout.places import file_name
 from parquet_core.printable import redacted
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.values import ValueReader
 
 
 def audit(
@@ -91,6 +92,7 @@ def audit(
             told(findings, skipped, what=name, location=name, key=str(file)),
             open_values(index.files[file], traffic=traffic) as values,
         ):
+            _check_same(index, positions, values)
             one = FileAudit(index, claims, file, positions, here, values, pages, live, findings, skipped, traffic)
             audit_file(one, known, partitions)
     return AuditReport(
@@ -106,6 +108,13 @@ def audit(
         seconds=time.perf_counter() - begun,
         skipped=skipped,
     )
+
+
+def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
+    """Refuse a file whose footer, read again for its values, is another one."""
+    rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
+    if not index.has_rows(rows, positions):
+        raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")
 
 
 def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[np.int64]:
