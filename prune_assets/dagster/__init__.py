@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.checks import build_layout_checks
     from prune_assets.dagster.external import external_table
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
+    from prune_assets.dagster.log_checks import build_log_health_check
     from prune_assets.dagster.metadata import skip_metadata, table_uri
     from prune_assets.dagster.resources import SparkSessionResource
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
@@ -28,6 +29,7 @@ _HOMES = {
     "build_layout_checks": "prune_assets.dagster.checks",
     "build_layout_validation_job": "prune_assets.dagster.schedules",
     "build_layout_validation_schedule": "prune_assets.dagster.schedules",
+    "build_log_health_check": "prune_assets.dagster.log_checks",
     "build_new_files_sensor": "prune_assets.dagster.sensors",
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_skipping_checks": "prune_assets.dagster.skipping_checks",
@@ -46,6 +48,7 @@ __all__ = [
     "build_layout_checks",
     "build_layout_validation_job",
     "build_layout_validation_schedule",
+    "build_log_health_check",
     "build_new_files_sensor",
     "build_skip_report_asset",
     "build_skipping_checks",

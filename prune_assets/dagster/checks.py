@@ -79,19 +79,20 @@ def build_layout_checks(
         except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
             for name in CHECKS:
                 if name in selected:
-                    yield _unreadable(f"{prefix}{name}", asset_key, severity, error)
+                    yield unreadable_result(f"{prefix}{name}", asset_key, severity, error)
             return
         for name, (prefixes, _) in CHECKS.items():
             if name in selected:
                 about = [finding for finding in findings if finding.code.startswith(prefixes)]
-                yield _result(f"{prefix}{name}", asset_key, severity, about)
+                yield check_result(f"{prefix}{name}", asset_key, severity, about)
 
     return layout_checks
 
 
-def _result(
+def check_result(
     name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, findings: "Sequence[Finding]"
 ) -> dg.AssetCheckResult:
+    """Return the result of a check that found these: errors fail it with `severity`, warnings with WARN."""
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     warnings = [finding for finding in findings if finding.severity is Severity.WARN]
     worst = [*errors, *warnings]
@@ -128,9 +129,10 @@ def _line(error: Exception) -> str:
     return str(error) if isinstance(error, PruneError) else one_line(f"{type(error).__name__}: {error}")
 
 
-def _unreadable(
+def unreadable_result(
     name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, error: Exception
 ) -> dg.AssetCheckResult:
+    """Return the result of a check that could not look."""
     return dg.AssetCheckResult(
         check_name=name,
         asset_key=asset_key,

@@ -7,7 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
-from prune_assets.dagster.checks import MAX_SHOWN, finding_record
+from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def build_statistics_truth_check(
         try:
             report = audit(str(table), sample=sample, columns=columns, allow=allow)
         except PruneError as error:
-            return dg.AssetCheckResult(passed=False, severity=severity, description=str(error))
+            return unreadable_result(name, asset_key, severity, error)
         return dg.AssetCheckResult(**_verdict(report, severity))
 
     return statistics_truth_check

@@ -1,0 +1,56 @@
+"""Asset checks of the log of a Delta table, which open no data file."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from parquet_core.errors import PruneError
+from prune_assets.dagster.checks import check_result, unreadable_result
+from prune_assets.tables.log_health import MAX_COMMITS, MAX_SMALL_FILES, check_log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def build_log_health_check(
+    asset_key: "dg.AssetKey | str | Sequence[str]",
+    table: "str | Path",
+    *,
+    max_commits: int = MAX_COMMITS,
+    max_small_files: int = MAX_SMALL_FILES,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
+) -> dg.AssetChecksDefinition:
+    """Build a check of how the log of a Delta table stands: checkpoint, small files, files without statistics.
+
+    >>> from prune_assets.dagster import build_log_health_check
+    >>> check = build_log_health_check("orders", "lake/orders", max_commits=50)
+    >>> [key.name for key in check.check_keys]
+    ['log_is_healthy']
+
+    It reads the log alone, and starts no Spark. A table that is no Delta table, or that cannot be read, fails it.
+
+    `max_commits`: how many commits a reader may have to replay on top of a checkpoint. `max_small_files`: how many
+    files may be smaller than 32 MiB. `blocking`, `severity`, `allow`: as for the checks of layouts.
+    """
+    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
+    asset_key = dg.AssetKey.from_coercible(asset_key)
+    name = "log_is_healthy"
+
+    @dg.asset_check(
+        asset=asset_key,
+        name=name,
+        blocking=blocking,
+        description=f"At most {max_commits:,} commits to replay, {max_small_files:,} small files, statistics in all.",
+    )
+    def log_health_check() -> dg.AssetCheckResult:
+        try:
+            findings = check_log(str(table), max_commits=max_commits, max_small_files=max_small_files, allow=allow)
+        except PruneError as error:
+            return unreadable_result(name, asset_key, severity, error)
+        return check_result(name, asset_key, severity, findings)
+
+    return log_health_check

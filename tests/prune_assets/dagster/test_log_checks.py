@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deltalog
+from prune_assets.dagster import build_log_health_check
+
+
+@pytest.fixture
+def table(tmp_path):
+    for first in range(0, 50, 10):
+        deltalog.write_table(str(tmp_path / "t"), pa.table({"id": range(first, first + 10)}), mode="append")
+    return tmp_path / "t"
+
+
+def evaluate(table, **options):
+    return build_log_health_check("lake/ids", table, **options)()
+
+
+def test_a_log_that_stands_well_passes(table):
+    result = evaluate(table)
+    assert (result.passed, result.description) == (True, None)
+
+
+def test_too_many_commits_fail_it_until_there_is_a_checkpoint(table):
+    result = evaluate(table, max_commits=3)
+    assert not result.passed
+    assert result.description.endswith("each reader replays 5 commits and there is no checkpoint, 3 are allowed")
+    deltalog.write_checkpoint(str(table))
+    assert evaluate(table, max_commits=3).passed
+
+
+def test_too_many_small_files_fail_it(table):
+    result = evaluate(table, max_small_files=4)
+    assert "5 of 5 files are smaller than 32.0 MiB" in result.description
+    assert result.metadata["findings"].records[0].data["code"] == "log.small_files"
+
+
+def test_files_without_statistics_fail_it(table):
+    log = table / "_delta_log" / f"{1:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        action.get("add", {}).pop("stats", None)
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    assert "1 of 5 files have no statistics" in evaluate(table).description
+
+
+def test_what_is_no_delta_table_or_gone_fails_it_and_is_named(tmp_path):
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    assert "not a Delta table" in evaluate(tmp_path).description
+    assert str(tmp_path / "gone") in evaluate(tmp_path / "gone").description
+
+
+def test_it_is_a_check_of_the_asset_with_its_severity(table):
+    check = build_log_health_check("lake/ids", table, max_commits=1, blocking=True, severity=dg.AssetCheckSeverity.WARN)
+    (spec,) = check.check_specs
+    assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "log_is_healthy", True)
+    assert check().severity is dg.AssetCheckSeverity.WARN
