@@ -65,7 +65,9 @@ class WholeFile:
         rows = self.first_row + some.first_row + np.arange(len(some.compared))
         values = some.compared
         if self.live is not None:
-            here = self.live[rows]
+            # A file may have more rows than it claims, which nothing has deleted.
+            here = np.ones(len(rows), np.bool_)
+            here[rows < len(self.live)] = self.live[rows[rows < len(self.live)]]
             values, rows = values.filter(from_numpy(here)), rows[here]
         bounds = self.held.claimed
         if len(bounds.lower.drop_null()) or len(bounds.upper.drop_null()):

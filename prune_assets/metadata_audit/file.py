@@ -57,7 +57,7 @@ class Known(NamedTuple):
 class FileAudit:
     """A file of a table, of which the row groups at `chosen` are read; `positions`: all of them.
 
-    `first_row`: of each of those in the file.
+    `live`: which of its rows count, None for all.
     """
 
     index: MetadataIndex
