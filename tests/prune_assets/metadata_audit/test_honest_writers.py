@@ -82,3 +82,14 @@ def test_no_false_alarm_about_files_of_spark(spark, tmp_path, timestamps):
     report = pr.audit(tmp_path / "t")
     assert not [finding for finding in report.findings if finding.severity != "info"]
     assert report.claims["page_bounds"] > 100
+
+
+def test_a_table_in_a_store_is_read_as_a_local_one_is(s3, tmp_path):
+    from parquet_core.storage import put_if_absent
+    from tests.lies.lying_file import write_honest
+
+    write_honest(tmp_path / "t.parquet")
+    put_if_absent(f"{s3}/t/a.parquet", (tmp_path / "t.parquet").read_bytes())
+    report = pr.audit(f"{s3}/t")
+    assert not report.findings
+    assert report.claims == pr.audit(tmp_path / "t.parquet").claims
