@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.cli import COMMANDS, main
+from prune_assets.components import LakeComponent
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -34,8 +35,15 @@ def test_the_definitions_for_tables_of_your_own_load():
 
 
 def test_the_layout_is_one():
-    (text,) = blocks("yaml")
+    (text,) = [block for block in blocks("yaml") if not block.startswith("type:")]
     assert msgspec.convert(yaml.safe_load(text), LayoutSpec).sort_by == ("l_shipdate",)
+
+
+def test_the_component_is_one():
+    (text,) = [block for block in blocks("yaml") if block.startswith("type:")]
+    described = yaml.safe_load(text)
+    assert described["type"] == "prune_assets.components.LakeComponent"
+    LakeComponent.get_model_cls().model_validate(described["attributes"])
 
 
 @pytest.mark.spark
