@@ -3,24 +3,33 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import dagster as dg
 
 from parquet_core.errors import WrongUse
-from prune_assets.dagster.metadata import layout_metadata, layout_version, skip_metadata, written_metadata
+from prune_assets.dagster.metadata import (
+    code_references,
+    layout_metadata,
+    layout_version,
+    skip_metadata,
+    written_metadata,
+)
 from prune_assets.dagster.resources import session_for
+from prune_assets.report.quantities import seconds_text
+from prune_assets.report.wording import compared_engines
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.planner.plan import Plan
-    from prune_assets.report.skip_report import SkipReport
+    from prune_assets.report.skip_report import Engine, SkipReport
     from prune_assets.spark.reading.comparison import Comparison, Reading
     from prune_assets.spark.writing.write_result import Mode
 
@@ -78,7 +87,8 @@ def build_table_asset(
     key = _key(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
 
-    described = layout_metadata(layout, table, format=format) | dict(asset_options.pop("metadata", None) or {})
+    told = dict(asset_options.pop("metadata", None) or {})
+    described = code_references() | layout_metadata(layout, table, format=format) | told
     defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(asked)}
 
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
@@ -134,6 +144,7 @@ def build_skip_report_asset(
     baseline: "Path | str | None" = None,
     more_deps: "Sequence[dg.AssetKey]" = (),
     key_prefix: "str | Sequence[str]" = "skip_reports",
+    reports_url: str | None = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
     """Build an asset that plans a predicate, reads it with and without the plan and reports both.
@@ -144,6 +155,9 @@ def build_skip_report_asset(
     'skip_reports/first_ids'
 
     The asset is `<key_prefix>/<name>`; the report of each run goes to `reports` as `<name>/<run id>.json` and `.html`.
+    Give the address at which that folder is served as `reports_url`, and the asset links the page: browsers open no
+    file of this machine from Dagster's UI. `python -m http.server -b 127.0.0.1 -d REPORTS 8001` serves it as
+    http://127.0.0.1:8001; an S3 website or CI's artifacts do as well.
     The asset fails when the readings differ: in the number of rows, or in the sum of their hashes. It needs a resource
     `spark` (SparkSessionResource, or your own).
 
@@ -158,10 +172,12 @@ def build_skip_report_asset(
         parse_predicate(where)
 
     defaults: dict[str, Any] = {"group_name": "skip_reports", "kinds": {"parquet", "spark"}}
+    described = code_references() | dict(asset_options.pop("metadata", None) or {})
 
     @asset_with(
         key=dg.AssetKey(name).with_prefix(key_prefix),
         deps=[_key(table_asset), *more_deps],
+        metadata=described,
         required_resource_keys={"spark"},
         **(defaults | asset_options),
     )
@@ -182,17 +198,18 @@ def build_skip_report_asset(
             baseline=None if baseline is None else str(baseline),
         )
         paths = _save(planned.report, directory, context.run.run_id)
+        page = _linked(paths["html"], reports_url)
         if not compared.equal:
             raise dg.Failure(
                 f"{choice.where}: {compared.without.answer} without the plan, {compared.with_plan.answer} with it",
-                metadata={"prune/report_html": dg.MetadataValue.path(paths["html"])},
+                metadata={"prune/report_html": page},
             )
         before = None if baseline is None else plan(str(baseline), where=choice.where, session=session)
         return dg.MaterializeResult(
-            metadata=skip_metadata(planned.report)
+            metadata=skip_metadata(planned.report, more=[_measured(planned.report, compared)])
             | _comparison_metadata(planned, compared, before)
             | dict(choice.metadata)
-            | {f"prune/report_{kind}": dg.MetadataValue.path(path) for kind, path in paths.items()}
+            | {"prune/report_html": page, "prune/report_json": dg.MetadataValue.path(paths["json"])}
         )
 
     return skip_report
@@ -204,6 +221,30 @@ def _save(report: "SkipReport", directory: "Path", name: str) -> dict[str, str]:
     for suffix, text in texts.items():
         (directory / f"{name}.{suffix}").write_text(text, encoding="utf-8")
     return {suffix: str((directory / f"{name}.{suffix}").absolute()) for suffix in texts}
+
+
+def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
+    """Return the address of a report where its folder is served, else its path."""
+    if reports_url is None:
+        return dg.MetadataValue.path(path)
+    place = Path(path)
+    return dg.MetadataValue.url(f"{reports_url.rstrip('/')}/{quote(place.parent.name)}/{quote(place.name)}")
+
+
+def _measured(report: "SkipReport", compared: "Comparison") -> str:
+    """Say what Spark's scans read, beside what was predicted of them."""
+    ways = zip(
+        ("without the plan", "with it"), (compared.without, compared.with_plan), compared_engines(report), strict=True
+    )
+    said = [
+        f"{way} {reading.scanned_rows:,} rows{_predicted(engine)}, {seconds_text(reading.seconds)}"
+        for way, reading, engine in ways
+    ]
+    return f"Spark read {'; '.join(said)}."
+
+
+def _predicted(engine: "Engine | None") -> str:
+    return "" if engine is None else f" ({engine.kept.rows:,} predicted)"
 
 
 def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Plan | None") -> dict[str, Any]:

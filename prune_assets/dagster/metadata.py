@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
-from parquet_core.printable import redacted
-from prune_assets.report.wording import unopened_text
+from parquet_core.printable import one_line, redacted
+from prune_assets.report.picture import to_data_uri
+from prune_assets.report.wording import comparison, headline, unopened_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import dagster as dg
     from pyspark.sql.types import StructType
 
@@ -64,6 +70,24 @@ def layout_metadata(
     }
 
 
+def code_references() -> dict[str, Any]:
+    """Return where the user's file defines an asset; nothing where a component of Dagster's does, which knows its own.
+
+    Dagster itself would point at the function in this package.
+    """
+    import dagster as dg
+
+    home, frame = Path(__file__).parent, inspect.currentframe()
+    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(home):
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "dagster":
+        return {}
+    with catch_warnings():
+        simplefilter("ignore", dg.BetaWarning)  # that the classes may change is not the user's concern
+        reference = dg.LocalFileCodeReference(file_path=frame.f_code.co_filename, line_number=frame.f_lineno)
+        return {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[reference])}
+
+
 def written_metadata(
     result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitioned: bool = False
 ) -> dict[str, Any]:
@@ -100,8 +124,8 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
     return dg.TableSchema(columns=columns)
 
 
-def skip_metadata(report: SkipReport) -> dict[str, Any]:
-    """Return a skip report as metadata: a summary, a table of levels, and a dozen numbers that make plots over time.
+def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a skip report as metadata: a summary, a table of levels, and numbers that make plots over time.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -112,11 +136,13 @@ def skip_metadata(report: SkipReport) -> dict[str, Any]:
     >>> metadata = skip_metadata(pr.plan(table, where="id < 150").report)
     >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
+
+    The summary has a picture of the table, which Dagster's UI shows; `more`: paragraphs of Markdown that it ends with.
     """
     import dagster as dg
 
     metadata: dict[str, Any] = {
-        "prune/summary": dg.MetadataValue.md(_summary(report)),
+        "prune/summary": dg.MetadataValue.md(_summary(report, more)),
         "prune/levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
         "prune/predicate": report.predicate,
         "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
@@ -133,15 +159,23 @@ def skip_metadata(report: SkipReport) -> dict[str, Any]:
     return metadata
 
 
-def _summary(report: SkipReport) -> str:
-    lines = [f"`{report.predicate}`", "", "| | total | kept |", "|---|---:|---:|"]
-    for unit in ("files", "row_groups", "pages", "rows", "bytes"):
-        total, kept = getattr(report.total, unit), getattr(report.kept, unit)
-        if total is not None and kept is not None:
-            lines.append(f"| {unit.replace('_', ' ')} | {total:,} | {kept:,} |")
-    lines += [f"\n{unopened}"] if (unopened := unopened_text(report)) != "" else []
-    lines += [f"\nNot used to skip: `{part.sql}` ({part.reason}). {part.remedy}" for part in report.unsupported]
-    return "\n".join(lines)
+def _summary(report: SkipReport, more: Sequence[str]) -> str:
+    lines = [
+        f"**{headline(report)}** where {_code(report.predicate)}",
+        f"![{headline(report)}]({to_data_uri(report)})",
+        comparison(report),
+        unopened_text(report),
+        *(f"Not used to skip: {_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
+        *more,
+    ]
+    return "\n\n".join(line for line in lines if line)
+
+
+def _code(text: str) -> str:
+    """Write a text as code in Markdown, whatever quotes it has itself."""
+    text = one_line(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
 
 
 def _level_row(level: Any) -> dict[str, str | int]:

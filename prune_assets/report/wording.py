@@ -78,13 +78,18 @@ def made_text(report: SkipReport) -> str:
 
 def comparison(report: SkipReport) -> str:
     """Say what Spark reads alone and with the plan; empty where one of the two is not known."""
-    alone, with_plan = (_engine(report, ending) for ending in (_ALONE, _WITH_PLAN))
+    alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
     said = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{said}; with this plan the same"
     return f"{said}; with this plan {_read_by(with_plan)}"
+
+
+def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
+    """Return what a reader reads alone, and with the plan; None for what is not known."""
+    return _engine(report, _ALONE), _engine(report, _WITH_PLAN)
 
 
 def _engine(report: SkipReport, ending: str) -> Engine | None:

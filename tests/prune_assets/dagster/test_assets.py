@@ -8,6 +8,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.dagster import build_layout_checks, build_skip_report_asset, build_table_asset
+from prune_assets.dagster.assets import _linked
 from prune_assets.dagster.resources import session_for
 
 LAYOUT = pr.LayoutSpec(sort_by=["id"], files=1)
@@ -41,6 +42,28 @@ def test_a_predicate_that_is_no_sql_is_refused_when_the_asset_is_defined():
         build_skip_report_asset("r", "ids", "day = = 1", table="t", reports="r")
 
 
+def test_code_references_point_at_the_file_of_the_user():
+    built = [
+        build_table_asset("ids", table="t", layout=LAYOUT, source="SELECT 1"),
+        build_skip_report_asset("r", "ids", "id = 1", table="t", reports="r", metadata={"mine": 1}),
+    ]
+    for asset in built:
+        (found,) = asset.metadata_by_key[asset.key]["dagster/code_references"].code_references
+        assert found.file_path == __file__
+    assert built[1].metadata_by_key[built[1].key]["mine"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reports_url", "shown"),
+    [
+        ("http://127.0.0.1:8001/", dg.MetadataValue.url("http://127.0.0.1:8001/one%20day/7.html")),
+        (None, dg.MetadataValue.path("/lake/reports/one day/7.html")),
+    ],
+)
+def test_a_report_is_linked_where_its_folder_is_served(reports_url, shown):
+    assert _linked("/lake/reports/one day/7.html", reports_url) == shown
+
+
 def test_two_layouts_of_one_asset_have_checks_of_their_own(tmp_path):
     ids = dg.AssetSpec("ids")
     checks = [build_layout_checks("ids", tmp_path, LAYOUT, prefix=prefix) for prefix in ("", "strict_")]
@@ -61,12 +84,16 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
     second = build_table_asset(
         "second", table=tmp_path / "b", layout=LAYOUT, source=tmp_path / "a", format="delta", deps=["first"]
     )
-    report = build_skip_report_asset("r", "second", "id < 3", table=tmp_path / "b", reports=tmp_path / "r")
+    report = build_skip_report_asset(
+        "r", "second", "id < 3", table=tmp_path / "b", reports=tmp_path / "r", reports_url="http://here"
+    )
     run = dg.materialize([first, second, report], resources=resources)
     assert run.success
     assert pr.read(spark, tmp_path / "b", where="true").count() == 9
     metadata = run.asset_materializations_for_node("skip_reports__r")[0].metadata
     assert (metadata["prune/rows_equal"].value, metadata["prune/selected_rows"].value) == (True, 3)
+    assert "Spark read without the plan 9 rows (9 predicted)" in metadata["prune/summary"].value
+    assert metadata["prune/report_html"].value == f"http://here/r/{run.run_id}.html"
     # Each run keeps its report.
     assert dg.materialize([report], resources=resources).success
     assert len(list((tmp_path / "r" / "r").glob("*.html"))) == 2

@@ -64,13 +64,18 @@ def test_a_report_becomes_numbers_a_table_and_a_summary():
     (row,) = metadata["prune/levels"].records
     assert (row.data["level"], row.data["rows kept"], row.data["why"]) == ("bloom_filter", 50, "asked 10")
     text = metadata["prune/summary"].value
-    assert "| rows | 1,000 | 50 |" in text
+    assert text.startswith("**Skipped 4.9 KiB of 4.9 KiB (100 %)** where `id = 1 AND f(word)`")
+    assert "(data:image/svg+xml;base64," in text
     assert "Not used to skip: `f(word)` (f is unknown). Write it out." in text
 
 
-def test_pages_that_nobody_counted_are_left_out():
-    metadata = skip_metadata(replace(REPORT, kept=replace(KEPT, pages=None)))
-    assert "| pages |" not in metadata["prune/summary"].value
+def test_a_predicate_with_quotes_of_its_own_stays_code():
+    text = skip_metadata(replace(REPORT, predicate="`a b` = 1\n AND ![x](http://y)"))["prune/summary"].value
+    assert "where `` `a b` = 1\\n AND ![x](http://y) ``" in text
+
+
+def test_a_summary_ends_with_what_else_there_is_to_say():
+    assert skip_metadata(REPORT, more=["Read in 3 s."])["prune/summary"].value.endswith("\n\nRead in 3 s.")
 
 
 def test_of_an_empty_table_nothing_is_skipped():

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+from report_factory import in_runs, make_report
+
+from prune_assets.report.picture import to_data_uri, to_svg
+
+
+def lines_of(report):
+    """Each line of the picture: its title, the part of the bar that is in colour, what it says."""
+    root = ET.fromstring(to_svg(report))
+    texts = [node.text for node in root.findall(".//{*}text")]
+    (bar,) = {float(node.get("width")) for node in root.findall(".//{*}rect")}
+    coloured = [sum(map(int, re.findall(r"h(\d+)v", node.get("d")))) / bar for node in root.findall(".//{*}path")]
+    return list(zip(texts[::2], coloured, texts[1::2], strict=True))
+
+
+def test_each_line_has_less_than_the_one_before():
+    report = make_report(files=24, hit=0.1)
+    files, groups, pages = lines_of(report)
+    assert [line[0] for line in (files, groups, pages)] == ["files", "row groups", "pages"]
+    assert 1 > files[1] > groups[1] > pages[1] > 0
+    assert files[2] == f"{report.kept.files} of {report.total.files} read"
+
+
+def test_the_colour_has_about_the_share_of_the_bytes_and_never_less():
+    report = make_report(files=24, hit=0.1)
+    *_, (_, coloured, _) = lines_of(report)
+    share = report.kept.bytes / report.total.bytes
+    assert share <= coloured < share + 0.1
+
+
+@pytest.mark.parametrize("hit", [0.0, 1.0])
+def test_all_or_nothing(hit):
+    report = make_report(files=3, hit=hit)
+    assert {coloured > 0 for _, coloured, _ in lines_of(report)} == {report.kept.rows > 0}
+
+
+def test_one_row_group_of_very_many_is_seen():
+    report = make_report(files=5_000, row_groups=1, hit=0.0001)
+    assert all(coloured > 0 for _, coloured, _ in lines_of(report)) == (report.kept.rows > 0)
+
+
+def test_of_runs_files_are_not_told_and_the_picture_stays_small():
+    report = in_runs(make_report(files=10_000))
+    assert [title for title, _, _ in lines_of(report)] == ["row groups", "pages"]
+    assert len(to_data_uri(report)) < 30_000
+
+
+def test_pages_that_nobody_counted_are_told_as_rows():
+    report = make_report()
+    *_, (title, _, said) = lines_of(replace(report, kept=replace(report.kept, pages=None)))
+    assert (title, said) == ("rows", f"{report.kept.rows:,} of {report.total.rows:,} read")
+    *_, (_, _, unknown), _ = lines_of(replace(report, total=replace(report.total, row_groups=None)))
+    assert unknown.endswith("of not counted read")
