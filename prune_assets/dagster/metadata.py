@@ -13,6 +13,7 @@ from warnings import catch_warnings, simplefilter
 
 from parquet_core.printable import one_line, redacted
 from prune_assets.report.picture import to_data_uri
+from prune_assets.report.quantities import clipped
 from prune_assets.report.wording import comparison, headline, unopened_text
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.writing.write_result import WriteResult
+
+
+# Dagster's UI hides Markdown of 1,000 characters and more behind a button.
+_LONGEST_PREDICATE = 300
 
 
 def table_uri(table: str | Path) -> str:
@@ -125,7 +130,7 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
 
 
 def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a skip report as metadata: a summary, a table of levels, and numbers that make plots over time.
+    """Return a skip report as metadata: a summary, a picture, a table of levels, and numbers that make plots over time.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -137,12 +142,15 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
     >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
 
-    The summary has a picture of the table, which Dagster's UI shows; `more`: paragraphs of Markdown that it ends with.
+    Dagster's UI shows a picture of the table beside the summary; `more`: paragraphs of Markdown that that ends with.
     """
     import dagster as dg
 
     metadata: dict[str, Any] = {
         "prune/summary": dg.MetadataValue.md(_summary(report, more)),
+        "prune/picture": dg.MetadataValue.md(
+            f"![what is read, from the first file to the last]({to_data_uri(report)})"
+        ),
         "prune/levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
         "prune/predicate": report.predicate,
         "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
@@ -161,8 +169,7 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
 
 def _summary(report: SkipReport, more: Sequence[str]) -> str:
     lines = [
-        f"**{headline(report)}** where {_code(report.predicate)}",
-        f"![{headline(report)}]({to_data_uri(report)})",
+        f"**{headline(report)}** where {_code(clipped(report.predicate, _LONGEST_PREDICATE))}",
         comparison(report),
         unopened_text(report),
         *(f"Not used to skip: {_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),

@@ -1,42 +1,41 @@
 """A skip report as a small picture: where in the table lies what is read, in a line each for files, row groups, pages.
 
-It is an image of its own, so that it shows wherever Markdown does; the map of the HTML report tells more.
+A last line tells how much that is, in bytes: what is read is seen above however small it is.
+
+It is an image of its own, so that it shows wherever Markdown does, and so small that Dagster's UI shows it at once: it
+hides Markdown of 1,000 characters and more behind a button. The map of the HTML report tells more.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from parquet_core.printable import printable
 from prune_assets.report.map import spans
-from prune_assets.report.quantities import count_text
-from prune_assets.report.wording import headline
+from prune_assets.report.quantities import bytes_text, count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prune_assets.report.map import Spans
     from prune_assets.report.skip_report import FileReport, RowGroupReport, SkipReport
 
 _LABEL, _BAR, _SAID = 80, 500, 180
-_PITCH, _HEIGHT = 26, 16
+_PITCH, _MIDDLE = 26, 8
 # Seen on light and on dark ground: an image does not know which of them its page has.
-_TEXT, _SKIPPED, _KEPT = "#808080", "#80808040", "#d9560b"
+_TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
+_MOST_BYTES = 680  # as base64, with some words around it, less than 1,000 characters
+_RESOLUTIONS = (500, 250, 125, 50, 25)
 
 _Ranges = list[tuple[int, int]]
 
 
 class _Line(NamedTuple):
-    title: str
-    kept: int | None
-    total: int | None
-    spans: Spans
+    """A bar, which has the ranges in colour, out of `end`; and what it says."""
 
-    @property
-    def said(self) -> str:
-        return f"{count_text(self.kept)} of {count_text(self.total)} read"
+    title: str
+    said: str
+    ranges: _Ranges
+    end: int
 
 
 def to_svg(report: SkipReport) -> str:
@@ -48,16 +47,14 @@ def to_svg(report: SkipReport) -> str:
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
     >>> picture = to_svg(pr.plan(table, where="id < 150").report)
-    >>> "2 of 10 read" in picture, len(picture) < 2_000
+    >>> "2 of 10" in picture, len(picture) <= 680
     (True, True)
+
+    Where what is read lies in very many places, the picture gets coarser.
     """
     lines = _in_runs(report) if not report.files_complete else _by_row_group(report)
-    width, height = _LABEL + _BAR + _SAID, _PITCH * len(lines)
-    drawn = "".join(_drawn(line, y) for y, line in zip(range(0, height, _PITCH), lines, strict=True))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="sans-serif" font-size="13"><title>{escape(printable(headline(report)))}</title>{drawn}</svg>'
-    )
+    drawings = (_drawing(lines, resolution) for resolution in _RESOLUTIONS)
+    return next((drawing for drawing in drawings if len(drawing) <= _MOST_BYTES), _drawing(lines, 1))
 
 
 def to_data_uri(report: SkipReport) -> str:
@@ -65,14 +62,40 @@ def to_data_uri(report: SkipReport) -> str:
     return f"data:image/svg+xml;base64,{b64encode(to_svg(report).encode()).decode()}"
 
 
-def _drawn(line: _Line, y: int) -> str:
-    kept = "".join(f"M{_LABEL + start} {y}h{stop - start}v{_HEIGHT}h{start - stop}z" for start, stop in line.spans)
-    return (
-        f'<text x="0" y="{y + 13}" fill="{_TEXT}">{line.title}</text>'
-        f'<rect x="{_LABEL}" y="{y}" width="{_BAR}" height="{_HEIGHT}" fill="{_SKIPPED}"/>'
-        f'<path d="{kept}" fill="{_KEPT}"/>'
-        f'<text x="{_LABEL + _BAR + 10}" y="{y + 13}" fill="{_TEXT}">{line.said}</text>'
+def _drawing(lines: list[_Line], resolution: int) -> str:
+    whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
+    kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
+    texts = "".join(
+        f'<text y="{_y(i) + 5}">{line.title}<tspan x="{_LABEL + _BAR + 10}">{line.said}</tspan></text>'
+        for i, line in enumerate(lines)
     )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LABEL + _BAR + _SAID}" height="{_PITCH * len(lines)}" '
+        f'font-family="sans-serif" font-size="13" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
+        f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{kept}"/></g>{texts}</svg>'
+    )
+
+
+def _y(number: int) -> int:
+    return _PITCH * number + _MIDDLE
+
+
+def _dashes(line: _Line, y: int, resolution: int) -> str:
+    unit = _BAR // resolution
+    found, at = "", 0
+    for start, stop in spans(line.ranges, line.end, resolution):
+        found += (
+            f"m{(start - at) * unit} 0h{(stop - start) * unit}"
+            if found
+            else f"M{_LABEL + start * unit} {y}h{(stop - start) * unit}"
+        )
+        at = stop
+    return found
+
+
+def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _Line:
+    kept, total = (count_text(getattr(extent, unit)) for extent in (report.kept, report.total))
+    return _Line(unit.replace("_", " "), f"{kept} of {total}", ranges, end)
 
 
 def _by_row_group(report: SkipReport) -> list[_Line]:
@@ -91,8 +114,8 @@ def _by_row_group(report: SkipReport) -> list[_Line]:
         if _is_read(file):
             files.append((begin, end))
     return [
-        _Line("files", report.kept.files, report.total.files, spans(files, end, _BAR)),
-        *_row_groups_and_pages(report, groups, rows, end),
+        _line(report, "files", files, end),
+        *_row_groups_pages_bytes(report, groups, rows, end),
     ]
 
 
@@ -106,15 +129,16 @@ def _in_runs(report: SkipReport) -> list[_Line]:
         if run.kept_row_groups:
             groups.append((start, end))
             rows.append((start, start + min(max(run.kept_bytes, 1), end - start)))
-    return _row_groups_and_pages(report, groups, rows, end)
+    return _row_groups_pages_bytes(report, groups, rows, end)
 
 
-def _row_groups_and_pages(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_Line]:
+def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_Line]:
     total, kept = report.total, report.kept
-    unit = "rows" if total.pages is None or kept.pages is None else "pages"
+    share = f"{bytes_text(kept.bytes)} of {bytes_text(total.bytes)}"
     return [
-        _Line("row groups", kept.row_groups, total.row_groups, spans(groups, end, _BAR)),
-        _Line(unit, getattr(kept, unit), getattr(total, unit), spans(rows, end, _BAR)),
+        _line(report, "row_groups", groups, end),
+        _line(report, "rows" if None in {total.pages, kept.pages} else "pages", rows, end),
+        _Line("bytes", share, [(0, kept.bytes)], total.bytes),
     ]
 
 

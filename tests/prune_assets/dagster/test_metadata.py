@@ -65,7 +65,7 @@ def test_a_report_becomes_numbers_a_table_and_a_summary():
     assert (row.data["level"], row.data["rows kept"], row.data["why"]) == ("bloom_filter", 50, "asked 10")
     text = metadata["prune/summary"].value
     assert text.startswith("**Skipped 4.9 KiB of 4.9 KiB (100 %)** where `id = 1 AND f(word)`")
-    assert "(data:image/svg+xml;base64," in text
+    assert "(data:image/svg+xml;base64," in metadata["prune/picture"].value
     assert "Not used to skip: `f(word)` (f is unknown). Write it out." in text
 
 

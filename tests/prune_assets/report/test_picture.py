@@ -13,25 +13,30 @@ from prune_assets.report.picture import to_data_uri, to_svg
 def lines_of(report):
     """Each line of the picture: its title, the part of the bar that is in colour, what it says."""
     root = ET.fromstring(to_svg(report))
-    texts = [node.text for node in root.findall(".//{*}text")]
-    (bar,) = {float(node.get("width")) for node in root.findall(".//{*}rect")}
-    coloured = [sum(map(int, re.findall(r"h(\d+)v", node.get("d")))) / bar for node in root.findall(".//{*}path")]
-    return list(zip(texts[::2], coloured, texts[1::2], strict=True))
+    said = [(node.text, node[0].text) for node in root.findall(".//{*}text")]
+    bars, kept = (node.get("d") for node in root.findall(".//{*}path"))
+    coloured = {
+        y: sum(map(int, re.findall(r"h(\d+)", dashes))) / 500 for y, dashes in re.findall(r"M\d+ (\d+)([^M]*)", kept)
+    }
+    return [
+        (title, coloured.get(y, 0), text) for (title, text), y in zip(said, re.findall(r"M80 (\d+)", bars), strict=True)
+    ]
 
 
 def test_each_line_has_less_than_the_one_before():
     report = make_report(files=24, hit=0.1)
-    files, groups, pages = lines_of(report)
-    assert [line[0] for line in (files, groups, pages)] == ["files", "row groups", "pages"]
+    files, groups, pages, size = lines_of(report)
+    assert [line[0] for line in (files, groups, pages, size)] == ["files", "row groups", "pages", "bytes"]
     assert 1 > files[1] > groups[1] > pages[1] > 0
-    assert files[2] == f"{report.kept.files} of {report.total.files} read"
+    assert files[2] == f"{report.kept.files} of {report.total.files}"
 
 
 def test_the_colour_has_about_the_share_of_the_bytes_and_never_less():
     report = make_report(files=24, hit=0.1)
-    *_, (_, coloured, _) = lines_of(report)
+    *_, (_, pages, _), (_, coloured, _) = lines_of(report)
     share = report.kept.bytes / report.total.bytes
-    assert share <= coloured < share + 0.1
+    assert share <= coloured < share + 0.01
+    assert coloured <= pages < share + 0.1
 
 
 @pytest.mark.parametrize("hit", [0.0, 1.0])
@@ -47,13 +52,20 @@ def test_one_row_group_of_very_many_is_seen():
 
 def test_of_runs_files_are_not_told_and_the_picture_stays_small():
     report = in_runs(make_report(files=10_000))
-    assert [title for title, _, _ in lines_of(report)] == ["row groups", "pages"]
-    assert len(to_data_uri(report)) < 30_000
+    assert [title for title, _, _ in lines_of(report)] == ["row groups", "pages", "bytes"]
+
+
+@pytest.mark.parametrize(("files", "hit"), [(1, 0.5), (24, 0.3), (400, 0.5), (3_000, 0.001)])
+@pytest.mark.parametrize("seed", [7, 8])
+def test_dagster_shows_it_at_once(files, hit, seed):
+    report = make_report(files=files, hit=hit, seed=seed)
+    assert len(to_data_uri(report)) < 940
+    assert len(to_data_uri(in_runs(report))) < 940
 
 
 def test_pages_that_nobody_counted_are_told_as_rows():
     report = make_report()
-    *_, (title, _, said) = lines_of(replace(report, kept=replace(report.kept, pages=None)))
-    assert (title, said) == ("rows", f"{report.kept.rows:,} of {report.total.rows:,} read")
-    *_, (_, _, unknown), _ = lines_of(replace(report, total=replace(report.total, row_groups=None)))
-    assert unknown.endswith("of not counted read")
+    *_, (title, _, said), _ = lines_of(replace(report, kept=replace(report.kept, pages=None)))
+    assert (title, said) == ("rows", f"{report.kept.rows:,} of {report.total.rows:,}")
+    *_, (_, _, unknown), _, _ = lines_of(replace(report, total=replace(report.total, row_groups=None)))
+    assert unknown.endswith("of not counted")
