@@ -64,7 +64,8 @@ def build_new_files_sensor(
 
     @dg.sensor(
         name=name,
-        asset_selection=dg.AssetSelection.checks_for_assets(*places),
+        # Not their checks: of those the UI would show the selection's name in Python.
+        asset_selection=dg.AssetSelection.assets(*places),
         minimum_interval_seconds=minimum_interval_seconds,
         description="Asks for the layout checks of a table when its files change.",
     )
@@ -92,7 +93,7 @@ def build_new_files_sensor(
                 continue
             # With the number: a table may come back to files that it had before.
             run_key = f"{label}:{changes + 1}:{now}"
-            requests.append(dg.RunRequest(run_key=run_key, asset_check_keys=check_keys[asset]))
+            requests.append(dg.RunRequest(run_key=run_key, asset_selection=[], asset_check_keys=check_keys[asset]))
         return dg.SensorResult(
             run_requests=requests,
             asset_events=events,

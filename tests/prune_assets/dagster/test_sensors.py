@@ -45,6 +45,11 @@ def test_new_files_ask_for_the_checks_of_their_table(sensor, tmp_path):
     put(tmp_path / "a" / "1.parquet")
     (request,) = tick(sensor).run_requests
     assert {(key.asset_key, key.name) for key in request.asset_check_keys} == {(A, name) for name in CHECKS}
+    assert request.asset_selection == [], "nothing is materialized"
+
+
+def test_the_ui_names_the_assets_of_a_sensor_in_its_own_words(sensor):
+    assert str(sensor.asset_selection) == 'key:"lake/a" or key:"lake/b"'
 
 
 def test_nothing_new_is_skipped_and_a_new_file_is_not(sensor, tmp_path):
