@@ -10,7 +10,7 @@ DEMO := $(abspath $(or $(PRUNE_DEMO_DIR),.demo))
 
 .PHONY: help
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # PYTHON=... names the Python that the virtual environment is made of.
 $(READY): requirements.lock pyproject.toml setup.py $(wildcard parquet_core/format/compact.p* parquet_core/storage/system_calls.p*) .ci/make-venv .ci/uv
@@ -32,6 +32,10 @@ test: $(READY)  ## run every test (ARGS="-k name" for some)
 .PHONY: deep
 deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole workload (ARGS="-k taxi" for some)
 	@.ci/test --deep $(ARGS)
+
+.PHONY: e2e
+e2e: $(READY)  ## run Dagster's webserver and daemon and look at them in Chromium; pictures go to .e2e/ (ARGS="-k sensor")
+	@.ci/e2e $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")

@@ -24,6 +24,7 @@ PARQUET_TESTING = ROOT.parent / "shared" / "data" / "parquet-testing"
 
 def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run the tests that take minutes, and no others")
+    parser.addoption("--e2e", action="store_true", help="run the tests in a real browser, and no others")
 
 
 def pytest_configure(config):
@@ -32,7 +33,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Choose the tests of `make test`, or with --deep the others.
+    """Choose the tests of `make test`, or with --deep the others, or with --e2e those in a browser.
 
     Of a `sampled` one the former has one case in so many, and of one by hypothesis a quarter of the examples, all of
     which the latter has.
@@ -48,7 +49,12 @@ def pytest_collection_modifyitems(config, items):
         cases.sort(key=lambda item: crc32(item.name.encode()))
         deep.update(cases[-(-len(cases) // every) :])
     drawn = {item for item in items if is_hypothesis_test(getattr(item, "obj", None))}
-    chosen = deep | drawn if config.getoption("deep") else {*items} - deep
+    browser = {item for item in items if item.get_closest_marker("e2e")}
+    chosen = (
+        browser
+        if config.getoption("e2e")
+        else (deep | drawn if config.getoption("deep") else {*items} - deep) - browser
+    )
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
 

@@ -232,19 +232,19 @@ def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
 
 
 def _measured(report: "SkipReport", compared: "Comparison") -> str:
-    """Say what Spark's scans read, beside what was predicted of them."""
+    """Tabulate what Spark's scans read, beside what was predicted of them."""
     ways = zip(
-        ("without the plan", "with it"), (compared.without, compared.with_plan), compared_engines(report), strict=True
+        ("alone", "with the plan"), (compared.without, compared.with_plan), compared_engines(report), strict=True
     )
-    said = [
-        f"{way} {reading.scanned_rows:,} rows{_predicted(engine)}, {seconds_text(reading.seconds)}"
+    lines = [
+        f"| {way} | {reading.scanned_rows:,} | {_predicted_rows(engine)} | {seconds_text(reading.seconds)} |"
         for way, reading, engine in ways
     ]
-    return f"Spark read {'; '.join(said)}."
+    return "\n".join(["| Spark | rows read | predicted | time |", "|---|---:|---:|---:|", *lines])
 
 
-def _predicted(engine: "Engine | None") -> str:
-    return "" if engine is None else f" ({engine.kept.rows:,} predicted)"
+def _predicted_rows(engine: "Engine | None") -> str:
+    return "" if engine is None else f"{engine.kept.rows:,}"
 
 
 def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Plan | None") -> dict[str, Any]:

@@ -13,7 +13,6 @@ from warnings import catch_warnings, simplefilter
 
 from parquet_core.printable import one_line, redacted
 from prune_assets.report.picture import to_data_uri
-from prune_assets.report.quantities import clipped
 from prune_assets.report.wording import comparison, headline, unopened_text
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.writing.write_result import WriteResult
-
-
-# Dagster's UI hides Markdown of 1,000 characters and more behind a button.
-_LONGEST_PREDICATE = 300
 
 
 def table_uri(table: str | Path) -> str:
@@ -142,7 +137,7 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
     >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
 
-    Dagster's UI shows a picture of the table beside the summary; `more`: paragraphs of Markdown that that ends with.
+    Dagster's UI shows a picture of the table beside the summary; `more`: paragraphs of Markdown for the latter.
     """
     import dagster as dg
 
@@ -169,11 +164,11 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
 
 def _summary(report: SkipReport, more: Sequence[str]) -> str:
     lines = [
-        f"**{headline(report)}** where {_code(clipped(report.predicate, _LONGEST_PREDICATE))}",
+        f"**{headline(report)}**",
+        *more,
         comparison(report),
         unopened_text(report),
         *(f"Not used to skip: {_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
-        *more,
     ]
     return "\n\n".join(line for line in lines if line)
 

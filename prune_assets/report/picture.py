@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import FileReport, RowGroupReport, SkipReport
 
-_LABEL, _BAR, _SAID = 80, 500, 180
-_PITCH, _MIDDLE = 26, 8
+# As wide as the column of values on an asset's page in a window of 1,440 points.
+_LABEL, _BAR, _SAID = 70, 180, 120
+_PITCH, _MIDDLE = 22, 7
 # Seen on light and on dark ground: an image does not know which of them its page has.
 _TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
 _MOST_BYTES = 680  # as base64, with some words around it, less than 1,000 characters
-_RESOLUTIONS = (500, 250, 125, 50, 25)
+_RESOLUTIONS = (180, 90, 45, 20)
 
 _Ranges = list[tuple[int, int]]
 
@@ -66,12 +67,12 @@ def _drawing(lines: list[_Line], resolution: int) -> str:
     whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
     kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
     texts = "".join(
-        f'<text y="{_y(i) + 5}">{line.title}<tspan x="{_LABEL + _BAR + 10}">{line.said}</tspan></text>'
+        f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + 8}">{line.said}</tspan></text>'
         for i, line in enumerate(lines)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LABEL + _BAR + _SAID}" height="{_PITCH * len(lines)}" '
-        f'font-family="sans-serif" font-size="13" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
+        f'font-family="sans-serif" font-size="12" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
         f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{kept}"/></g>{texts}</svg>'
     )
 

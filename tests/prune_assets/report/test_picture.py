@@ -16,10 +16,10 @@ def lines_of(report):
     said = [(node.text, node[0].text) for node in root.findall(".//{*}text")]
     bars, kept = (node.get("d") for node in root.findall(".//{*}path"))
     coloured = {
-        y: sum(map(int, re.findall(r"h(\d+)", dashes))) / 500 for y, dashes in re.findall(r"M\d+ (\d+)([^M]*)", kept)
+        y: sum(map(int, re.findall(r"h(\d+)", dashes))) / 180 for y, dashes in re.findall(r"M\d+ (\d+)([^M]*)", kept)
     }
     return [
-        (title, coloured.get(y, 0), text) for (title, text), y in zip(said, re.findall(r"M80 (\d+)", bars), strict=True)
+        (title, coloured.get(y, 0), text) for (title, text), y in zip(said, re.findall(r"M70 (\d+)", bars), strict=True)
     ]
 
 
