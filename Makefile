@@ -46,10 +46,10 @@ bench: $(READY)  ## measure against peers, side by side (ARGS=Delta for some)
 	@$(PY) -m benchmarks $(ARGS)
 
 .PHONY: lint
-lint: $(READY)  ## check style, format and that the lock holds no addresses
+lint: $(READY)  ## check style, format and that the locks hold no addresses
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
-	@! grep -n '://' requirements.lock
+	@! grep -n '://' *.lock
 
 .PHONY: types
 types: $(READY)  ## check types
@@ -66,6 +66,8 @@ wheel: $(READY)  ## build a wheel into dist/, its hot loop compiled where there 
 	@.ci/uv build --quiet --wheel --no-build-isolation --python $(PY)
 
 .PHONY: lock
-lock: $(READY)  ## resolve the versions of requirements.lock again (ARGS=--upgrade for newer ones)
+lock: $(READY)  ## resolve the versions of the locks again (ARGS=--upgrade for newer ones)
 	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
 		--extra dev --python-version 3.11 $(ARGS) pyproject.toml -o requirements.lock > /dev/null
+	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
+		--group e2e --constraint requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o e2e.lock > /dev/null

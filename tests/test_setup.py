@@ -78,15 +78,24 @@ def test_dev_wants_a_demo_first(clone):
     assert "none: no demo has run yet; run 'make demo' first" in done.stderr
 
 
-def test_the_lock_pins_every_dependency_by_hash_and_holds_no_address():
-    lock = (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NAMED = {
+    "requirements.lock": [
+        *PROJECT["project"]["dependencies"],
+        *(name for extra in PROJECT["project"]["optional-dependencies"].values() for name in extra),
+    ],
+    "e2e.lock": PROJECT["dependency-groups"]["e2e"],
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_lock_pins_every_dependency_by_hash_and_holds_no_address(name):
+    lock = (ROOT / name).read_text()
     assert "://" not in lock
     entries = [entry for entry in lock.split("\n") if entry[:1].strip() and not entry.startswith("#")]
     pinned = {entry.split("==")[0] for entry in entries}
     assert all("==" in entry and entry.endswith("\\") for entry in entries)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = [*project["dependencies"], *(name for extra in project["optional-dependencies"].values() for name in extra)]
-    plain = {name.split(">")[0].split("[")[0].lower() for name in named} - {project["name"]}
+    plain = {found.split(">")[0].split("[")[0].lower() for found in NAMED[name]} - {PROJECT["project"]["name"]}
     assert plain <= pinned, "run `make lock`"
 
 

@@ -55,6 +55,8 @@ def ui(browser, root, reports_url):
         yield server
     finally:
         server.stop()
+        PICTURES.mkdir(exist_ok=True)
+        shutil.copy(server.log, PICTURES)
 
 
 @pytest.fixture

@@ -157,13 +157,15 @@ class DagsterServer:
         )
         assert told["startSensor"]["__typename"] == "Sensor"
 
-    def start_schedule(self, name: str) -> str:
-        """Start a schedule and return its id."""
-        return self.ask(
-            "mutation($s: ScheduleSelector!) { startSchedule(scheduleSelector: $s) { "
-            "... on ScheduleStateResult { scheduleState { id } } } }",
-            s={**LOCATION, "scheduleName": name},
-        )["startSchedule"]["scheduleState"]["id"]
+    def start_schedule(self, name: str) -> None:
+        self._change_schedule("startSchedule", name)
 
-    def stop_schedule(self, identity: str) -> None:
-        self.ask("mutation($id: String) { stopRunningSchedule(id: $id) { __typename } }", id=identity)
+    def stop_schedule(self, name: str) -> None:
+        self._change_schedule("resetSchedule", name)
+
+    def _change_schedule(self, how: str, name: str) -> None:
+        told = self.ask(
+            f"mutation($s: ScheduleSelector!) {{ {how}(scheduleSelector: $s) {{ __typename }} }}",
+            s={**LOCATION, "scheduleName": name},
+        )
+        assert told[how]["__typename"] == "ScheduleStateResult"
