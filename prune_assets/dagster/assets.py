@@ -11,6 +11,7 @@ import dagster as dg
 
 from parquet_core.errors import WrongUse
 from prune_assets.dagster.metadata import (
+    as_code,
     code_references,
     layout_metadata,
     layout_version,
@@ -171,7 +172,11 @@ def build_skip_report_asset(
     if isinstance(where, str):
         parse_predicate(where)
 
-    defaults: dict[str, Any] = {"group_name": "skip_reports", "kinds": {"parquet", "spark"}}
+    defaults: dict[str, Any] = {
+        "group_name": "skip_reports",
+        "kinds": {"parquet", "spark"},
+        "description": f"What is skipped where {as_code(where)}." if isinstance(where, str) else None,
+    }
     described = code_references() | dict(asset_options.pop("metadata", None) or {})
 
     @asset_with(

@@ -168,12 +168,12 @@ def _summary(report: SkipReport, more: Sequence[str]) -> str:
         *more,
         comparison(report),
         unopened_text(report),
-        *(f"Not used to skip: {_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
+        *(f"Not used to skip: {as_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
     ]
     return "\n\n".join(line for line in lines if line)
 
 
-def _code(text: str) -> str:
+def as_code(text: str) -> str:
     """Write a text as code in Markdown, whatever quotes it has itself."""
     text = one_line(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))

@@ -56,8 +56,15 @@ validation = build_layout_validation_job("validate", checks=[checks["good"]])
 
 defs = dg.Definitions(
     assets=[
-        build_table_asset("good", table=GOOD, layout=LAYOUT, source=rows),
-        build_table_asset("broken", table=BROKEN, layout=LAYOUT, written_as=UNSORTED, source=rows),
+        build_table_asset("good", table=GOOD, layout=LAYOUT, source=rows, description="Sorted, as it should be."),
+        build_table_asset(
+            "broken",
+            table=BROKEN,
+            layout=LAYOUT,
+            written_as=UNSORTED,
+            source=rows,
+            description="Claims an order that it has not.",
+        ),
         build_table_asset("killed", table=KILLED, layout=LAYOUT, source=rows),
         build_skip_report_asset(
             "first_ids", "good", "id < 700", table=GOOD, reports=ROOT / "reports", reports_url=REPORTS_URL
