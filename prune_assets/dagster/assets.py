@@ -211,7 +211,7 @@ def build_skip_report_asset(
             )
         before = None if baseline is None else plan(str(baseline), where=choice.where, session=session)
         return dg.MaterializeResult(
-            metadata=skip_metadata(planned.report, more=[_measured(planned.report, compared)])
+            metadata=skip_metadata(planned.report, measured=[_measured(planned.report, compared)])
             | _comparison_metadata(planned, compared, before)
             | dict(choice.metadata)
             | {"prune/report_html": page, "prune/report_json": dg.MetadataValue.path(paths["json"])}

@@ -124,7 +124,7 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
     return dg.TableSchema(columns=columns)
 
 
-def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, Any]:
+def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[str, Any]:
     """Return a skip report as metadata: a summary, a picture, a table of levels, and numbers that make plots over time.
 
     >>> import tempfile
@@ -137,12 +137,13 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
     >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
 
-    Dagster's UI shows a picture of the table beside the summary; `more`: paragraphs of Markdown for the latter.
+    Dagster's UI shows a picture of the table beside the summary; `measured`: paragraphs of Markdown that the latter has
+    in place of what is foretold.
     """
     import dagster as dg
 
     metadata: dict[str, Any] = {
-        "prune/summary": dg.MetadataValue.md(_summary(report, more)),
+        "prune/summary": dg.MetadataValue.md(_summary(report, measured)),
         "prune/picture": dg.MetadataValue.md(
             f"![what is read, from the first file to the last]({to_data_uri(report)})"
         ),
@@ -162,11 +163,10 @@ def skip_metadata(report: SkipReport, *, more: Sequence[str] = ()) -> dict[str, 
     return metadata
 
 
-def _summary(report: SkipReport, more: Sequence[str]) -> str:
+def _summary(report: SkipReport, measured: Sequence[str]) -> str:
     lines = [
         f"**{headline(report)}**",
-        *more,
-        comparison(report),
+        *(measured or [comparison(report)]),
         unopened_text(report),
         *(f"Not used to skip: {as_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
     ]

@@ -75,8 +75,8 @@ def test_sql_with_quotes_of_its_own_stays_code():
     assert "Not used to skip: `` `a b` = f(1)\\n AND ![x](http://y) `` (f" in text
 
 
-def test_a_summary_has_what_else_there_is_to_say():
-    assert skip_metadata(REPORT, more=["Read in 3 s."])["prune/summary"].value.splitlines()[2] == "Read in 3 s."
+def test_a_summary_has_what_was_measured():
+    assert skip_metadata(REPORT, measured=["Read in 3 s."])["prune/summary"].value.splitlines()[2] == "Read in 3 s."
 
 
 def test_of_an_empty_table_nothing_is_skipped():
