@@ -151,9 +151,8 @@ def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[s
         "prune/predicate": report.predicate,
         "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
         "prune/planning_seconds": report.seconds,
-        "prune/metadata_bytes": report.bytes_fetched,
     }
-    for unit in ("files", "row_groups", "rows", "bytes"):
+    for unit in ("files", "rows", "bytes"):
         for name, extent in (("total", report.total), ("kept", report.kept)):
             if (value := getattr(extent, unit)) is not None:
                 metadata[f"prune/{name}_{unit}"] = value
