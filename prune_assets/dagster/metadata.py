@@ -71,7 +71,7 @@ def layout_metadata(
 
 
 def code_references() -> dict[str, Any]:
-    """Return where the user's file defines an asset; nothing where a component of Dagster's does, which knows its own.
+    """Return where the user's file defines an asset; nothing where a component does, which has a file in YAML.
 
     Dagster itself would point at the function in this package.
     """
@@ -80,7 +80,7 @@ def code_references() -> dict[str, Any]:
     home, frame = Path(__file__).parent, inspect.currentframe()
     while frame is not None and Path(frame.f_code.co_filename).is_relative_to(home):
         frame = frame.f_back
-    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] == "dagster":
+    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] in {"dagster", "prune_assets"}:
         return {}
     with catch_warnings():
         simplefilter("ignore", dg.BetaWarning)  # that the classes may change is not the user's concern

@@ -54,6 +54,13 @@ def test_code_references_point_at_the_file_of_the_user():
     assert built[1].get_asset_spec().description == "What is skipped where `id = 1`."
 
 
+@pytest.mark.parametrize("module", ["prune_assets.components.skip_report", "dagster.components.core"])
+def test_what_a_component_defines_points_at_no_package(module):
+    names = {"__name__": module, "build": build_table_asset, "LAYOUT": LAYOUT}
+    exec("asset = build('ids', table='t', layout=LAYOUT, source='SELECT 1')", names)
+    assert "dagster/code_references" not in names["asset"].metadata_by_key[names["asset"].key]
+
+
 @pytest.mark.parametrize(
     ("reports_url", "shown"),
     [
