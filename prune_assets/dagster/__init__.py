@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
     from prune_assets.dagster.log_checks import build_log_health_check
     from prune_assets.dagster.metadata import skip_metadata, table_uri
+    from prune_assets.dagster.optimizing import (
+        KeptTable,
+        build_fleet_asset,
+        build_layout_drift_sensor,
+        build_optimize_job,
+    )
     from prune_assets.dagster.resources import SparkSessionResource
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor
@@ -24,13 +30,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
+    "KeptTable": "prune_assets.dagster.optimizing",
     "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
+    "build_fleet_asset": "prune_assets.dagster.optimizing",
     "build_layout_checks": "prune_assets.dagster.checks",
+    "build_layout_drift_sensor": "prune_assets.dagster.optimizing",
     "build_layout_validation_job": "prune_assets.dagster.schedules",
     "build_layout_validation_schedule": "prune_assets.dagster.schedules",
     "build_log_health_check": "prune_assets.dagster.log_checks",
     "build_new_files_sensor": "prune_assets.dagster.sensors",
+    "build_optimize_job": "prune_assets.dagster.optimizing",
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_skipping_checks": "prune_assets.dagster.skipping_checks",
     "build_statistics_truth_check": "prune_assets.dagster.truth_checks",
@@ -43,13 +53,17 @@ _HOMES = {
 
 __all__ = [
     "Choice",
+    "KeptTable",
     "PrunedTableIOManager",
     "SparkSessionResource",
+    "build_fleet_asset",
     "build_layout_checks",
+    "build_layout_drift_sensor",
     "build_layout_validation_job",
     "build_layout_validation_schedule",
     "build_log_health_check",
     "build_new_files_sensor",
+    "build_optimize_job",
     "build_skip_report_asset",
     "build_skipping_checks",
     "build_statistics_truth_check",

@@ -1,0 +1,239 @@
+"""Tables kept in shape: a job that optimizes, a sensor that asks for it, and one page about all tables."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.layout.spec import LayoutSpec, Severity
+from prune_assets.dagster.metadata import table_uri
+from prune_assets.dagster.resources import session_of
+from prune_assets.dagster.sensors import table_fingerprint
+from prune_assets.report.quantities import bytes_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prune_assets.upkeep.result import OptimizeResult
+
+
+@dataclass(frozen=True)
+class KeptTable:
+    """A table that is kept in shape; `predicates`: what queries ask of it, in SQL.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import KeptTable
+    >>> orders = KeptTable("sales/orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> orders.key.to_user_string()
+    'sales/orders'
+
+    `where`: the partitions to look at, as of `prune_assets.optimize`; all by default.
+    """
+
+    asset: "dg.AssetKey | str | Sequence[str]"
+    table: str | Path
+    layout: LayoutSpec
+    predicates: "Sequence[str]" = ()
+    where: str | None = None
+
+    @property
+    def key(self) -> dg.AssetKey:
+        """The key of its asset."""
+        given = self.asset
+        return dg.AssetKey.from_user_string(given) if isinstance(given, str) else dg.AssetKey.from_coercible(given)
+
+    def foreseen(self) -> "OptimizeResult":
+        """Tell what an optimize would do, from metadata alone."""
+        from prune_assets.spark.writing.optimize import optimize
+
+        return optimize(
+            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True
+        )
+
+
+def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDefinition:
+    """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import KeptTable, build_optimize_job
+    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
+    >>> build_optimize_job(orders).name
+    'optimize_orders'
+
+    It needs a resource `spark`. What it did stands on the asset's page as an observation: files and bytes rewritten,
+    the overlap, and what the predicates keep, before, as predicted, and after.
+    """
+    title = name or f"optimize_{kept.key.to_python_identifier()}"
+
+    @dg.op(name=title, required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
+    def optimize_table(context: dg.OpExecutionContext) -> None:
+        from prune_assets.spark.writing.optimize import optimize
+
+        done = optimize(
+            session_of(context.resources.spark),
+            kept.table,
+            layout=kept.layout,
+            where=kept.where,
+            predicates=kept.predicates,
+        )
+        context.log.info(str(done))
+        context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done)))
+
+    @dg.job(
+        name=title, description=f"Rewrites the files of {kept.key.to_user_string()} that are not as its layout says."
+    )
+    def optimize_job() -> None:
+        optimize_table()
+
+    return optimize_job
+
+
+def build_layout_drift_sensor(
+    kept: KeptTable,
+    *,
+    job: dg.JobDefinition,
+    min_files_share: float = 0.1,
+    name: str | None = None,
+    minimum_interval_seconds: int = 3600,
+) -> dg.SensorDefinition:
+    """Build a sensor that starts an optimize job when a part of a table's files is not as its layout says.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import KeptTable, build_layout_drift_sensor, build_optimize_job
+    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
+    >>> build_layout_drift_sensor(orders, job=build_optimize_job(orders)).name
+    'orders_layout_drift'
+
+    A tick reads metadata and starts no Spark; a table that is as it was at the last tick costs a listing. `job`: that
+    of `build_optimize_job`. `min_files_share`: of the files, from 0 to 1, how many need it at least. A table that
+    cannot be read is named in the skip reason.
+    """
+    if not 0 <= min_files_share <= 1:
+        raise WrongUse(f"min_files_share={min_files_share}: a part of the files is asked, from 0 to 1, e.g. 0.1")
+
+    @dg.sensor(
+        name=name or f"{kept.key.to_python_identifier()}_layout_drift",
+        job=job,
+        minimum_interval_seconds=minimum_interval_seconds,
+        description=f"Optimizes {kept.key.to_user_string()} when {min_files_share:.0%} of its files need it.",
+    )
+    def layout_drift(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        try:
+            now = table_fingerprint(kept.table)
+            if now == context.cursor:
+                return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: not changed", cursor=now)
+            found = kept.foreseen()
+        except PruneError as error:
+            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+        share = len(found.picked) / max(1, found.considered)
+        said = f"{len(found.picked):,} of {found.considered:,} files ({bytes_text(found.picked_bytes)}) need it"
+        if not found.picked or share < min_files_share:
+            return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {said}", cursor=now)
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": said})], cursor=now)
+
+    return layout_drift
+
+
+def build_fleet_asset(
+    tables: "Sequence[KeptTable]", *, name: str = "fleet", **asset_options: Any
+) -> dg.AssetsDefinition:
+    """Build an asset that ranks tables by what their layout costs, from metadata alone.
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import KeptTable, build_fleet_asset
+    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
+    'fleet'
+
+    Its page has a table: for each one the bytes that its predicates read needlessly (now, less what they would after an
+    optimize), the files that need it, how much they overlap and the errors of its layout; the costliest first. The sums
+    make plots: the trend of the fleet. A table that cannot be read stands first, with the reason.
+
+    All else is passed to Dagster's `asset`.
+    """
+    from prune_assets.dagster.assets import asset_with
+
+    defaults: dict[str, Any] = {
+        "deps": [kept.key for kept in tables],
+        "kinds": {"parquet"},
+        "description": "All tables, ranked by what their layout costs.",
+    }
+
+    @asset_with(name=name, **(defaults | asset_options))
+    def fleet() -> dg.MaterializeResult[Any]:
+        rows = [_row(kept) for kept in tables]
+        rows.sort(key=lambda row: (not row["problem"], -row["needless bytes"], -row["bytes to rewrite"]))
+        sums = {key: sum(row[key] for row in rows) for key in ("needless bytes", "bytes to rewrite", "layout errors")}
+        return dg.MaterializeResult(
+            metadata={
+                "prune/tables": len(rows),
+                "prune/fleet": dg.MetadataValue.table([dg.TableRecord(row) for row in rows]),
+                "prune/unreadable_tables": sum(bool(row["problem"]) for row in rows),
+                **{f"prune/{key.replace(' ', '_')}": value for key, value in sums.items()},
+            }
+        )
+
+    return fleet
+
+
+def _row(kept: KeptTable) -> dict[str, Any]:
+    """Describe a table in a line; of one that cannot be read, why."""
+    from prune_assets.layout_proof import check
+
+    row: dict[str, Any] = {
+        "table": kept.key.to_user_string(),
+        "needless bytes": 0,
+        "files": 0,
+        "files to rewrite": 0,
+        "bytes to rewrite": 0,
+        "overlap": "",
+        "layout errors": 0,
+        "problem": "",
+    }
+    try:
+        found = kept.foreseen()
+        findings = check(str(kept.table), layout=kept.layout, rows=False)
+    except PruneError as error:
+        return row | {"problem": str(error)}
+    return row | {
+        "needless bytes": sum(max(0, one.before - one.predicted) for one in found.predicates),
+        "files": found.considered,
+        "files to rewrite": len(found.picked),
+        "bytes to rewrite": found.picked_bytes,
+        "overlap": "" if found.depth_before is None else f"{found.depth_before:.2f}",
+        "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
+    }
+
+
+def _metadata(done: "OptimizeResult") -> dict[str, Any]:
+    """Return what an optimize did."""
+    return {
+        "dagster/uri": table_uri(done.table),
+        "prune/files_rewritten": len(done.picked),
+        "prune/bytes_rewritten": done.picked_bytes,
+        "prune/new_files": done.new_files,
+        **({} if done.depth_after is None else {"prune/overlap": done.depth_after}),
+        **({} if done.version is None else {"prune/version": done.version}),
+        "prune/predicates": dg.MetadataValue.table(
+            [
+                dg.TableRecord(
+                    {
+                        "predicate": one.sql,
+                        "bytes before": one.before,
+                        "predicted": one.predicted,
+                        "bytes after": one.before if one.after is None else one.after,
+                    }
+                )
+                for one in done.predicates
+            ],
+            schema=dg.TableSchema(
+                [
+                    dg.TableColumn("predicate"),
+                    *(dg.TableColumn(title, "int") for title in ("bytes before", "predicted", "bytes after")),
+                ]
+            ),
+        ),
+    }

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import prune_assets as pr
+from parquet_core.errors import WrongUse
+from prune_assets.dagster import (
+    KeptTable,
+    SparkSessionResource,
+    build_fleet_asset,
+    build_layout_drift_sensor,
+    build_optimize_job,
+)
+
+LAYOUT = pr.LayoutSpec(sort_by=["id"], row_group_rows=100)
+
+
+def kept(place, name="ids", *, files=4, overlapping=True):
+    """A table of files that overlap on the key, or of one that is sorted."""
+    (place / name).mkdir()
+    for i in range(files):
+        ids = range(i, 4_000, files) if overlapping else range(i * 1_000, (i + 1) * 1_000)
+        table = pa.table({"id": pa.array(ids, pa.int64())})
+        pq.write_table(table, place / name / f"{i}.parquet", row_group_size=100, write_page_index=True)
+    return KeptTable(name, place / name, LAYOUT, ["id < 10"])
+
+
+def tick(sensor, cursor=None):
+    return sensor(dg.build_sensor_context(cursor=cursor))
+
+
+def test_a_table_whose_files_overlap_is_optimized_once(tmp_path):
+    table = kept(tmp_path)
+    sensor = build_layout_drift_sensor(table, job=build_optimize_job(table))
+    first = tick(sensor)
+    assert first.run_requests[0].tags["prune/drift"].startswith("4 of 4 files")
+    second = tick(sensor, first.cursor)
+    assert (second.run_requests, second.skip_reason.skip_message) == ([], "ids: not changed")
+
+
+def test_a_table_that_is_in_order_is_left_alone(tmp_path):
+    table = kept(tmp_path, files=1, overlapping=False)
+    found = tick(build_layout_drift_sensor(table, job=build_optimize_job(table)))
+    assert found.run_requests == []
+    assert "0 of 1 files" in found.skip_reason.skip_message
+
+
+def test_a_table_that_is_gone_is_named_and_looked_for_again(tmp_path):
+    table = KeptTable("ids", tmp_path / "gone", LAYOUT)
+    found = tick(build_layout_drift_sensor(table, job=build_optimize_job(table)), "before")
+    assert str(tmp_path / "gone") in found.skip_reason.skip_message
+    assert found.cursor == "before"
+
+
+def test_a_share_that_is_none_is_refused(tmp_path):
+    table = KeptTable("ids", tmp_path, LAYOUT)
+    with pytest.raises(WrongUse, match="min_files_share=10"):
+        build_layout_drift_sensor(table, job=build_optimize_job(table), min_files_share=10)
+
+
+def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
+    tables = [
+        kept(tmp_path, "sorted", files=1, overlapping=False),
+        kept(tmp_path, "overlapping"),
+        KeptTable("gone", tmp_path / "gone", LAYOUT),
+    ]
+    result = dg.materialize([build_fleet_asset(tables)])
+    metadata = result.asset_materializations_for_node("fleet")[0].metadata
+    rows = [record.data for record in metadata["prune/fleet"].records]
+    assert [row["table"] for row in rows] == ["gone", "overlapping", "sorted"]
+    assert str(tmp_path / "gone") in rows[0]["problem"]
+    assert rows[1]["needless bytes"] > 0 == rows[2]["needless bytes"]
+    assert (rows[1]["files to rewrite"], rows[2]["files to rewrite"]) == (4, 0)
+    assert metadata["prune/needless_bytes"].value == rows[1]["needless bytes"]
+    assert (metadata["prune/tables"].value, metadata["prune/unreadable_tables"].value) == (3, 1)
+
+
+@pytest.mark.spark
+def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path):
+    table = kept(tmp_path)
+    job = dg.Definitions(jobs=[build_optimize_job(table)], resources={"spark": SparkSessionResource()}).resolve_job_def(
+        "optimize_ids"
+    )
+    instance = dg.DagsterInstance.ephemeral()
+    assert job.execute_in_process(instance=instance).success
+    (record,) = instance.fetch_observations(dg.AssetKey("ids"), limit=1).records
+    metadata = record.asset_observation.metadata
+    assert metadata["prune/files_rewritten"].value == 4
+    assert metadata["prune/overlap"].value == 1.0
+    assert metadata["prune/predicates"].records[0].data["predicate"] == "id < 10"
+    assert len(pr.optimize(None, table.table, layout=LAYOUT, dry_run=True).picked) == 0
