@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
     from prune_assets.dagster.checks import build_layout_checks
     from prune_assets.dagster.external import external_table
+    from prune_assets.dagster.health_checks import build_file_health_check, build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
-    from prune_assets.dagster.log_checks import build_log_health_check
     from prune_assets.dagster.metadata import skip_metadata, table_uri
     from prune_assets.dagster.optimizing import (
         KeptTable,
@@ -33,12 +33,13 @@ _HOMES = {
     "KeptTable": "prune_assets.dagster.optimizing",
     "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
+    "build_file_health_check": "prune_assets.dagster.health_checks",
     "build_fleet_asset": "prune_assets.dagster.optimizing",
     "build_layout_checks": "prune_assets.dagster.checks",
     "build_layout_drift_sensor": "prune_assets.dagster.optimizing",
     "build_layout_validation_job": "prune_assets.dagster.schedules",
     "build_layout_validation_schedule": "prune_assets.dagster.schedules",
-    "build_log_health_check": "prune_assets.dagster.log_checks",
+    "build_log_health_check": "prune_assets.dagster.health_checks",
     "build_new_files_sensor": "prune_assets.dagster.sensors",
     "build_optimize_job": "prune_assets.dagster.optimizing",
     "build_skip_report_asset": "prune_assets.dagster.assets",
@@ -56,6 +57,7 @@ __all__ = [
     "KeptTable",
     "PrunedTableIOManager",
     "SparkSessionResource",
+    "build_file_health_check",
     "build_fleet_asset",
     "build_layout_checks",
     "build_layout_drift_sensor",

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltalog
-from prune_assets.dagster import build_log_health_check
+from prune_assets.dagster import build_file_health_check, build_log_health_check
 
 
 @pytest.fixture
@@ -61,3 +61,14 @@ def test_it_is_a_check_of_the_asset_with_its_severity(table):
     (spec,) = check.check_specs
     assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "log_is_healthy", True)
     assert check().severity is dg.AssetCheckSeverity.WARN
+
+
+def test_files_are_checked_from_their_footers(tmp_path):
+    pq.write_table(pa.table({"id": range(9)}), tmp_path / "0.parquet")
+    good = build_file_health_check("ids", tmp_path)
+    few = build_file_health_check("ids", tmp_path, max_small_files=0)
+    gone = build_file_health_check("ids", tmp_path / "gone")
+    results = [check() for check in (good, few, gone)]
+    assert [result.passed for result in results] == [True, False, False]
+    assert "1 of 1 files are smaller" in results[1].description
+    assert str(tmp_path / "gone") in results[2].description

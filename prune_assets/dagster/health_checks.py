@@ -1,4 +1,4 @@
-"""Asset checks of the log of a Delta table, which open no data file."""
+"""Asset checks of how a table stands: the log of Delta, and what files give predicates to skip by."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from prune_assets.dagster.checks import check_result, unreadable_result
+from prune_assets.tables.file_health import check_files
 from prune_assets.tables.log_health import MAX_COMMITS, MAX_SMALL_FILES, check_log
 
 if TYPE_CHECKING:
@@ -54,3 +55,46 @@ def build_log_health_check(
         return check_result(name, asset_key, severity, findings)
 
     return log_health_check
+
+
+def build_file_health_check(
+    asset_key: "dg.AssetKey | str | Sequence[str]",
+    table: "str | Path",
+    *,
+    columns: "Sequence[str]" = (),
+    max_small_files: int = MAX_SMALL_FILES,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
+) -> dg.AssetChecksDefinition:
+    """Build a check of what files give predicates to skip by, whatever their layout: small files, INT96, statistics.
+
+    >>> from prune_assets.dagster import build_file_health_check
+    >>> check = build_file_health_check("orders", "lake/orders", columns=["day", "id"])
+    >>> [key.name for key in check.check_keys]
+    ['files_are_healthy']
+
+    It reads the footers and a few bloom filters, and starts no Spark. It finds statistics that are missing or that
+    nobody may believe, timestamps as INT96, bloom filters that err often, and more small files than are allowed.
+
+    `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB.
+    `blocking`, `severity`, `allow`: as for the checks of layouts.
+    """
+    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
+    asset_key = dg.AssetKey.from_coercible(asset_key)
+    name = "files_are_healthy"
+
+    @dg.asset_check(
+        asset=asset_key,
+        name=name,
+        blocking=blocking,
+        description=f"Statistics to skip by, filters that err seldom, at most {max_small_files:,} small files.",
+    )
+    def file_health_check() -> dg.AssetCheckResult:
+        try:
+            findings = check_files(str(table), columns=columns, max_small_files=max_small_files, allow=allow)
+        except PruneError as error:
+            return unreadable_result(name, asset_key, severity, error)
+        return check_result(name, asset_key, severity, findings)
+
+    return file_health_check
