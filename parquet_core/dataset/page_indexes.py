@@ -168,10 +168,12 @@ class PageIndexes:
         return self._offsets[column.path]
 
     def _slots(self, kept: Kept | None) -> Positions:
-        if kept is None:
-            return np.full(len(self.groups), -1, np.int64)
-        slot = numbers_at(kept.batch, "slot")
-        return np.where(kept.groups >= 0, slot[kept.groups], -1)
+        found = np.full(len(self.groups), -1, np.int64)
+        if kept is not None:
+            there = kept.groups >= 0
+            # What is kept may be of no row group at all: a plan that opens no file keeps that.
+            found[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
+        return found
 
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._offsets_of(column)

@@ -330,3 +330,14 @@ def test_the_second_plan_reads_no_log(partitioned, tmp_path, monkeypatch):
     assert second.table.snapshot.opened == ()
     assert second.table.snapshot.traffic.bytes.get("log", 0) == 0
     assert [(file.path, file.verdict) for file in second.files] == [(file.path, file.verdict) for file in first.files]
+
+
+@pytest.mark.parametrize("first", ["day = DATE '2030-01-01' AND x > 0", "x > 1000000", "x >= 0", "day IS NULL"])
+def test_what_one_plan_keeps_on_disk_serves_every_other(partitioned, tmp_path, monkeypatch, first):
+    """One that opens no file too: it has kept page indexes of no row group."""
+    others = ["x > 44 AND x < 50", "day = DATE '2024-01-02' AND x < 50", "x >= 0"]
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "none"))
+    wanted = [pr.plan(partitioned.path, where=where).report.kept for where in others]
+    monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / "cache"))
+    assert pr.plan(partitioned.path, where=first).report.total.files > 0
+    assert [pr.plan(partitioned.path, where=where).report.kept for where in others] == wanted
