@@ -68,7 +68,8 @@ def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDef
     """
     title = name or f"optimize_{kept.key.to_python_identifier()}"
 
-    @dg.op(name=title, required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
+    # A job and an operation of one name are refused where a sensor names the job.
+    @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
         from prune_assets.spark.writing.optimize import optimize
 
