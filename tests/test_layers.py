@@ -43,7 +43,7 @@ ROOMS = {
         "spark.asking": ("spark.stores", "sql"),
         "tables": ("report", "spark.asking"),
         "metadata_audit": ("report", "tables"),
-        "planner": ("report", "sql", "spark.asking", "spark.stores", "tables"),
+        "planner": ("report", "sql", "spark", "spark.asking", "spark.stores", "tables"),
         "upkeep": ("planner", "report", "tables"),
         "spark.reading": ("planner", "report", "spark", "spark.asking", "spark.stores", "sql", "tables"),
         "spark.writing": ("planner", "spark", "spark.asking", "spark.reading", "spark.stores", "tables", "upkeep"),

@@ -31,12 +31,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundElsewhere:
+    """What other processes found in the files that they were given, of which they read all metadata.
+
+    By file: whether it is `kept`, since it may hold a row or was not given to them, and its rows, -1 where they are not
+    known. `why`: what they were asked, in words.
+    """
+
+    kept: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileAnswers:
     """What a predicate may be in each file.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
     `by_values`: the partition columns that have values. `told`: the columns whose statistics say something in a file
-    that was asked; None where the files are listed without any. `asked`: how many files were.
+    that was asked; None where the files are listed without any. `asked`: how many files were. `elsewhere`: None where
+    no other process was asked.
     """
 
     partitions: OutcomeArray
@@ -45,10 +59,21 @@ class FileAnswers:
     by_values: frozenset[Path] = frozenset()
     told: frozenset[Path] | None = frozenset()
     asked: int = 0
+    elsewhere: FoundElsewhere | None = None
+
+    def take(self, files: NDArray[np.int64]) -> FileAnswers:
+        """Return what is known of some files."""
+        by_leaf = tuple(outcomes[files] for outcomes in self.by_leaf)
+        return replace(self, partitions=self.partitions[files], outcomes=self.outcomes[files], by_leaf=by_leaf)
+
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """Files that may hold such a row by all that is known before they are opened."""
+        return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Files that may hold a row that the predicate selects."""
+        """Files that may hold a row that the predicate selects, by what lists them."""
         return may_match(self.outcomes)
 
     @property

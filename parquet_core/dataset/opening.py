@@ -51,8 +51,7 @@ def read_dataset(
 
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
-    listed = list_dataset(table, cache=cache, infer_partition_types=infer_partition_types)
-    return listed.read(np.ones(len(listed.files), np.bool_))
+    return list_dataset(table, cache=cache, infer_partition_types=infer_partition_types).read_all()
 
 
 def list_dataset(
@@ -103,10 +102,38 @@ class ListedDataset:
     _source: FooterSource | None = None
     _of_summary: tuple[LeafColumn, ...] | None = None
 
-    def read_for_schema(self) -> MetadataIndex:
-        """Read the footer that decides on the schema alone, or all where no directory name rules any file out."""
-        final = not self.partitions.values
+    def read_for_schema(self, *, whole_below: int | None = None) -> MetadataIndex:
+        """Read the footer that decides on the schema alone, or all where no directory name rules any file out.
+
+        `whole_below`: of at least so many files that the cache does not know footers are not read yet; None for any.
+        """
+        few = whole_below is None or int(np.count_nonzero(self.unread())) < whole_below
+        final = few and not self.partitions.values
         return self._read(np.full(len(self.files), final), final=final)
+
+    def unread(self) -> Flags:
+        """Tell which files the cache does not know."""
+        return np.ones(len(self.files), np.bool_) if self.known is None else self.known[1] < 0
+
+    def part(self, chosen: Numbers) -> ListedDataset:
+        """Return some of the files for another process to read: behind the first one, which decides on the schema."""
+        numbers = chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen])
+        values = {path: of_files.take(numbers) for path, of_files in self.partitions.values.items()}
+        return ListedDataset(
+            name=self.name,
+            files=tuple(self.files[i] for i in numbers.tolist()),
+            partitions=Partitions(self.partitions.columns, values),
+            summary=self.summary,
+            traffic=Traffic(),
+            stored=None,
+            known=None,
+            any_case=self.any_case,
+            is_unfinished=self.is_unfinished,
+        )
+
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of all files."""
+        return self.read(np.ones(len(self.files), np.bool_))
 
     def read(self, wanted: Flags) -> MetadataIndex:
         """Read the footers of the `wanted` files, and of the one that decides on the schema.

@@ -116,6 +116,11 @@ def reach_as_session(uri: str, options: dict[str, str]) -> None:
     _OF_SESSIONS[address(root_of(uri))] = options
 
 
+def session_options() -> dict[str, dict[str, str]]:
+    """Return what `reach_as_session` was told, by URI."""
+    return dict(_OF_SESSIONS)
+
+
 @lru_cache(maxsize=64)
 def _open(root: str, environment: tuple[tuple[str, str], ...], of_session: tuple[tuple[str, str], ...]) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
     with explaining(root):

@@ -20,6 +20,7 @@ from prune_assets.planner.engines.profile import compared
 from prune_assets.planner.engines.spark import SPARK
 from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
+from prune_assets.planner.executors import ask_executors, executor_files, put_rows
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.file_reports import FileReports
 from prune_assets.planner.summary import summarize
@@ -180,6 +181,8 @@ def plan(
     `where`: Spark SQL, or a PySpark Column, which takes a session.
     `columns`: what will be read, by default all; it decides which bytes count.
     `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
+    Of 100,000 files and more whose footers are not known, a cluster's executors read them, and send back survivors and
+    counts; the session's `spark.prune.executorFiles` is another number, for a local session too.
     `depth`: "pages", or "row_groups" to leave page indexes alone.
     `version`, `timestamp`: an older version of a Delta table, by its number or by a time: a datetime or ISO 8601 with
     a zone, or milliseconds.
@@ -225,17 +228,29 @@ def _plan_once(
         if entry.text_partitions and spark is None:
             semantics = replace(semantics, infer_partition_types=False)
     opened = open_table(
-        table, semantics=semantics, version=version, timestamp=timestamp, allow=allow, cache=metadata_cache()
+        table,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        cache=metadata_cache(),
+        whole_below=executor_files(spark),
     )
     if entry is not None and spark is not None:
         check_columns(entry, opened, spark)
     lowered = lower_predicate(where, opened, session=session)
     tests = _value_tests(lowered, opened, session, semantics)
     predicate = replaced(lowered.predicate, tests)
-    index = opened.read(predicate)
+    answers = opened.answers(predicate)
+    # Without the tests of values: only this process can ask the session about them.
+    found = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
+    answers = replace(answers, elsewhere=found)
+    index = opened.read(answers.left)
+    if found is not None:
+        put_rows(index, found)
     if entry is not None:
         entry.check_files(index.files)
-    evaluation = evaluate(predicate, index, pages=depth == "pages", files=opened.answers(predicate))
+    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers)
     index.save()
     made = Plan(
         table=opened,

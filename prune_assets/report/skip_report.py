@@ -8,7 +8,13 @@ from typing import Literal
 SCHEMA = "skip-report/1"
 
 LevelName = Literal[
-    "partition_values", "delta_statistics", "row_group_statistics", "bloom_filter", "dictionary", "page_index"
+    "partition_values",
+    "delta_statistics",
+    "executors",
+    "row_group_statistics",
+    "bloom_filter",
+    "dictionary",
+    "page_index",
 ]
 Status = Literal["absent", "not_applicable", "consulted"]
 Verdict = Literal["skip", "scan", "selection"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 LEVEL_TITLES = {
     "partition_values": "Partition values",
     "delta_statistics": "Delta statistics",
+    "executors": "Spark's executors",
     "row_group_statistics": "Row-group statistics",
     "bloom_filter": "Bloom filter",
     "dictionary": "Dictionary",
@@ -125,9 +126,15 @@ def unopened_text(report: SkipReport) -> str:
     """Say how many files of a table without a log were not opened, and as what they count; empty when all were."""
     if report.delta is not None or not report.unopened_files:
         return ""
+    said = f"{report.unopened_files:,} of {_files_text(report.total.files)} were not opened"
+    if any(level.level == "executors" for level in report.levels):
+        return (
+            f"{said} by this process: each counts with its share of the columns read, and as one row where directory "
+            "names rule it out"
+        )
     return (
-        f"{report.unopened_files:,} of {_files_text(report.total.files)} were not opened, as directory names rule them "
-        "out: how many rows they have is not known, each counts as one, and with its share of the columns read"
+        f"{said}, as directory names rule them out: how many rows they have is not known, each counts as one, and with "
+        "its share of the columns read"
     )
 
 

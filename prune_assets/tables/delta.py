@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from parquet_core.dataset.logged import AT_LEAST, FileList, LoggedFiles
 from parquet_core.dataset.opening import read_logged
 from parquet_core.errors import WrongUse
 from parquet_core.printable import shown
-from parquet_core.storage import address, is_remote, look_up
+from parquet_core.storage import Traffic, address, is_remote, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,26 +84,40 @@ class DeltaTable:
             self._asked = predicate, skip_files(self.snapshot, predicate)
         return self._asked[1]
 
-    def read(self, predicate: Predicate) -> MetadataIndex:
-        """Read the footers of the files that the log leaves for a predicate."""
-        return self._read(self.answers(predicate).kept)
-
     def read_all(self) -> MetadataIndex:
         """Read the footers of all live files."""
-        return self._read(np.ones(self.snapshot.file_count, np.bool_))
+        return self.read(np.ones(self.snapshot.file_count, np.bool_))
 
-    def _read(self, opened: NDArray[np.bool_]) -> MetadataIndex:
+    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
+        """Read the footers of the `wanted` files."""
         snapshot = self.snapshot
-        logged = LoggedFiles(
-            files=_files(snapshot, opened),
+        logged = self._logged(_files(snapshot, wanted), wanted, self.deleted > 0)
+        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self.any_case)
+
+    def unread(self) -> NDArray[np.bool_]:
+        """Count every file: what the cache has of footers is not looked up before they are read."""
+        return np.ones(self.snapshot.file_count, np.bool_)
+
+    def part(self, numbers: NDArray[np.int64]) -> DeltaPart:
+        """Return some of the files for another process to read."""
+        from deltalog.log.allowed_places import opened_place
+
+        whole = np.ones(len(numbers), np.bool_)
+        files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
+        paths = tuple(opened_place(self.snapshot.table, files.path(i), self.snapshot.allow) for i in numbers.tolist())
+        logged = self._logged(FileList(paths.__getitem__, files.sizes[numbers], {}), whole, self.deleted[numbers] > 0)
+        return DeltaPart(self.snapshot.table, paths, logged, self.any_case)
+
+    def _logged(self, files: FileList, opened: NDArray[np.bool_], deleted: NDArray[np.bool_]) -> LoggedFiles:
+        return LoggedFiles(
+            files=files,
             opened=opened,
             row_count=np.full(len(opened), AT_LEAST, np.int64),
-            deleted=self.deleted > 0,
-            columns=[column for column in snapshot.schema.columns if column.partition is None],
+            deleted=deleted,
+            columns=[column for column in self.snapshot.schema.columns if column.partition is None],
             partitions=tuple(self.partitions),
-            by_id=snapshot.schema.mapping == "id",
+            by_id=self.snapshot.schema.mapping == "id",
         )
-        return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self.any_case)
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
         """Return the bounds that the log gives of a column in every file; None for one it cannot tell of."""
@@ -183,6 +197,23 @@ class DeltaTable:
                 return f"{value} in the log"
             file -= len(block)
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPart:
+    """Some files of a version, as the log has them; `paths`: where they lie."""
+
+    table: str
+    paths: tuple[str, ...]
+    logged: LoggedFiles
+    any_case: bool
+
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of the files, as they are now."""
+        found = {file.path: file for file in look_up(list(self.paths))}
+        files = replace(self.logged.files, found={i: found[path] for i, path in enumerate(self.paths)})
+        logged = replace(self.logged, files=files)
+        return read_logged(self.table, logged, traffic=Traffic(), any_case=self.any_case)
 
 
 def delta_table(

@@ -31,11 +31,17 @@ def open_table(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
     cache: MetadataCache | None = None,
+    whole_below: int | None = None,
 ) -> Table:
-    """Open a table, of a Delta table a version; the arguments are those of `plan`."""
+    """Open a table, of a Delta table a version; the arguments are those of `plan`.
+
+    `whole_below`: as `read_for_schema` has it.
+    """
     any_case = not semantics.case_sensitive
     delta = delta_table(table, version=version, timestamp=timestamp, cache=cache, allow=allow, any_case=any_case)
-    return ParquetTable.open(table, semantics=semantics, cache=cache) if delta is None else delta
+    if delta is not None:
+        return delta
+    return ParquetTable.open(table, semantics=semantics, cache=cache, whole_below=whole_below)
 
 
 def read_whole(

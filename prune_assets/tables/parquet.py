@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.evidence.many_leaves import outcomes_of_values
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
@@ -50,15 +51,16 @@ class ParquetTable:
         *,
         semantics: SparkSemantics,
         cache: MetadataCache | None = None,
+        whole_below: int | None = None,
     ) -> ParquetTable:
-        """List the files, and read as many footers as tell the columns."""
+        """List the files, and read as many footers as tell the columns; `whole_below`: as `read_for_schema` has it."""
         listed = list_dataset(
             given,
             cache=cache,
             infer_partition_types=semantics.infer_partition_types,
             any_case=not semantics.case_sensitive,
         )
-        return cls(given, listed, listed.read_for_schema())
+        return cls(given, listed, listed.read_for_schema(whole_below=whole_below))
 
     @property
     def name(self) -> str:
@@ -90,9 +92,18 @@ class ParquetTable:
         """Return what directory names say of a predicate in every file."""
         return answers_of_directories(predicate, self.schema)
 
-    def read(self, predicate: Predicate) -> MetadataIndex:
-        """Read the footers of the files that directory names leave for a predicate."""
-        return self.schema if self.schema.opened is None else self.listed.read(self.answers(predicate).kept)
+    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
+        """Read the footers of files, and of the one that decides on the schema."""
+        return self.schema if self.schema.opened is None else self.listed.read(wanted)
+
+    def unread(self) -> NDArray[np.bool_]:
+        """Tell of which files the footers are not known yet."""
+        opened = self.schema.opened
+        return self.listed.unread() & (np.zeros(len(self.listed.files), np.bool_) if opened is None else ~opened)
+
+    def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
+        """Return some of the files for another process to read."""
+        return self.listed.part(numbers)
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""

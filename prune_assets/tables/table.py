@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion
 
 
+class TablePart(Protocol):
+    """Some files of a table; can be pickled."""
+
+    def read_all(self) -> MetadataIndex:
+        """Read the footers of the files, which are the last ones of the index."""
+
+
 class Table(Protocol):
     """A table at one moment.
 
@@ -49,8 +56,14 @@ class Table(Protocol):
     def answers(self, predicate: Predicate) -> FileAnswers:
         """Return what is known of a predicate in every file before it is opened."""
 
-    def read(self, predicate: Predicate) -> MetadataIndex:
-        """Read the footers of the files that are left for a predicate."""
+    def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
+        """Read the footers of files; others that cost nothing may count as read too."""
+
+    def unread(self) -> NDArray[np.bool_]:
+        """Tell of which files the footers are not known yet."""
+
+    def part(self, numbers: NDArray[np.int64]) -> TablePart:
+        """Return some of the files for another process to read."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""

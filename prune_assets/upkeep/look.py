@@ -104,7 +104,7 @@ def _look_once(asked: Asked) -> Look:
             f"where: {lowered.sql} selects parts of files of {asked.place}; name its partition columns alone, or leave "
             "it out"
         )
-    index = table.read(lowered.predicate)
+    index = table.read(table.answers(lowered.predicate).kept)
     if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
         raise UnsupportedFeature(f"{asked.place}: column {taken} has a name that optimize needs itself; rename it")
     if isinstance(table, DeltaTable):

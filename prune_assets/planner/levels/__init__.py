@@ -11,10 +11,19 @@ leaf. So an OR is skipped when statistics deny one arm and a bloom filter the ot
 
 from prune_assets.planner.levels.bloom_level import BLOOM_FILTERS
 from prune_assets.planner.levels.dictionary_level import DICTIONARIES
-from prune_assets.planner.levels.file_levels import LOG_STATISTICS, PARTITIONS
+from prune_assets.planner.levels.file_levels import EXECUTORS, LOG_STATISTICS, PARTITIONS
 from prune_assets.planner.levels.page_level import PAGES
 from prune_assets.planner.levels.statistics_level import STATISTICS
 
-LEVELS = (PARTITIONS, LOG_STATISTICS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)
+LEVELS = (PARTITIONS, LOG_STATISTICS, EXECUTORS, STATISTICS, BLOOM_FILTERS, DICTIONARIES, PAGES)
 
-__all__ = ["BLOOM_FILTERS", "DICTIONARIES", "LEVELS", "LOG_STATISTICS", "PAGES", "PARTITIONS", "STATISTICS"]
+__all__ = [
+    "BLOOM_FILTERS",
+    "DICTIONARIES",
+    "EXECUTORS",
+    "LEVELS",
+    "LOG_STATISTICS",
+    "PAGES",
+    "PARTITIONS",
+    "STATISTICS",
+]

@@ -1,4 +1,7 @@
-"""The levels about whole files, asked before a footer is read: partition values, and what a log says of files."""
+"""The levels about whole files, asked before a footer is read here.
+
+Partition values, what a log says of files, and what other processes found in them.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 _PARTITIONS: Final = "partition_values"
 _LOG_STATISTICS: Final = "delta_statistics"
+_EXECUTORS: Final = "executors"
 
 
 def ask_partitions(question: Question, before: LevelState) -> LevelState:
@@ -57,7 +61,7 @@ def ask_log_statistics(question: Question, before: LevelState) -> LevelState | N
     for i, said in enumerate(question.files.by_leaf):
         answers[i] = intersect(answers[i], said[question.index.file])
     status, why = _status(question, question.files.told)
-    return LevelState(_LOG_STATISTICS, question.fold(answers), answers, status, why, "file")
+    return LevelState(_LOG_STATISTICS, question.fold_listed(answers), answers, status, why, "file")
 
 
 def _status(question: Question, told: frozenset[Path]) -> tuple[Status, str]:
@@ -75,3 +79,15 @@ def _status(question: Question, told: frozenset[Path]) -> tuple[Status, str]:
 
 
 LOG_STATISTICS = Level(_LOG_STATISTICS, ask_log_statistics, is_free=True)
+
+
+def ask_elsewhere(question: Question, before: LevelState) -> LevelState | None:
+    """Put in what Spark's executors found, who asked all levels; None where they were not asked."""
+    found = question.files.elsewhere
+    if found is None:
+        return None
+    status: Status = "not_applicable" if found.kept.all() else "consulted"
+    return LevelState(_EXECUTORS, question.fold(before.by_leaf), before.by_leaf, status, found.why, "file")
+
+
+EXECUTORS = Level(_EXECUTORS, ask_elsewhere, is_free=True)

@@ -95,6 +95,13 @@ class Question:
 
     def fold(self, answers: OutcomeArray) -> OutcomeArray:
         """Combine the answers to the parts per row group; a row group without rows has no outcome."""
+        folded = self.fold_listed(answers)
+        if self.files.elsewhere is not None:
+            folded[~self.files.elsewhere.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
+        return folded
+
+    def fold_listed(self, answers: OutcomeArray) -> OutcomeArray:
+        """Do the same by what lists the files and what `answers` say, without what other processes found."""
         folded = self.fold_anywhere(answers)
         folded[self.index.row_count <= 0] = Outcomes.NONE
         # What lists the files may deny more than its answers to the leaves add up to.

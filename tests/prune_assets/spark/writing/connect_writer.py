@@ -19,6 +19,7 @@ def main() -> None:
     (place,) = map(Path, sys.argv[1:])
     # Spark's own tests have a server on a free port by this.
     os.environ["SPARK_TESTING"] = "1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = SparkSession.builder.remote("local[1]").getOrCreate()
     rows = session.range(9_000).selectExpr(
         "id", "id * 7919 % 1009 AS k", "date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day"
@@ -39,11 +40,16 @@ def main() -> None:
         for i in range(3):
             pr.write(rows.where(f"id % 3 = {i}"), keys, layout=layout, format=layout_format)
         done = pr.optimize(session, keys, layout=layout)
+        session.conf.set("spark.prune.executorFiles", "1")
+        os.environ["PRUNE_CACHE_BYTES"] = "0"
+        levels = pr.plan(days, where="k < 10", session=session).report.levels
+        session.conf.unset("spark.prune.executorFiles")
         found[layout_format] = [
             selected == rows.where(WHERE).count() > 0,
             pr.read(session, days, where="true").count(),
             len(curved.files),
             [actual.kept.files, actual.kept.rows] == [foretold.kept.files, foretold.kept.rows],
+            any(level.level == "executors" and "tasks" in level.why for level in levels),
             [len(done.picked), done.new_files, pr.read(session, keys, where="true").count()],
         ]
     json.dump(found, sys.stdout)

@@ -27,5 +27,5 @@ def test_tables_are_written_read_and_optimized_through_connect(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    wanted = [True, 6_010, 4, True, [3, 1, 9_000]]
+    wanted = [True, 6_010, 4, True, True, [3, 1, 9_000]]
     assert json.loads(done.stdout) == {"parquet": wanted, "delta": wanted}

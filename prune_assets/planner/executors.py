@@ -1,0 +1,217 @@
+"""Have Spark's executors read the metadata of very many files: survivors and counts come back.
+
+Each task gets some files and the predicate, asks all levels as a plan does, and tells which of its files may hold a
+row. What a task cannot read, or Spark cannot run, is kept: the driver reads those files itself, and meets the error.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import zipfile
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+
+from parquet_core.access_plan import Verdict
+from parquet_core.dataset.logged import FoundElsewhere
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.printable import one_line, shown
+from parquet_core.storage.objects import reach_as_session, session_options
+from prune_assets.planner.evaluation import evaluate
+from prune_assets.spark.local_options import is_local
+from prune_assets.spark.session import naming_jobs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from parquet_core.dataset.logged import FileAnswers
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.predicate import Predicate
+    from prune_assets.tables.table import Table, TablePart
+
+# A setting of the Spark session: from how many files on its executors read the footers.
+SETTING = "spark.prune.executorFiles"
+# The driver takes 66 microseconds and 5 KB a file, with 2 cores and files on its own disk.
+FROM_FILES = 100_000
+# What a task reads in seconds, from an object store too.
+FILES_A_TASK = 2_000
+_SHIPPED: WeakSet[SparkSession] = WeakSet()
+_PACKAGES = ("parquet_core", "deltalog", "prune_assets")
+
+
+def executor_files(session: SparkSession | None) -> int | None:
+    """Return from how many files on a session's executors are asked; None for never, as in a local session.
+
+    Raises WrongUse for a setting that is no number.
+    """
+    if session is None:
+        return None
+    setting = session.conf.get(SETTING, None)
+    if setting is None:
+        return None if is_local(session.conf.get("spark.master", None) or "local") else FROM_FILES
+    if not setting.isdecimal():
+        raise WrongUse(f"{SETTING}={shown(setting)}: must be a number of files, from 0")
+    return int(setting)
+
+
+class _Asked(NamedTuple):
+    """What a task is asked. `answers`: what is known of its files before."""
+
+    part: TablePart
+    predicate: Predicate
+    answers: FileAnswers
+    pages: bool
+    stores: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a task found, by file. `levels`: how many files each level ruled out; `failure`: why it read nothing."""
+
+    kept: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    levels: Counter[str]
+    requests: int = 0
+    fetched: tuple[tuple[str, int], ...] = ()
+    failure: str = ""
+
+
+def ask_executors(
+    session: SparkSession | None, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
+) -> FoundElsewhere | None:
+    """Ask the executors about the files that are left and not known yet; None where these are too few for it.
+
+    `predicate`: with the same leaves as the one that has the `answers`, and none that only this process can ask.
+    """
+    least = executor_files(session)
+    if session is None or least is None:
+        return None
+    chosen = np.flatnonzero(answers.left & table.unread())
+    if len(chosen) < max(least, 1):
+        return None
+    stores = session_options()
+    numbers = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
+    try:
+        asked = [
+            zlib.compress(pickle.dumps(_Asked(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
+            for some in numbers
+        ]
+        with naming_jobs(session, f"prune: metadata of {table.name}"):
+            found = _run(session, asked)
+    except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
+        return _nothing_found(answers, _cause(error))
+    kept, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
+    for some, of_task in zip(numbers, found, strict=True):
+        kept[some], rows[some] = of_task.kept, of_task.rows
+    return FoundElsewhere(kept, rows, _in_words(len(chosen), found))
+
+
+def _nothing_found(answers: FileAnswers, why: str) -> FoundElsewhere:
+    files = len(answers.kept)
+    words = f"Spark's executors could not be asked, so the driver read the footers: {why}"
+    return FoundElsewhere(np.ones(files, np.bool_), np.full(files, -1, np.int64), words)
+
+
+def _cause(error: Exception) -> str:
+    """Return what went wrong in a task, as far as Spark passes it on, otherwise the first line of an error."""
+    said = f"{type(error).__name__}: {error}".splitlines()
+    raised = [line for line in said[1:] if re.match(r"\w+(Error|Exception): ", line)]
+    return one_line((raised or said)[-1 if raised else 0])
+
+
+def _in_words(files: int, found: list[_Found]) -> str:
+    levels = sum((of_task.levels for of_task in found), Counter[str]())
+    requests = sum(of_task.requests for of_task in found)
+    size = sum(count for of_task in found for _, count in of_task.fetched)
+    said = [f"{files:,} files read in {len(found):,} tasks ({requests:,} reads, {size:,} bytes)"]
+    said += [f"{level} ruled out {count:,}" for level, count in levels.items()]
+    failures = [of_task.failure for of_task in found if of_task.failure]
+    if failures:
+        said.append(f"{len(failures):,} tasks left their files to the driver, the first because of {failures[0]}")
+    return "; ".join(said)
+
+
+def _run(session: SparkSession, asked: list[bytes]) -> list[_Found]:
+    """Run a task for each question; the answers come in their order."""
+    from pyspark.sql.functions import udf
+
+    _ship(session)
+    # Not with Arrow: Spark asks for pandas then.
+    answer = udf(answer_task, "binary", useArrow=False)
+    questions = session.createDataFrame(list(enumerate(asked)), "number long, asked binary")
+    answered = questions.repartition(len(asked)).select("number", answer("asked").alias("answer")).collect()
+    by_number = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
+    return [by_number[number] for number in range(len(asked))]
+
+
+def answer_task(asked: bytes) -> bytes:
+    """Answer a question where it is sent: what Spark's executors run."""
+    return pickle.dumps(_answer(pickle.loads(zlib.decompress(asked))))  # noqa: S301 - our own question
+
+
+def _answer(asked: _Asked) -> _Found:
+    files = len(asked.answers.kept)
+    try:
+        for bucket, options in asked.stores.items():
+            reach_as_session(bucket, options)
+        return _look(asked, asked.part.read_all(), files)
+    except PruneError as error:
+        return _Found(np.ones(files, np.bool_), np.full(files, -1, np.int64), Counter(), failure=str(error))
+
+
+def _look(asked: _Asked, index: MetadataIndex, files: int) -> _Found:
+    # Before them lies the file that decides on the schema.
+    before = len(index.files) - files
+    answers = asked.answers if before == 0 else asked.answers.take(np.maximum(np.arange(-before, files), 0))
+    evaluation = evaluate(asked.predicate, index, pages=asked.pages, files=answers)
+    kept, by_level = np.ones(len(index.files), np.bool_), Counter[str]()
+    alive = [(state.level, state.alive) for state in evaluation.states[:-1]]
+    alive.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))
+    for level, groups in alive:
+        left = np.zeros(len(index.files), np.bool_)
+        left[index.file[groups]] = True
+        by_level[level] += int(np.count_nonzero((kept & ~left)[before:]))
+        kept &= left
+    rows = np.bincount(index.file, index.row_count, minlength=len(index.files)).astype(np.int64)
+    traffic = index.traffic
+    return _Found(kept[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
+
+
+def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
+    """Put in how many rows those files have that are not opened here."""
+    known = (index.ordinal < 0) & (found.rows[index.file] > 0)
+    index.put_row_count(np.where(known, found.rows[index.file], index.row_count))
+
+
+def _ship(session: SparkSession) -> None:
+    """Give the executors the code of these packages, once a session; those of a classic local one have it."""
+    if session in _SHIPPED:
+        return
+    context: Any = getattr(session, "_sc", None)
+    if context is None:
+        session.addArtifacts(_packed(), pyfile=True)
+    elif not is_local(context.master):
+        context.addPyFile(_packed())
+    _SHIPPED.add(session)
+
+
+@cache
+def _packed() -> str:
+    """Pack the sources into a zip; where there is a compiled part, its Python form does the same."""
+    packed = Path(mkdtemp(prefix="prune-")) / "prune_assets_for_executors.zip"
+    top = Path(__file__).parents[2]
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in _PACKAGES:
+            for source in sorted((top / package).rglob("*")):
+                if source.suffix in {".py", ".json"}:
+                    archive.write(source, source.relative_to(top))
+    return str(packed)
