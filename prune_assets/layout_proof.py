@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import WrongUse
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding, LayoutSpec
 
 
@@ -17,6 +22,7 @@ def check(
     table: str | os.PathLike[str] | Sequence[str],
     *,
     layout: LayoutSpec,
+    where: str | None = None,
     rows: bool = True,
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
@@ -37,19 +43,40 @@ def check(
     What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
     no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
 
+    `where`: look only at the files that may have such rows by their partition values, or by the statistics of a Delta
+    log: what a write of one day left, of a table of many.
     `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
     `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
 
-    Raises LayoutError for a column that the table lacks, TableNotFound, MalformedFile, UnsupportedFeature and
-    StorageFailure.
+    Raises LayoutError for a column that the table lacks, WrongUse for a `where` that does not fit it or leaves no file,
+    TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
     """
     from parquet_core.layout import check_index
     from prune_assets.tables.catalogs.resolve import catalog_entry
     from prune_assets.tables.opening import read_whole
 
     entry = catalog_entry(table, session)
-    index, partition = read_whole(table if entry is None else entry.location, allow=allow)
+    place = table if entry is None else entry.location
+    index, partition = read_whole(place, allow=allow) if where is None else _read_some(place, where, allow)
     if entry is not None:
         entry.check_files(index.files)
     return check_index(index, layout=layout, rows=rows, partition=partition)
+
+
+def _read_some(
+    place: str | os.PathLike[str] | Sequence[str], where: str, allow: Sequence[str]
+) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
+    """Read the footers of the files that are left for a condition before any is opened."""
+    import numpy as np
+
+    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.tables.opening import open_table, read_some
+
+    table = open_table(place, semantics=SparkSemantics(), allow=allow)
+    lowered = lower_predicate(where, table, session=None)
+    left = np.flatnonzero(table.answers(lowered.predicate).kept)
+    if len(left) == 0:
+        raise WrongUse(f"where={where!r}: no file of {table.name} has such rows, so there is nothing to check")
+    return read_some(table, left)

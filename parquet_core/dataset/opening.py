@@ -117,7 +117,10 @@ class ListedDataset:
 
     def part(self, chosen: Numbers) -> ListedDataset:
         """Return some of the files for another process to read: behind the first one, which decides on the schema."""
-        numbers = chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen])
+        return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
+
+    def of_files(self, numbers: Numbers) -> ListedDataset:
+        """Return some of the files as a table of which nothing is known yet."""
         values = {path: of_files.take(numbers) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,

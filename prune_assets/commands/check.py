@@ -46,6 +46,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     metavar="FILE",
     help="The layout asked for, as YAML.",
 )
+@click.option(
+    "--where",
+    metavar="SQL",
+    help="Look only at the files that may have such rows by their partition values, or a Delta log.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
 @click.option(
     "--fail-on",
@@ -54,7 +59,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     show_default=True,
     help="Exit 1 from this severity on.",
 )
-def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None:
+def check(*, table: str, layout_file: Path, where: str | None, as_json: bool, fail_on: str) -> None:
     """Check that the files of TABLE are sorted, paged and indexed as its layout says.
 
     A write of TABLE that was cut off is finished first, as `prune doctor TABLE` does, where this user may write.
@@ -64,7 +69,7 @@ def check(*, table: str, layout_file: Path, as_json: bool, fail_on: str) -> None
     spec = load_layout(layout_file)
     _finish_writes(table)
     findings = sorted(
-        check_layout(table, layout=spec), key=lambda finding: (-_RANK[finding.severity], finding.location)
+        check_layout(table, layout=spec, where=where), key=lambda finding: (-_RANK[finding.severity], finding.location)
     )
     if as_json:
         result = CheckResult(table=redacted(table), layout=str(layout_file), findings=tuple(findings))

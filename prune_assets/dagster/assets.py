@@ -10,6 +10,7 @@ from urllib.parse import quote
 import dagster as dg
 
 from parquet_core.errors import WrongUse
+from prune_assets.dagster.checks import layout_check_specs, layout_results
 from prune_assets.dagster.metadata import (
     as_code,
     code_references,
@@ -61,6 +62,7 @@ def build_table_asset(
     mode: "Mode" = "overwrite",
     written_as: "LayoutSpec | None" = None,
     options: "Mapping[str, str] | None" = None,
+    check_layout: bool = False,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
     """Build an asset that writes `table` with the rows of `source`, laid out as `layout`.
@@ -79,6 +81,8 @@ def build_table_asset(
     before the asset runs. An asset whose runs have partitions is made with `pruned_asset`.
     `format`, `mode`: as `prune_assets.write` has them. `options`: go to Spark's writer.
     `written_as`: what is really asked of the writer, when a table claims more than that.
+    `check_layout`: whether the checks of `build_layout_checks` are made by the run itself. Dagster shows no result of a
+    check beside a run that did not make it; it cannot start these without writing the table again.
     All else (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) is passed to Dagster's
     `asset`.
 
@@ -91,9 +95,11 @@ def build_table_asset(
     told = dict(asset_options.pop("metadata", None) or {})
     described = code_references() | layout_metadata(layout, table, format=format) | told
     defaults: dict[str, Any] = {"kinds": {format, "spark"}, "code_version": layout_version(asked)}
+    if check_layout:
+        asset_options["check_specs"] = [*(asset_options.get("check_specs") or ()), *layout_check_specs(key)]
 
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
-    def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+    def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
         from prune_assets.spark.writing.table_formats import plain_directory
         from prune_assets.spark.writing.writer import write
 
@@ -102,7 +108,8 @@ def build_table_asset(
             plain_directory(table)
         df = _rows(source, session_for(context))
         result = write(df, table, layout=asked, format=format, mode=mode, options=options)
-        return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout))
+        checked = list(layout_results(key, table, layout)) if check_layout else []
+        return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
 
     return table_asset
 

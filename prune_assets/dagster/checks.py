@@ -9,9 +9,15 @@ import dagster as dg
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line
+from prune_assets.dagster.partitions import (
+    CheckedPartitions,
+    check_partitions,
+    kinds_of_partitions,
+    partition_predicate,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from parquet_core.layout.spec import Finding, LayoutSpec
@@ -38,6 +44,8 @@ def build_layout_checks(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
     prefix: str = "",
+    partitions_def: dg.PartitionsDefinition[Any] | None = None,
+    partition_expr: "str | Mapping[str, str] | None" = None,
 ) -> dg.AssetChecksDefinition:
     """Build the checks of one table's layout; they read the files that are there and start no Spark.
 
@@ -59,34 +67,76 @@ def build_layout_checks(
     `blocking`: whether a check that fails keeps assets downstream from running.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
     `prefix`: begins the names of the checks, for a second layout of the same asset.
+    `partitions_def`, `partition_expr`: those of the asset, as `pruned_asset` has them: the checks run by partition too,
+    and look at the files of the partitions of the run. Dagster calls partitions of checks a preview, and warns.
+
+    Raises LayoutError where `partitions_def` and the layout do not fit.
     """
     asset_key = dg.AssetKey.from_coercible(asset_key)
+    check_partitions(partitions_def, partition_expr, layout)
 
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_{prefix}layout",
-        specs=[
-            dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=description)
-            for name, (_, description) in CHECKS.items()
-        ],
+        specs=layout_check_specs(asset_key, blocking=blocking, prefix=prefix, partitions_def=partitions_def),
         can_subset=True,
     )
     def layout_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
-        from prune_assets.layout_proof import check
-
         selected = {key.name.removeprefix(prefix) for key in context.selected_asset_check_keys}
-        try:
-            findings = check(str(table), layout=layout, rows=not selected.isdisjoint(_READ_ROWS), allow=allow)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
-            for name in CHECKS:
-                if name in selected:
-                    yield unreadable_result(f"{prefix}{name}", asset_key, severity, error)
-            return
-        for name, (prefixes, _) in CHECKS.items():
-            if name in selected:
-                about = [finding for finding in findings if finding.code.startswith(prefixes)]
-                yield check_result(f"{prefix}{name}", asset_key, severity, about)
+
+        def where() -> str | None:
+            if partitions_def is None or partition_expr is None:
+                return None
+            chosen = CheckedPartitions.of(partitions_def, context)
+            return partition_predicate(chosen, partition_expr, kinds_of_partitions(str(table)))
+
+        yield from layout_results(
+            asset_key, table, layout, where=where, severity=severity, allow=allow, prefix=prefix, selected=selected
+        )
 
     return layout_checks
+
+
+def layout_check_specs(
+    asset_key: dg.AssetKey,
+    *,
+    blocking: bool = False,
+    prefix: str = "",
+    partitions_def: dg.PartitionsDefinition[Any] | None = None,
+) -> list[dg.AssetCheckSpec]:
+    """Return what the checks of a layout are called and say."""
+    options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
+    return [
+        dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=description, **options)
+        for name, (_, description) in CHECKS.items()
+    ]
+
+
+def layout_results(
+    asset_key: dg.AssetKey,
+    table: "str | Path",
+    layout: "LayoutSpec",
+    *,
+    where: "Callable[[], str | None]" = lambda: None,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
+    prefix: str = "",
+    selected: "Collection[str]" = CHECKS,
+) -> Iterator[dg.AssetCheckResult]:
+    """Check a layout; `where`: gives the condition on partitions, None for the whole table; `selected`: the names."""
+    from prune_assets.layout_proof import check
+
+    rows = not _READ_ROWS.isdisjoint(selected)
+    try:
+        findings = check(str(table), layout=layout, where=where(), rows=rows, allow=allow)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
+        for name in CHECKS:
+            if name in selected:
+                yield unreadable_result(f"{prefix}{name}", asset_key, severity, error)
+        return
+    for name, (prefixes, _) in CHECKS.items():
+        if name in selected:
+            about = [finding for finding in findings if finding.code.startswith(prefixes)]
+            yield check_result(f"{prefix}{name}", asset_key, severity, about)
 
 
 def check_result(

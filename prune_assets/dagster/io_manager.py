@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from prune_assets.spark.writing.write_result import Mode
 
@@ -127,7 +128,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         parts = [_plain(asked)] if asked is not None else []
         if context.has_asset_partitions and PARTITION_EXPR in told:
             columns = _plain(told[PARTITION_EXPR])
-            parts.append(partition_predicate(context, columns, _schema_of(session, place)))
+            parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, place))))
         return read(session, place, where=" AND ".join(f"({part})" for part in parts) or "true")
 
 
@@ -146,7 +147,11 @@ def _partitions_of(context: dg.OutputContext, told: "Mapping[str, Any]", df: "Da
             f"{name}: runs by partition and names no column for it, so each run would overwrite all rows; "
             "pass partition_expr to pruned_asset"
         )
-    return partition_predicate(context, columns, df.schema)
+    return partition_predicate(context, columns, _kinds(df.schema))
+
+
+def _kinds(schema: "StructType") -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
 def _schema_of(session: "SparkSession", place: str) -> Any:

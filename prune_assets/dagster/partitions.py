@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from prune_assets.sql.render import column_sql, literal_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from pyspark.sql.types import StructType
 
     from parquet_core.layout.spec import LayoutSpec
 
@@ -54,27 +53,30 @@ def check_partitions(
 
 
 def partition_predicate(
-    context: dg.OutputContext | dg.InputContext, columns: str | Mapping[str, str], schema: StructType
+    context: dg.OutputContext | dg.InputContext | CheckedPartitions,
+    columns: str | Mapping[str, str],
+    kinds: Mapping[str, str],
 ) -> str:
     """Return the condition that rows of the partitions of a run meet.
 
-    `columns`: that of the partition, or one for each dimension; `schema`: that of the table.
+    `columns`: that of the partition, or one for each dimension; `kinds`: the columns of the table, each with Spark's
+    name of its type.
     """
     partitions = context.asset_partitions_def
     keys = list(context.asset_partition_keys)
     if not keys:
         return "false"  # an input that has no partition yet has no rows
     if isinstance(columns, str):
-        if _is_window(partitions, schema, columns):
-            return _window(columns, schema, context.asset_partitions_time_window)
-        return _in(columns, schema, keys)
+        if _is_window(partitions, kinds, columns):
+            return _window(columns, kinds, context.asset_partitions_time_window)
+        return _in(columns, kinds, keys)
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         raise LayoutError("partition_expr: names columns by dimension, and the asset has one; name one column")
-    return " OR ".join(f"({_of_dimensions(partitions, columns, schema, key)})" for key in keys)
+    return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key)})" for key in keys)
 
 
 def _of_dimensions(
-    partitions: dg.MultiPartitionsDefinition, columns: Mapping[str, str], schema: StructType, key: str
+    partitions: dg.MultiPartitionsDefinition, columns: Mapping[str, str], kinds: Mapping[str, str], key: str
 ) -> str:
     values = partitions.get_partition_key_from_str(key).keys_by_dimension
     parts = []
@@ -83,21 +85,21 @@ def _of_dimensions(
             raise LayoutError(f"partition_expr: the dimension {name} has no column; it has {', '.join(columns)}")
         dimension = partitions.get_partitions_def_for_dimension(name)
         column = columns[name]
-        if isinstance(dimension, dg.TimeWindowPartitionsDefinition) and _is_window(dimension, schema, column):
-            parts.append(_window(column, schema, dimension.time_window_for_partition_key(value)))
+        if isinstance(dimension, dg.TimeWindowPartitionsDefinition) and _is_window(dimension, kinds, column):
+            parts.append(_window(column, kinds, dimension.time_window_for_partition_key(value)))
         else:
-            parts.append(_in(column, schema, [value]))
+            parts.append(_in(column, kinds, [value]))
     return " AND ".join(parts)
 
 
-def _is_window(partitions: dg.PartitionsDefinition[Any], schema: StructType, column: str) -> bool:
+def _is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
     """Tell whether partitions are ranges of the values of a column; a text, or a number, has their names."""
-    named = _TYPES.get(_kind(schema, column)) in {pa.string(), pa.int64()}
+    named = _TYPES.get(_kind(kinds, column)) in {pa.string(), pa.int64()}
     return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named
 
 
-def _in(column: str, schema: StructType, keys: Sequence[str]) -> str:
-    literals = [_literal(column, _kind(schema, column), key) for key in keys]
+def _in(column: str, kinds: Mapping[str, str], keys: Sequence[str]) -> str:
+    literals = [_literal(column, _kind(kinds, column), key) for key in keys]
     return f"{column_sql((column,))} IN ({', '.join(literals)})"
 
 
@@ -110,9 +112,9 @@ def _literal(column: str, kind: str, key: str) -> str:
         raise LayoutError(f"partition_expr: the partition {key!r} is no {kind}, which {column} is") from None
 
 
-def _window(column: str, schema: StructType, window: dg.TimeWindow) -> str:
+def _window(column: str, kinds: Mapping[str, str], window: dg.TimeWindow) -> str:
     """Return the half-open range of times of a window, as the type of the column has it."""
-    kind = _kind(schema, column)
+    kind = _kind(kinds, column)
     if kind not in _TIMES:
         raise UnsupportedFeature(f"partition_expr: {column} is {kind}; of time windows it is a date, a time or a text")
     if kind == "date" and window.start.time() != window.end.time():
@@ -124,8 +126,45 @@ def _window(column: str, schema: StructType, window: dg.TimeWindow) -> str:
     return f"{name} >= {low} AND {name} < {high}"
 
 
-def _kind(schema: StructType, column: str) -> str:
-    found = [field for field in schema.fields if field.name.casefold() == column.casefold()]
+def _kind(kinds: Mapping[str, str], column: str) -> str:
+    found = [kind for name, kind in kinds.items() if name.casefold() == column.casefold()]
     if not found:
-        raise LayoutError(f"partition_expr: no column {column!r}; the columns are {', '.join(schema.names)}")
-    return found[0].dataType.simpleString()
+        raise LayoutError(f"partition_expr: no column {column!r}; the columns are {', '.join(kinds)}")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPartitions:
+    """The partitions of a run of checks, in the words of Dagster's contexts of outputs and inputs."""
+
+    asset_partitions_def: dg.PartitionsDefinition[Any]
+    asset_partition_keys: Sequence[str]
+
+    @classmethod
+    def of(cls, partitions: dg.PartitionsDefinition[Any], context: dg.AssetCheckExecutionContext) -> CheckedPartitions:
+        """Return those of a run; its context knows only those of assets."""
+        if context.has_partition_key:
+            return cls(partitions, [context.partition_key])
+        return cls(partitions, partitions.get_partition_keys_in_range(context.partition_key_range))
+
+    @property
+    def asset_partitions_time_window(self) -> dg.TimeWindow:
+        """The window of all of them."""
+        assert isinstance(self.asset_partitions_def, dg.TimeWindowPartitionsDefinition)
+        first, last = (
+            self.asset_partitions_def.time_window_for_partition_key(self.asset_partition_keys[i]) for i in (0, -1)
+        )
+        return dg.TimeWindow(first.start, last.end)
+
+
+def kinds_of_partitions(table: str) -> dict[str, str]:
+    """Return the partition columns that a table has, with Spark's names of their types; needs no Spark."""
+    from prune_assets.semantics import SparkSemantics
+    from prune_assets.spark.reading.reader import spark_type
+    from prune_assets.tables.opening import open_table
+
+    return {
+        column.path[0]: spark_type(column.type)
+        for column in open_table(table, semantics=SparkSemantics()).partitions
+        if column.type is not None
+    }

@@ -51,7 +51,7 @@ def build_new_files_sensor(
     `observe`: whether Dagster is told the data version of a table that changed, which is the fingerprint: for tables
     that no asset here writes.
 
-    Raises WrongUse for a table that none of the checks is about.
+    Raises WrongUse for a table that none of the checks is about, and for checks that run by partition.
     """
     places = {_key(asset): table for asset, table in tables.items()}
     check_keys = {
@@ -61,6 +61,7 @@ def build_new_files_sensor(
     for asset, keys in check_keys.items():
         if not keys:
             raise WrongUse(f"tables: {asset.to_user_string()} has no check among those given; add its layout checks")
+    _refuse_partitions(checks)
 
     @dg.sensor(
         name=name,
@@ -102,6 +103,15 @@ def build_new_files_sensor(
         )
 
     return new_files
+
+
+def _refuse_partitions(checks: Sequence[dg.AssetChecksDefinition]) -> None:
+    for spec in (spec for definition in checks for spec in definition.check_specs):
+        if spec.partitions_def is not None:
+            raise WrongUse(
+                f"checks: {spec.name} of {spec.asset_key.to_user_string()} runs by partition, and new files tell none; "
+                "build checks without partitions_def too, with a prefix"
+            )
 
 
 def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]) -> list[dg.AssetCheckEvaluation]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from parquet_core.errors import StaleListing
-from prune_assets.tables.delta import delta_table
+from prune_assets.tables.delta import DeltaTable, delta_table
 from prune_assets.tables.parquet import ParquetTable
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ def read_whole(
 
     delta = delta_table(table, version=None, timestamp=None, allow=allow)
     return (read_dataset(table), None) if delta is None else (delta.read_all(), delta.partition_of_files())
+
+
+def read_some(table: Table, numbers: NDArray[np.int64]) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
+    """Read the footers of some files of a table; returns what `read_whole` does."""
+    if isinstance(table, ParquetTable):
+        return table.listed.of_files(numbers).read_all(), None
+    assert isinstance(table, DeltaTable)
+    return table.part(numbers).read_all(), table.partition_of_files()[numbers]
 
 
 Made = TypeVar("Made")

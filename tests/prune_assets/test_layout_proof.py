@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.errors import LayoutError
+from parquet_core.errors import LayoutError, MalformedFile, UnknownColumn, WrongUse
 from parquet_core.layout.spec import LayoutSpec, Severity
 from prune_assets.layout_proof import check
 
@@ -119,3 +119,34 @@ def test_files_from_before_a_column_hold_nulls_in_it(tmp_path):
     found = of_rows(check(tmp_path / "t", layout=LayoutSpec(sort_by=("y",))))
     assert [severity for severity, _ in found] == [Severity.ERROR]
     assert [severity for severity, _ in of_rows(check(tmp_path / "t", layout=SORTED))] == [Severity.INFO]
+
+
+PARTS = {"a": [3, 1, 2], "b": [1, 2, 3], "c": [4, 5]}
+
+
+def in_directories(table):
+    for part, numbers in PARTS.items():
+        (table / f"s={part}").mkdir(parents=True)
+        pq.write_table(pa.table({"x": numbers}), table / f"s={part}/x.parquet")
+
+
+def in_delta(table):
+    for part, numbers in PARTS.items():
+        rows = pa.table({"x": numbers, "s": [part] * len(numbers)})
+        deltalake.write_deltalake(str(table), rows, mode="append", partition_by=["s"])
+
+
+@pytest.mark.parametrize("make", [in_directories, in_delta])
+def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
+    table = tmp_path / "t"
+    make(table)
+    (damaged,) = table.glob("s=c/*.parquet")
+    damaged.write_bytes(b"PAR1 damaged")
+    for where, severity in {"s = 'b'": Severity.INFO, "s < 'c'": Severity.ERROR, "s = 'a'": Severity.ERROR}.items():
+        assert severity in [found for found, _ in of_rows(check(table, layout=SORTED, where=where))], where
+    with pytest.raises(MalformedFile):
+        check(table, layout=SORTED)
+    with pytest.raises(WrongUse, match="has such rows, so there is nothing to check"):
+        check(table, layout=SORTED, where="s = 'z'")
+    with pytest.raises(UnknownColumn, match="nope"):
+        check(table, layout=SORTED, where="nope = 1")

@@ -243,6 +243,7 @@ def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
 def spark_type(kind: pa.DataType) -> str:
     """Return what Spark calls the type of a partition column."""
     names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
+    names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
     return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))
 
 

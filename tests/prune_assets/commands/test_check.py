@@ -28,8 +28,8 @@ class Layout(ModuleType):
         super().__init__("prune_assets.layout_proof")
         self.findings, self.calls = [], []
 
-    def check(self, table, *, layout):
-        self.calls.append((table, layout))
+    def check(self, table, *, layout, where):
+        self.calls.append((table, layout, where))
         return self.findings
 
 
@@ -52,8 +52,8 @@ def prune(tmp_path):
 
 
 def test_the_layout_of_the_file_is_checked(layout, prune):
-    result = prune()
-    assert layout.calls == [("t", LayoutSpec(sort_by=("day",)))]
+    result = prune("--where", "day = 1")
+    assert layout.calls == [("t", LayoutSpec(sort_by=("day",)), "day = 1")]
     assert (result.exit_code, result.stdout) == (0, "t: the layout holds, nothing was found\n")
 
 

@@ -139,3 +139,17 @@ def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, wa
     )
     assert session_for(context) == "it"
     assert len(said) == warned
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("asked", "wrong"), [(LAYOUT, []), (pr.LayoutSpec(files=1), ["sorted_order"])])
+def test_a_run_makes_the_checks_of_the_layout_itself(asked, wrong, tmp_path, spark):
+    query = "SELECT 9 - id AS id FROM range(10)"
+    asset = build_table_asset(
+        "ids", table=tmp_path / "t", layout=LAYOUT, source=query, written_as=asked, check_layout=True
+    )
+    assert len(asset.check_keys) == 5
+    done = dg.materialize([asset], resources={"spark": SimpleNamespace(session=spark)})
+    found = done.get_asset_check_evaluations()
+    assert (done.success, len(found)) == (True, 5)
+    assert [evaluation.check_name for evaluation in found if not evaluation.passed] == wrong

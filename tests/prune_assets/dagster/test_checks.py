@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import CHECKS, build_layout_checks
 
@@ -142,3 +143,42 @@ def test_only_a_blocking_check_stops_what_lies_downstream(tmp_path, blocking, st
 def test_severity_can_be_lowered(tmp_path):
     results = evaluate(put(tmp_path / "t", [3, 1, 2]), severity=dg.AssetCheckSeverity.WARN)
     assert results["sorted_order"].severity is dg.AssetCheckSeverity.WARN
+
+
+DAYS = dg.StaticPartitionsDefinition(["a", "b", "c"])
+BY_PART = LayoutSpec(sort_by=("day",), partition_by=("part",))
+
+
+@pytest.fixture
+def by_part(tmp_path):
+    """Partition a is sorted, b is not, c is not there."""
+    for name, days in {"a": [1, 2], "b": [2, 1]}.items():
+        (tmp_path / f"part={name}").mkdir()
+        pq.write_table(pa.table({"day": days}), tmp_path / f"part={name}/x.parquet", write_page_index=True)
+    return tmp_path
+
+
+# Dagster's own: partitions of checks are a preview there.
+@pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
+@pytest.mark.parametrize(("partition", "wrong"), [("a", set()), ("b", {"sorted_order"}), ("c", set(CHECKS))])
+def test_a_run_of_a_partition_checks_its_files_alone(by_part, partition, wrong):
+    checks = build_layout_checks(KEY, by_part, BY_PART, partitions_def=DAYS, partition_expr="part")
+
+    @dg.asset(key=KEY, partitions_def=DAYS)
+    def parts():
+        return None
+
+    found = dg.materialize([parts, checks], partition_key=partition).get_asset_check_evaluations()
+    assert {evaluation.check_name for evaluation in found if not evaluation.passed} == wrong
+    assert {evaluation.partition for evaluation in found} == {partition}
+    if partition == "c":
+        assert all("no file of" in evaluation.description for evaluation in found)
+
+
+def test_without_partitions_the_same_table_is_checked_whole(by_part):
+    assert failed(evaluate(by_part, BY_PART)) == {"sorted_order"}
+
+
+def test_checks_by_partition_name_its_column():
+    with pytest.raises(LayoutError, match="which column has the partition"):
+        build_layout_checks(KEY, "t", BY_PART, partitions_def=DAYS)

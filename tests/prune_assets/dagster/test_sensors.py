@@ -160,3 +160,11 @@ def test_checks_may_be_reported_without_a_run(tmp_path):
             == "FAILED"
         )
         assert sensor(dg.build_sensor_context(instance=instance, cursor=second.cursor)).skip_reason is not None
+
+
+@pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
+def test_checks_by_partition_are_refused(tmp_path):
+    parts, layout = dg.StaticPartitionsDefinition(["a"]), LayoutSpec(sort_by=["id"], partition_by=["part"])
+    checks = build_layout_checks("ids", tmp_path, layout, partitions_def=parts, partition_expr="part")
+    with pytest.raises(WrongUse, match="of ids runs by partition, and new files tell none"):
+        build_new_files_sensor("s", tables={"ids": tmp_path}, checks=[checks])
