@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding, LayoutSpec
 
 
+# Findings by the beginning of their code.
+CHECKS = {
+    "column_index_present": (("column_index.", "offset_index."), "Every column that can have a column index has one."),
+    "bloom_filters_present": (("bloom_filter.",), "Every bloom filter that the layout asks for is in the files."),
+    "files_do_not_overlap": (("overlap.",), "Files and row groups do not overlap on the sort key."),
+    "sorted_order": (("order.",), "Bounds, pages and rows are in the order of the sort key."),
+    "sizes_within_limits": (("size.",), "No row group and no page has more rows than the layout allows."),
+}
+# What reads values beside metadata: the rows' order, and the cause of an absent column index.
+READ_ROWS = {"sorted_order", "column_index_present"}
+
+
 def check(
     table: str | os.PathLike[str] | Sequence[str],
     *,
@@ -62,6 +74,12 @@ def check(
     if entry is not None:
         entry.check_files(index.files)
     return check_index(index, layout=layout, rows=rows, partition=partition)
+
+
+def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings that one of CHECKS is about."""
+    codes, _ = CHECKS[name]
+    return [finding for finding in findings if finding.code.startswith(codes)]
 
 
 def _read_some(

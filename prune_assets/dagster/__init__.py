@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
-    from prune_assets.dagster.checks import build_layout_checks
+    from prune_assets.dagster.checks import build_layout_checks, layout_check_specs
     from prune_assets.dagster.external import external_table
     from prune_assets.dagster.health_checks import build_file_health_check, build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
@@ -47,6 +47,7 @@ _HOMES = {
     "build_statistics_truth_check": "prune_assets.dagster.truth_checks",
     "build_table_asset": "prune_assets.dagster.assets",
     "external_table": "prune_assets.dagster.external",
+    "layout_check_specs": "prune_assets.dagster.checks",
     "pruned_asset": "prune_assets.dagster.io_manager",
     "skip_metadata": "prune_assets.dagster.metadata",
     "table_uri": "prune_assets.dagster.metadata",
@@ -71,6 +72,7 @@ __all__ = [
     "build_statistics_truth_check",
     "build_table_asset",
     "external_table",
+    "layout_check_specs",
     "pruned_asset",
     "skip_metadata",
     "table_uri",

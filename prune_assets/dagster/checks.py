@@ -15,6 +15,7 @@ from prune_assets.dagster.partitions import (
     kinds_of_partitions,
     partition_predicate,
 )
+from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import Finding, LayoutSpec
 
-# Findings by the beginning of their code.
-CHECKS = {
-    "column_index_present": (("column_index.", "offset_index."), "Every column that can have a column index has one."),
-    "bloom_filters_present": (("bloom_filter.",), "Every bloom filter that the layout asks for is in the files."),
-    "files_do_not_overlap": (("overlap.",), "Files and row groups do not overlap on the sort key."),
-    "sorted_order": (("order.",), "Bounds, pages and rows are in the order of the sort key."),
-    "sizes_within_limits": (("size.",), "No row group and no page has more rows than the layout allows."),
-}
-# What reads values beside metadata: the rows' order, and the cause of an absent column index.
-_READ_ROWS = {"sorted_order", "column_index_present"}
 MAX_SHOWN = 100
 
 
@@ -103,7 +94,15 @@ def layout_check_specs(
     prefix: str = "",
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
 ) -> list[dg.AssetCheckSpec]:
-    """Return what the checks of a layout are called and say."""
+    """Return what the checks of a layout are called and say, for an asset whose own run makes them.
+
+    >>> import dagster as dg
+    >>> from prune_assets.dagster import layout_check_specs
+    >>> [spec.name for spec in layout_check_specs(dg.AssetKey("ids"))][:2]
+    ['column_index_present', 'bloom_filters_present']
+
+    The arguments are those of `build_layout_checks`.
+    """
     options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
     return [
         dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=description, **options)
@@ -125,7 +124,7 @@ def layout_results(
     """Check a layout; `where`: gives the condition on partitions, None for the whole table; `selected`: the names."""
     from prune_assets.layout_proof import check
 
-    rows = not _READ_ROWS.isdisjoint(selected)
+    rows = not READ_ROWS.isdisjoint(selected)
     try:
         findings = check(str(table), layout=layout, where=where(), rows=rows, allow=allow)
     except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
@@ -133,10 +132,9 @@ def layout_results(
             if name in selected:
                 yield unreadable_result(f"{prefix}{name}", asset_key, severity, error)
         return
-    for name, (prefixes, _) in CHECKS.items():
+    for name in CHECKS:
         if name in selected:
-            about = [finding for finding in findings if finding.code.startswith(prefixes)]
-            yield check_result(f"{prefix}{name}", asset_key, severity, about)
+            yield check_result(f"{prefix}{name}", asset_key, severity, findings_of(name, findings))
 
 
 def check_result(

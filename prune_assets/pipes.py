@@ -1,0 +1,128 @@
+"""Tell Dagster from a process elsewhere, such as a job of spark-submit, what was written, proven and skipped.
+
+There only `dagster-pipes` is installed beside this package, and no Dagster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from parquet_core.errors import PruneError
+from parquet_core.layout.spec import Severity
+from parquet_core.printable import redacted
+from prune_assets.layout_proof import CHECKS, check, findings_of
+from prune_assets.report.picture import to_data_uri
+from prune_assets.report.wording import comparison, headline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dagster_pipes import PipesContext
+
+    from parquet_core.layout.spec import Finding, LayoutSpec
+    from prune_assets.report.skip_report import SkipReport
+    from prune_assets.spark.writing.write_result import WriteResult
+
+_MOST_FINDINGS = 100
+
+
+def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | None = None) -> None:
+    """Report a table that `write` wrote as a materialization.
+
+    With `pipes` an open PipesContext and `df` a DataFrame:
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.pipes import report_write
+    >>> report_write(pipes, pr.write(df, "lake/ids", layout=pr.LayoutSpec(sort_by=["id"])))  # doctest: +SKIP
+
+    `asset_key`: needed where the process stands for several assets.
+    """
+    said: dict[str, Any] = {
+        "dagster/row_count": result.rows,
+        "dagster/uri": redacted(result.table),
+        "prune/files": len(result.files),
+        "prune/row_groups": result.row_groups,
+        "prune/bytes": result.bytes,
+    }
+    version = {} if result.version is None else {"data_version": str(result.version)}
+    pipes.report_asset_materialization(metadata=said, asset_key=asset_key, **version)
+
+
+def report_layout(
+    pipes: PipesContext,
+    table: str,
+    layout: LayoutSpec,
+    *,
+    where: str | None = None,
+    severity: Literal["ERROR", "WARN"] = "ERROR",
+    prefix: str = "",
+    asset_key: str | None = None,
+) -> bool:
+    """Prove the layout of a table and report its checks; returns whether all passed.
+
+    With `pipes` an open PipesContext:
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.pipes import report_layout
+    >>> report_layout(pipes, "lake/ids", pr.LayoutSpec(sort_by=["id"]))  # doctest: +SKIP
+    True
+
+    The asset has `check_specs=layout_check_specs(key)`, which names them. `where`: as `check` has it. `severity`: of a
+    check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A table that cannot
+    be read fails every check with the reason.
+    """
+    try:
+        findings = check(table, layout=layout, where=where)
+    except PruneError as error:
+        for name in CHECKS:
+            said = {"error": str(error)}
+            pipes.report_asset_check(
+                f"{prefix}{name}", passed=False, severity=severity, metadata=said, asset_key=asset_key
+            )
+        return False
+    passed = True
+    for name in CHECKS:
+        passed &= _report_check(pipes, f"{prefix}{name}", findings_of(name, findings), severity, asset_key)
+    return passed
+
+
+def _report_check(
+    pipes: PipesContext,
+    name: str,
+    findings: Sequence[Finding],
+    severity: Literal["ERROR", "WARN"],
+    asset_key: str | None,
+) -> bool:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    worst = [*errors, *(finding for finding in findings if finding.severity is Severity.WARN)]
+    said: dict[str, Any] = {"errors": len(errors), "warnings": len(worst) - len(errors)}
+    if worst:
+        said["remedy"] = worst[0].remedy
+        shown = [f"{finding.code}: {finding.location}: {finding.message}" for finding in worst[:_MOST_FINDINGS]]
+        said["findings"] = {"raw_value": shown, "type": "json"}
+    found = severity if errors or not worst else "WARN"
+    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=said, asset_key=asset_key)
+    return not worst
+
+
+def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | None = None) -> None:
+    """Report what a plan skips as a materialization, with a summary, a picture and numbers for plots.
+
+    With `pipes` an open PipesContext:
+
+    >>> import prune_assets as pr
+    >>> from prune_assets.pipes import report_skip
+    >>> report_skip(pipes, pr.plan("lake/ids", where="id < 100").report)  # doctest: +SKIP
+    """
+    summary = f"**{headline(report)}**\n\n{comparison(report)}"
+    picture = f"![what is read, from the first file to the last]({to_data_uri(report)})"
+    said: dict[str, Any] = {
+        "prune/summary": {"raw_value": summary, "type": "md"},
+        "prune/picture": {"raw_value": picture, "type": "md"},
+        "prune/predicate": report.predicate,
+        "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
+        "prune/planning_seconds": report.seconds,
+    }
+    for name, extent in (("total", report.total), ("kept", report.kept)):
+        said |= {f"prune/{name}_files": extent.files, f"prune/{name}_bytes": extent.bytes}
+    pipes.report_asset_materialization(metadata=said, asset_key=asset_key)

@@ -1,0 +1,83 @@
+"""A process that Dagster starts elsewhere, without Dagster in it."""
+
+from __future__ import annotations
+
+import sys
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from prune_assets.dagster import layout_check_specs
+from prune_assets.layout_proof import CHECKS
+
+# Dagster's own, in the client of Pipes.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:AssetExecutionContext.run_id is deprecated"),
+    pytest.mark.filterwarnings("ignore:Function `PipesMessageReader"),
+]
+JOB = """
+import sys
+from dagster_pipes import open_dagster_pipes
+import prune_assets as pr
+from prune_assets.pipes import report_layout, report_skip, report_write
+from prune_assets.spark.writing.write_result import WriteResult
+
+table = sys.argv[1]
+with open_dagster_pipes() as pipes:
+    report_write(pipes, WriteResult(table, ("a", "b"), 500, 99, 2, (), 7), asset_key="ids")
+    print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), asset_key="ids"))
+    if pipes.get_extra("plans"):
+        report_skip(pipes, pr.plan(table, where="id < 10").report, asset_key="report")
+assert "dagster" not in sys.modules
+"""
+
+
+def run(tmp_path, *, plans):
+    ids, report = dg.AssetKey("ids"), dg.AssetKey("report")
+    (tmp_path / "job.py").write_text(JOB)
+
+    @dg.multi_asset(
+        specs=[dg.AssetSpec(ids), dg.AssetSpec(report, skippable=True)], check_specs=layout_check_specs(ids)
+    )
+    def job(context, pipes: dg.PipesSubprocessClient):
+        command = [sys.executable, str(tmp_path / "job.py"), str(tmp_path / "t")]
+        yield from pipes.run(command=command, context=context, extras={"plans": plans}).get_results()
+
+    return dg.materialize([job], resources={"pipes": dg.PipesSubprocessClient()})
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t").mkdir()
+    for number, first in enumerate([0, 250]):
+        rows = pa.table({"id": range(first, first + 250)})
+        pq.write_table(rows, tmp_path / f"t/{number}.parquet", write_page_index=True)
+    return tmp_path / "t"
+
+
+def test_what_was_written_proven_and_skipped_is_told(tmp_path, table):
+    done = run(tmp_path, plans=True)
+    assert [found.passed for found in done.get_asset_check_evaluations()] == [True] * 5
+    written, planned = done.get_asset_materialization_events()
+    said = written.materialization.metadata
+    assert (said["dagster/row_count"].value, said["prune/files"].value) == (500, 2)
+    assert written.materialization.tags["dagster/data_version"] == "7"
+    said = planned.materialization.metadata
+    assert (said["prune/kept_files"].value, said["prune/total_files"].value) == (1, 2)
+    assert said["prune/summary"].value.startswith("**Skipped")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_layout_that_does_not_hold_fails_its_checks(tmp_path, table, is_there):
+    (table / "0.parquet").unlink()
+    if is_there:
+        pq.write_table(pa.table({"id": [3, 1, 2]}), table / "0.parquet", write_page_index=True)
+    else:
+        (table / "1.parquet").unlink()
+    found = {it.check_name: it for it in run(tmp_path, plans=False).get_asset_check_evaluations()}
+    wrong = {name for name, evaluation in found.items() if not evaluation.passed}
+    assert wrong == ({"sorted_order"} if is_there else set(CHECKS))
+    said = found["sorted_order"].metadata
+    assert ("order.rows" in said["findings"].value[-1]) if is_there else (str(table) in said["error"].value)
