@@ -77,6 +77,16 @@ def plan_and_read(spark, table, other):
     return len(made.surviving_files), ids(spark, other, "id < 3", plan=made)
 
 
+def ask_executors(spark, table):
+    """What is said of the executors that are asked, and the ids that are read then."""
+    spark.conf.set("spark.prune.executorFiles", "1")
+    try:
+        levels = pr.plan(table, where="id < 2 AND id <> 77", session=spark).report.levels
+        return [level.why for level in levels if level.level == "executors"], ids(spark, table, "id < 2")
+    finally:
+        spark.conf.unset("spark.prune.executorFiles")
+
+
 def configure(spark, settings):
     """Configure the session as its user does, which is not undone."""
     for name, value in settings.items():
