@@ -37,6 +37,10 @@ deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole wo
 e2e: $(READY)  ## run Dagster's webserver and daemon and look at them in Chromium; pictures go to .e2e/ (ARGS="-k sensor")
 	@.ci/e2e $(ARGS)
 
+.PHONY: docs
+docs: $(READY)  ## build the documentation into .docs/site/, warnings as errors
+	@.ci/docs
+
 .PHONY: fuzz
 fuzz: $(READY)  ## damage metadata and logs, and hold plans against Spark and its peers, at random (ARGS="planner --seed 2")
 	@PYTHONPATH=.:tests $(PY) tests/fuzz $(ARGS)
@@ -71,3 +75,5 @@ lock: $(READY)  ## resolve the versions of the locks again (ARGS=--upgrade for n
 		--extra dev --python-version 3.11 $(ARGS) pyproject.toml -o requirements.lock > /dev/null
 	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
 		--group e2e --constraint requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o e2e.lock > /dev/null
+	@.ci/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url \
+		--group docs --constraint requirements.lock --no-annotate --python-version 3.11 $(ARGS) -o docs.lock > /dev/null

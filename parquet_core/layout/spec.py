@@ -68,10 +68,12 @@ class LayoutSpec:
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
     `dictionary`: columns that are (not) dictionary-encoded whatever the writer thinks; off where there is a bloom
     filter, as parquet-java writes none of a chunk that is dictionary-encoded.
-    `row_group_rows`, `page_rows`: upper limits in rows; `row_group_bytes`, `page_bytes`: in buffered bytes. Whichever
-    is reached first ends the row group or page.
+    `row_group_rows`, `page_rows`: upper limits in rows. Whichever limit is reached first ends the row group or page.
+    `row_group_bytes`, `page_bytes`: upper limits in buffered bytes.
     `files`: how many files to aim for, None to aim for files of `target_file_bytes` each.
-    `compression`: a codec of Spark's writer; `compression_level`: of zstd (1 to 22) and gzip (1 to 9).
+    `target_file_bytes`: the size to aim for where `files` does not say how many.
+    `compression`: a codec of Spark's writer.
+    `compression_level`: of zstd (1 to 22) and gzip (1 to 9); None for the writer's own.
     `column_index_truncate_length`, `statistics_truncate_length`: bytes after which the bounds of texts are cut, in
     column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
 

@@ -1,0 +1,73 @@
+"""Every code that a finding can have is in the registry, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from prune_assets.finding_codes import ADVICE, GROUPS
+from prune_assets.report.skip_report import Remedy
+
+ROOT = Path(__file__).parents[2]
+# Functions that make findings, and where among their arguments the code is.
+MAKERS = {"Finding": 0, "absent_value": 0}
+REGISTERED = {code for group in GROUPS if group is not ADVICE for code in group.codes}
+
+
+def patterns():
+    """What the codes look like that are written in the sources: a text, or one with holes, as a regular expression."""
+    for package in ("parquet_core", "deltalog", "prune_assets"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
+                    yield from (f"{path.name}: {part}" for part in _texts(node.args[MAKERS[node.func.id]]))
+
+
+def _texts(node):
+    match node:
+        case ast.Constant(value=str(text)):
+            yield re.escape(text)
+        case ast.IfExp(body=one, orelse=other):
+            yield from (*_texts(one), *_texts(other))
+        case ast.JoinedStr(values=parts):
+            texts = [re.escape(part.value) if isinstance(part, ast.Constant) else "[a-z_]+" for part in parts]
+            yield "".join(texts).replace("[a-z_]+[a-z_]+", r"not_relied_on\.[a-z_]+")
+
+
+FOUND = sorted(set(patterns()))
+
+
+def of(place):
+    return place.partition(": ")[2]
+
+
+def test_the_sources_were_read():
+    assert len(FOUND) > 25
+
+
+@pytest.mark.parametrize("place", FOUND)
+def test_what_a_finding_can_be_is_registered(place):
+    assert any(re.fullmatch(of(place), code) for code in REGISTERED), "add an entry to prune_assets/finding_codes.py"
+
+
+@pytest.mark.parametrize("code", sorted(REGISTERED))
+def test_what_is_registered_can_be_found(code):
+    # A filter or dictionary that denies a value is told of by the name of either.
+    made = [*map(of, FOUND), "bloom_filter", "dictionary"]
+    assert any(re.fullmatch(pattern, code) for pattern in made), "no source makes such a finding any more"
+
+
+def test_every_kind_of_advice_is_registered():
+    assert set(ADVICE.codes) == set(get_args(get_type_hints(Remedy)["kind"]))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)
+def test_a_code_says_what_it_means_and_an_error_what_to_do(group):
+    for code, found in group.codes.items():
+        assert found.means.endswith("."), code
+        assert not found.remedy or found.remedy.endswith("."), code
+        assert found.remedy or code.endswith((".present", ".kept", ".partitions")), code
