@@ -5,27 +5,32 @@ from __future__ import annotations
 import json
 import re
 from importlib import import_module
-from inspect import isclass, isroutine
+from inspect import getdoc, isclass, isroutine
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import yaml
+
+from prune_assets import components
+from prune_assets.components.scaffolding import EXAMPLES
 from prune_assets.finding_codes import ADVICE, GROUPS, Code, Group
 
-# By page: what it is about, and the modules whose public names stand on it.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The pages of the API, and the modules whose public names stand on each.
 API = {
-    "prune_assets": ("Plan, read, write and prove", ["prune_assets"]),
-    "dagster": ("In Dagster", ["prune_assets.dagster"]),
-    "components": ("Components for dg", ["prune_assets.components"]),
-    "deltalog": ("Delta logs", ["deltalog"]),
-    "parquet_core": (
-        "Parquet files",
-        ["parquet_core.layout", "parquet_core.inspection", "parquet_core.bloom"],
-    ),
-    "errors": ("Errors", ["parquet_core.errors", "deltalog.errors", "prune_assets.errors"]),
+    "prune_assets": ["prune_assets"],
+    "prune_assets.dagster": ["prune_assets.dagster"],
+    "deltalog": ["deltalog"],
+    "parquet_core": ["parquet_core.layout", "parquet_core.inspection", "parquet_core.bloom"],
+    "errors": ["parquet_core.errors", "deltalog.errors", "prune_assets.errors"],
 }
 # At the beginning of a line, or of a sentence: "`rows`: ", "`page_rows`, `row_group_rows`: "
 _ARGUMENT = re.compile(r"(?:^|(?<=[.;] ))`\w+`(?:, `\w+`)*(?: None)?: ", re.MULTILINE)
+# Keys of components whose own keys are Dagster's, and told of there.
+_DAGSTERS_OWN = {"asset", "defs_state"}
 _WORDS = {
     "array": "a list of columns",
     "object": "a value for each column",
@@ -50,18 +55,22 @@ def write(directory: Path) -> None:
 def pages() -> dict[str, str]:
     """Return the pages by their file name."""
     told: set[int] = set()
-    api = {f"{name}.rst": _api_page(title, modules, told) for name, (title, modules) in API.items()}
-    return {**api, "codes.md": codes_page(), "layout.md": layout_page(), "commands.rst": commands_page()}
+    api = {f"{name}.rst": _api_page(name, modules, told) for name, modules in API.items()}
+    made = {"codes.md": codes_page(), "components.md": components_page(), "layout.md": layout_page()}
+    return {**api, **made, "commands.rst": commands_page()}
 
 
 def _api_page(title: str, modules: list[str], told: set[int]) -> str:
     """Return the page of the public names of modules, in reStructuredText; `told`: the objects of pages before it."""
-    return "\n".join([*_heading(title, "="), *(line for module in modules for line in _names_of(module, told))])
+    lines = _heading(title, "=")
+    for module in modules:
+        lines += [*(_heading(module, "-") if module != title else ()), *_names_of(module, told)]
+    return "\n".join(lines)
 
 
 def _names_of(module: str, told: set[int]) -> list[str]:
     found = import_module(module)
-    lines = [*_heading(module, "-"), f".. automodule:: {module}", "   :no-members:", ""]
+    lines = [f".. automodule:: {module}", "   :no-members:", ""]
     names = getattr(found, "__all__", None) or _own_names(found)
     for name in sorted(names, key=lambda name: isclass(getattr(found, name))):  # functions first
         value = getattr(found, name)
@@ -133,6 +142,31 @@ def _kind(key: dict[str, Any]) -> str:
     default = json.dumps(key["default"]) if "default" in key else "{}"
     chosen = f", one of {', '.join(key['enum'])}" if "enum" in key else ""
     return f"{' or '.join(options)}{chosen}; by default `{default}`"
+
+
+def components_page() -> str:
+    """Return the page of the components, each with what `dg scaffold defs` writes and the keys that it takes."""
+    about = getdoc(components) or ""
+    return "\n\n".join(["# Components for dg", about, *map(_component, components.__all__)]) + "\n"
+
+
+def _component(name: str) -> str:
+    component = getattr(components, name)
+    example = {"type": f"{components.__name__}.{name}", "attributes": EXAMPLES[name]}
+    schema = component.get_model_cls().model_json_schema()
+    keys = "\n".join(_keys_of(schema, schema.get("$defs", {}), indent=""))
+    text = yaml.safe_dump(example, sort_keys=False, default_flow_style=None)
+    return "\n\n".join([f"## {name}", getdoc(component) or "", f"```yaml\n{text}```", keys])
+
+
+def _keys_of(schema: dict[str, Any], models: dict[str, Any], *, indent: str) -> Iterator[str]:
+    for name, key in schema.get("properties", {}).items():
+        needed = " Needed." if name in schema.get("required", ()) else ""
+        said = key.get("description", "as Dagster has it.").partition("\n")[0]
+        yield f"{indent}- `{name}`: {said}{needed}"
+        if name not in _DAGSTERS_OWN:
+            for model in re.findall(r"#/\$defs/(\w+)", json.dumps(key)):
+                yield from _keys_of(models[model], models, indent=f"{indent}  ")
 
 
 def codes_page() -> str:
