@@ -23,7 +23,15 @@ from parquet_core.printable import one_line, redacted
 
 
 class PruneError(Exception):
-    """Base of every error of this project; its message is one line, and never holds the secrets of an address."""
+    """Base of every error of this project; its message is one line, and never holds the secrets of an address.
+
+    >>> import prune_assets as pr
+    >>> try:
+    ...     pr.plan("no/such/table", where="id = 1")
+    ... except pr.PruneError as error:
+    ...     print(error)
+    no/such/table: no such file or directory; check the path
+    """
 
     def __init__(self, *said: object) -> None:
         super().__init__(*(one_line(redacted(part)) if isinstance(part, str) else part for part in said))

@@ -94,7 +94,21 @@ def vector_path(vector: DeletionVector, table: str) -> str:
 def read_vector(
     vector: DeletionVector, table: str, *, traffic: Traffic | None = None, allow: Sequence[str] = ()
 ) -> BitMap64:
-    """Return the deleted row positions; `allow`: where its file may lie other than below the table.
+    """Return the positions of deleted rows in their file.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table, properties = tempfile.mkdtemp(), {"delta.enableDeletionVectors": "true"}
+    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}), properties=properties)
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> deleted = deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0, 2]})
+    >>> (block,) = deltalog.open_snapshot(table).blocks
+    >>> list(deltalog.read_vector(deltalog.vector_of(block, 0), table))
+    [0, 2]
+
+    `vector`: as `vector_of` returns it. `traffic`: counts what is read. `allow`: where its file may lie other than
+    below the table.
 
     Raises MalformedLog when the vector is not what the action says, and OutsideTable.
     """
@@ -166,7 +180,19 @@ def stored_bitmap(rows: BitMap64) -> StoredBitmap:
 
 
 def vector_of(block: FileBlock, position: int) -> DeletionVector | None:
-    """Return the deletion vector of a file, None when it has none."""
+    """Return the deletion vector of a file, None when it has none.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}))
+    >>> (block,) = deltalog.open_snapshot(table).blocks
+    >>> deltalog.vector_of(block, 0) is None
+    True
+
+    `block`: one of `Snapshot.blocks`; `position`: of the file in it.
+    """
     found = None if block.vectors is None else block.vectors[position].as_py()
     if found is None:
         return None

@@ -60,7 +60,16 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
 
 
 def snapshot_time(snapshot: Snapshot) -> int | None:
-    """Return when a version was made, in milliseconds; None when its commit is gone."""
+    """Return when a version was made, in milliseconds since 1970; None when its commit is gone.
+
+    >>> import tempfile, time
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> created = deltalog.create_table(table, pa.schema({"id": pa.int64()}))
+    >>> deltalog.snapshot_time(deltalog.open_snapshot(table)) <= time.time() * 1000
+    True
+    """
     if snapshot.version not in snapshot.listing.commits:
         return None
     return history(snapshot, limit=1)[0].timestamp

@@ -34,11 +34,20 @@ _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A version of a table.
+    """A version of a table, as `open_snapshot` returns it.
 
-    `blocks` hold the live files; positions over all of them count from 0 in their order. `notes`: what was found
-    wrong with the log on the way and did not matter for the files. `opened`: the files of the log that were read.
-    `allow`: where files may lie other than below the table.
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> written = deltalog.write_table(table, pa.table({"id": [1, 2, 3]}))
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> snapshot.version, snapshot.file_count, len(snapshot.paths())
+    (0, 1, 1)
+
+    `blocks`: the live files; positions over all of them count from 0 in their order.
+    `notes`: what was found wrong with the log on the way and did not matter for the files.
+    `opened`: the files of the log that were read. `allow`: where files may lie other than below the table.
     """
 
     table: str

@@ -45,7 +45,14 @@ _MAY_BE_CUT = frozenset({"string"})
 
 
 class NewFile(NamedTuple):
-    """A file to add: its path below the table, as it is on the disk, and the text of each partition column's value."""
+    """A file to add: its path below the table, as it is on the disk, and the text of each partition column's value.
+
+    >>> import deltalog
+    >>> deltalog.NewFile("day=2024-01-01/part-0.parquet", {"day": "2024-01-01"}).partition_values["day"]
+    '2024-01-01'
+
+    The text of a null is None.
+    """
 
     path: str
     partition_values: Mapping[str, str | None] = {}

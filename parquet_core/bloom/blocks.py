@@ -45,7 +45,11 @@ def masks(hashes: Hashes) -> Blocks:
 
 
 def fill(blocks: Blocks) -> float:
-    """Return the share of bits that are set."""
+    """Return the share of bits that are set.
+
+    >>> fill(np.array([[0xFFFFFFFF] * 4 + [0] * 4], np.uint32))
+    0.5
+    """
     return int(np.bitwise_count(blocks).sum()) / (8 * blocks.nbytes)
 
 
@@ -54,6 +58,9 @@ def estimated_fpp(blocks: Blocks) -> float:
 
     It falls into any block alike and there on a set bit of every word: the mean over blocks of the product
     over words of the share of bits set.
+
+    >>> estimated_fpp(np.array([[0xFFFFFFFF] * 7 + [0xFFFF]], np.uint32))
+    0.5
     """
     return float(np.mean(np.prod(np.bitwise_count(blocks) / 32, axis=1)))
 
@@ -62,6 +69,9 @@ def estimated_ndv(blocks: Blocks) -> float:
     """Return about how many distinct values are in the filter; infinite when every bit is set.
 
     A value leaves a given bit alone with probability 1 - 1 / (32 * blocks).
+
+    >>> round(estimated_ndv(np.array([[1] * 8], np.uint32)))
+    1
     """
     unset = 1 - fill(blocks)
     return math.log(unset) / math.log1p(-1 / (32 * len(blocks))) if unset else math.inf

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: str | None = None) -> FileInspection:
     """Describe the only file of an index and the chosen columns; `row_groups` is empty, see `read_row_groups`.
 
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import inspect_file
+    >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
+    >>> pq.write_table(pa.table({"id": range(1000)}), path, row_group_size=100)
+    >>> index = read_dataset(path)
+    >>> inspect_file(index, index.columns).rows
+    1000
+
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
     assert len(index.files) == 1, "an index of one file"
@@ -55,6 +65,16 @@ def read_row_groups(
     index: MetadataIndex, columns: Sequence[LeafColumn], positions: NDArray[np.int64], *, pages: bool
 ) -> Iterator[RowGroupFacts]:
     """Read the metadata of chosen row groups of the only file, then hand the facts out one by one.
+
+    >>> import tempfile
+    >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import read_row_groups
+    >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
+    >>> pq.write_table(pa.table({"id": range(1000)}), path, row_group_size=100)
+    >>> index = read_dataset(path)
+    >>> [group.rows for group in read_row_groups(index, index.columns, np.array([0, 9]), pages=False)]
+    [100, 100]
 
     `pages` tells whether single pages are listed. Whatever is wrong with the file is raised before the first.
     """

@@ -26,6 +26,18 @@ def inspect_table(
 ) -> TableInspection:
     """Describe a table and the chosen columns from the footers alone.
 
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import choose_columns, inspect_table
+    >>> table = tempfile.mkdtemp()
+    >>> for part in range(2):
+    ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-{part}.parquet")
+    >>> index = read_dataset(table)
+    >>> found = inspect_table(table, index, choose_columns(index, ["id"]))
+    >>> found.rows, found.columns[0].overlap_depth
+    (2000, 2.0)
+
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
     writers = list(dict.fromkeys(kind.created_by for kind in index.kinds))
@@ -95,6 +107,15 @@ def _said(column: LeafColumn) -> str:
 
 def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:
     """Return the leaves of these dotted names, all leaves of a struct, list or map; every leaf without a name.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import choose_columns
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": [1], "at": [{"x": 1, "y": 2}]}), f"{table}/part-0.parquet")
+    >>> [column.name for column in choose_columns(read_dataset(table), ["at"])]
+    ['at.x', 'at.y']
 
     Raises UnknownColumn for a column that is not there, and says which may be meant.
     """

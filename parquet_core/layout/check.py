@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 
 def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
-    """Prove from the written bytes that a table has its layout.
+    """Prove from the written bytes that a table of plain Parquet has its layout; `prune_assets.check` takes any table.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.layout import LayoutSpec, check
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": [2, 1]}), f"{table}/part-0.parquet", write_page_index=True)
+    >>> [finding.message for finding in check(table, layout=LayoutSpec(sort_by=["id"])) if finding.code == "order.rows"]
+    ['strength rows: row 1 sorts before row 0']
 
     `rows` also reads the sort key (and columns without a column index) to prove what bounds alone
     cannot. Files are compared within a partition, and a partition column of the sort key holds by its directories.

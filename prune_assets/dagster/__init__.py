@@ -1,7 +1,6 @@
 """Dagster: assets that write tables with a layout, checks that prove it, reports of what predicates skip.
 
-The public names resolve on first use. One kind of definition a module: a component, an IO manager or a further sensor
-is one more beside these, and a name in `_HOMES`. Only this package and the demo import dagster.
+Each function returns a definition of Dagster's, for `Definitions`. The public names resolve on first use.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.skipping_checks import build_skipping_checks
     from prune_assets.dagster.truth_checks import build_statistics_truth_check
 
+# One kind of definition a module: a further one is a module beside these, and a name here.
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
     "KeptTable": "prune_assets.dagster.optimizing",

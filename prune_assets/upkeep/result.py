@@ -36,12 +36,13 @@ class PredicateBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeResult:
-    """What was picked of `considered` files, and what became of it.
+    """What `optimize` picked of `considered` files, and what became of it; `print` shows it.
 
-    `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`. `depth`: how many files hold
-    the point of the leading sort key where an average one begins, 1.0 where none overlap, None without a key: before,
-    predicted, and after, which is None where nothing was rewritten. `version`: of a Delta table the one that was
-    looked at or, after a rewrite, made. `left`: the files that still need it.
+    `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: how many files hold the point of the leading sort key where an
+    average one begins; 1.0 where none overlap, None without a key, and after a `dry_run`.
+    `version`: of a Delta table the one that was looked at or, after a rewrite, made.
+    `left`: the files that still need it.
     """
 
     table: str
