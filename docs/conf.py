@@ -22,8 +22,8 @@ html_show_sourcelink = False
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-# Docstrings have `names` in single backquotes.
-default_role = "code"
+# Docstrings have `names` in single backquotes: links where there is such a name.
+default_role = "py:obj"
 # A block of no language is what a terminal shows.
 highlight_language = "text"
 autodoc_typehints = "signature"
