@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -174,7 +175,11 @@ def _why(plan: Plan, columns: list[_Column], told: tuple[LeafReport, ...]) -> st
     silent = [one.name for one in columns if not one.is_known]
     if silent and len(silent) == len(columns):
         return f"most row groups carry no bounds of {', '.join(silent)}"
-    spread = [f"{_share(one.spread.of_row_group)} of the range of {one.name}" for one in columns if one.spread]
+    lying = [(one.name, one.spread) for one in columns if one.spread]
+    if lying and math.prod(spread.asked for _, spread in lying) >= _ENOUGH_SKIPPED:
+        asked = ", ".join(f"{_share(spread.asked)} of the range of {name}" for name, spread in lying)
+        return f"the predicate asks for {asked}: there is little to skip"
+    spread = [f"{_share(spread.of_row_group)} of the range of {name}" for name, spread in lying]
     if spread:
         return f"values lie all over the table: a row group spans on average {', '.join(spread)}"
     read = int(np.count_nonzero(plan.kept.rows > 0))
