@@ -1,7 +1,6 @@
 """Assets: tables written with a layout, and the skip reports of predicates on them."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Engine, SkipReport
     from prune_assets.spark.reading.comparison import Comparison, Reading
     from prune_assets.spark.writing.write_result import Mode
-
-
-_QUERY = re.compile(r"[\s(]*(select|with|from|table|values)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +96,14 @@ def build_table_asset(
 
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
     def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
+        from prune_assets.spark.reading.source_rows import rows_of
         from prune_assets.spark.writing.table_formats import plain_directory
         from prune_assets.spark.writing.writer import write
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         if format == "parquet":
             plain_directory(table)
-        df = _rows(source, session_for(context))
+        df = rows_of(source, session_for(context))
         result = write(df, table, layout=asked, format=format, mode=mode, options=options)
         checked = list(layout_results(key, table, layout)) if check_layout else []
         return dg.MaterializeResult(metadata=written_metadata(result, df.schema, layout), check_results=checked)
@@ -130,16 +127,6 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
             f"{key.to_user_string()}: runs by partition, and each run would write the whole table; use pruned_asset, "
             "which is told the column of the partition"
         )
-
-
-def _rows(source: "str | Path | Callable[[SparkSession], DataFrame]", session: "SparkSession") -> "DataFrame":
-    from prune_assets.spark.reading.reader import read
-
-    if callable(source):
-        return source(session)
-    if isinstance(source, str) and _QUERY.match(source):
-        return session.sql(source)
-    return read(session, str(source), where="true")
 
 
 def build_skip_report_asset(

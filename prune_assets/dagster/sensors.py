@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.storage import address, list_data_files
-from prune_assets.tables.delta import has_log
+from prune_assets.tables.changes import look, seen_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,29 +69,28 @@ def build_new_files_sensor(
         description="Asks for the layout checks of a table when its files change.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        seen = _seen(context.cursor)
+        seen = seen_tables(context.cursor)
         requests: list[dg.RunRequest] = []
         events: list[dg.AssetCheckEvaluation | dg.AssetObservation] = []
         reasons = []
         for asset, table in places.items():
             label = asset.to_user_string()
             try:
-                now = table_fingerprint(table)
+                now = look(table, seen.get(label))
             except PruneError as error:
                 reasons.append(str(error))
                 continue
-            before, changes = seen.get(label, (None, 0))
-            if before == now:
+            if now == seen.get(label):
                 reasons.append(f"{label}: no new files")
                 continue
-            seen[label] = (now, changes + 1)
+            seen[label] = now
             if observe:
-                events.append(dg.AssetObservation(asset, tags={"dagster/data_version": now}))
+                events.append(dg.AssetObservation(asset, tags={"dagster/data_version": now.fingerprint}))
             if mode == "report":
                 events += _evaluations(asset, checks)
                 continue
             # With the number: a table may come back to files that it had before.
-            run_key = f"{label}:{changes + 1}:{now}"
+            run_key = f"{label}:{now.changes}:{now.fingerprint}"
             requests.append(dg.RunRequest(run_key=run_key, asset_selection=[], asset_check_keys=check_keys[asset]))
         return dg.SensorResult(
             run_requests=requests,
@@ -141,26 +138,3 @@ def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition])
 def _key(asset: dg.AssetKey | str | Sequence[str]) -> dg.AssetKey:
     """Return the key that an asset is named by; in a text slashes part it, as in Dagster's own selections."""
     return dg.AssetKey.from_user_string(asset) if isinstance(asset, str) else dg.AssetKey.from_coercible(asset)
-
-
-def _seen(cursor: str | None) -> dict[str, tuple[str | None, int]]:
-    """Return the fingerprint and the number of changes of each table."""
-    told = json.loads(cursor) if cursor else {}
-    # Cursors of version 0.1 have the fingerprint alone.
-    return {label: (found, 0) if isinstance(found, str) else tuple(found) for label, found in told.items()}
-
-
-def table_fingerprint(table: Path | str) -> str:
-    """Return what changes when a table does: the version of Delta, or a hash of names, sizes and times of its files.
-
-    TableNotFound where there is neither.
-    """
-    if has_log(table):
-        import deltalog
-
-        return f"version {deltalog.versions(address(str(table)))[-1]}"
-    digest = hashlib.sha256()
-    for file in list_data_files(table):
-        etag = "" if file.etag is None else f"\0{file.etag}"
-        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode(errors="surrogateescape"))
-    return digest.hexdigest()[:16]

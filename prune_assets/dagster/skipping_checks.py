@@ -9,13 +9,12 @@ import dagster as dg
 from parquet_core.errors import PruneError, WrongUse
 from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.errors import PredicateSyntaxError
+from prune_assets.report.wording import shortfall
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from prune_assets.report.skip_report import SkipReport
 
 
 def build_skipping_checks(
@@ -100,14 +99,5 @@ def _verdict(
         report = plan(str(table), where=where, columns=columns, session=SparkSemantics(time_zone=time_zone)).report
     except PruneError as error:
         return {"passed": False, "description": str(error)}
-    skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
-    problem = f"{skipped:.1%} of the bytes is skipped, asked are {min_skipped:.1%}; {_remedy(report)}"
-    passed = skipped >= min_skipped
-    return {"passed": passed, "description": None if passed else problem, "metadata": skip_metadata(report)}
-
-
-def _remedy(report: "SkipReport") -> str:
-    """Say what would skip more: another way to write the predicate, where a part of it is not used, or other files."""
-    for part in report.unsupported:
-        return f"{part.sql} is not used to skip: {part.reason}. {part.remedy}"
-    return "run `prune explain` with the predicate for the reason, and sort the table anew where files overlap"
+    problem = shortfall(report, min_skipped)
+    return {"passed": problem is None, "description": problem, "metadata": skip_metadata(report)}

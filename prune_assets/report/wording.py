@@ -57,6 +57,20 @@ def headline(report: SkipReport) -> str:
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
 
 
+def shortfall(report: SkipReport, min_skipped: float) -> str | None:
+    """Say that less than a part of the bytes is skipped, and what would help; None where enough is.
+
+    What would help: another way to write the predicate, where a part of it is not used, or other files.
+    """
+    skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
+    if skipped >= min_skipped:
+        return None
+    remedy = "run `prune explain` with the predicate for the reason, and sort the table anew where files overlap"
+    for part in report.unsupported[:1]:
+        remedy = f"{part.sql} is not used to skip: {part.reason}. {part.remedy}"
+    return f"{skipped:.1%} of the bytes is skipped, asked are {min_skipped:.1%}; {remedy}"
+
+
 def one_line(report: SkipReport) -> str:
     """Return a report as one line."""
     table, predicate = (clipped(text, _LONGEST_NAME) for text in (report.table, report.predicate))

@@ -10,7 +10,8 @@ import pytest
 from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.checks import CHECKS, build_layout_checks
-from prune_assets.dagster.sensors import build_new_files_sensor, table_fingerprint
+from prune_assets.dagster.sensors import build_new_files_sensor
+from prune_assets.tables.changes import table_fingerprint
 
 A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
 

@@ -1,0 +1,79 @@
+"""Notice that a table changed: what the sensors of Dagster and of Airflow have between one look and the next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.storage import address, list_data_files
+from prune_assets.tables.delta import has_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Seen(NamedTuple):
+    """What a table was when it was last looked at, and how many changes of it were noticed."""
+
+    fingerprint: str
+    changes: int
+
+    @property
+    def version(self) -> int | None:
+        """The version of a Delta table; None of plain files.
+
+        >>> Seen("version 12", 1).version, Seen("0a1b2c3d", 1).version
+        (12, None)
+        """
+        kind, _, number = self.fingerprint.partition(" ")
+        return int(number) if kind == "version" else None
+
+
+def look(table: Path | str, before: Seen | None) -> Seen:
+    """Look at a table: what was seen before comes back as it is where nothing changed.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet")
+    >>> first = look(table, None)
+    >>> look(table, first) == first
+    True
+    >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-1.parquet")
+    >>> look(table, first).changes
+    2
+
+    The number of changes tells files apart that come back. Costs a listing; TableNotFound where there is no table.
+    """
+    now = table_fingerprint(table)
+    if before is not None and before.fingerprint == now:
+        return before
+    return Seen(now, 1 if before is None else before.changes + 1)
+
+
+def table_fingerprint(table: Path | str) -> str:
+    """Return what changes when a table does: the version of Delta, or a hash of names, sizes and times of its files.
+
+    TableNotFound where there is neither.
+    """
+    if has_log(table):
+        import deltalog
+
+        return f"version {deltalog.versions(address(str(table)))[-1]}"
+    digest = hashlib.sha256()
+    for file in list_data_files(table):
+        etag = "" if file.etag is None else f"\0{file.etag}"
+        digest.update(f"{file.path}\0{file.size}\0{file.modified_ns}{etag}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()[:16]
+
+
+def seen_tables(cursor: str | None) -> dict[str, Seen]:
+    """Return what was seen of each table, from a cursor: JSON of pairs by the name of a table.
+
+    >>> seen_tables('{"lake/a": ["version 3", 2]}')
+    {'lake/a': Seen(fingerprint='version 3', changes=2)}
+    """
+    told = json.loads(cursor) if cursor else {}
+    # Cursors of version 0.1 have the fingerprint alone.
+    return {label: Seen(found, 0) if isinstance(found, str) else Seen(*found) for label, found in told.items()}
