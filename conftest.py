@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from importlib.util import find_spec
 from unittest.mock import patch
 
 import pytest
@@ -15,6 +18,18 @@ settings.load_profile("quick")
 
 # Nearly all that Spark does in a test it does once: code made fast at length is never used, and takes half of the time.
 FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+
+# Airflow is in no lock but e2e.lock: its examples are tried where it is installed.
+HAS_AIRFLOW = find_spec("airflow") is not None
+collect_ignore_glob = [] if HAS_AIRFLOW else ["prune_assets/airflow/*"]
+
+
+def pytest_configure(config):
+    """Give Airflow, which makes itself a home when it is imported, one of this run."""
+    if HAS_AIRFLOW:
+        home = tempfile.mkdtemp(prefix="airflow-home-")
+        config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+        os.environ |= {"AIRFLOW_HOME": home, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
 
 
 def _uses_spark(item):

@@ -52,6 +52,7 @@ ROOMS = {
             *("metadata_audit", "planner", "report", "spark", "spark.reading", "spark.writing", "sql", "tables"),
             "upkeep",
         ),
+        "airflow": ("planner", "report", "spark", "spark.reading", "spark.writing", "tables"),
         "components": ("dagster", "tables"),
         "demo": ("dagster", "planner", "report"),
     },

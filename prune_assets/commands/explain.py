@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from prune_assets.report.output import write_whole
 from prune_assets.semantics import SparkSemantics
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def explain(
     if as_json:
         click.echo(report.to_json())
     elif html_file is not None:
-        _write_whole(html_file, report.to_html())
+        write_whole(html_file, report.to_html())
         click.echo(str(html_file))
     else:
         click.echo(_console_text(report))
@@ -104,29 +104,6 @@ def _console_text(report: SkipReport) -> str:
     from prune_assets.report.output import rendered
 
     return rendered(lambda console: print_report(report, console), width_in_pipes=WIDTH)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Put the file in place in one step: a reader sees the old page or the new one."""
-    from tempfile import NamedTemporaryFile
-
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.flush()
-            Path(file.name).chmod(0o666 & ~_umask())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _gate(report: SkipReport, min_skipped: float) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.external import external_table
     from prune_assets.dagster.health_checks import build_file_health_check, build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
-    from prune_assets.dagster.metadata import skip_metadata, table_uri
+    from prune_assets.dagster.metadata import skip_metadata
     from prune_assets.dagster.optimizing import (
         KeptTable,
         build_fleet_asset,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.sensors import build_new_files_sensor
     from prune_assets.dagster.skipping_checks import build_skipping_checks
     from prune_assets.dagster.truth_checks import build_statistics_truth_check
+    from prune_assets.tables.uri import table_uri
 
 # One kind of definition a module: a further one is a module beside these, and a name here.
 _HOMES = {
@@ -50,7 +51,7 @@ _HOMES = {
     "layout_check_specs": "prune_assets.dagster.checks",
     "pruned_asset": "prune_assets.dagster.io_manager",
     "skip_metadata": "prune_assets.dagster.metadata",
-    "table_uri": "prune_assets.dagster.metadata",
+    "table_uri": "prune_assets.tables.uri",
 }
 
 __all__ = [

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from parquet_core.printable import one_line, redacted
+from parquet_core.printable import one_line
 from prune_assets.report.picture import to_data_uri
 from prune_assets.report.wording import comparison, headline, unopened_text
+from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.writing.write_result import WriteResult
-
-
-def table_uri(table: str | Path) -> str:
-    """Return the address of a table for `dagster/uri`, its secrets hidden.
-
-    >>> from prune_assets.dagster import table_uri
-    >>> table_uri("/lake/ids")
-    'file:///lake/ids'
-    """
-    text = str(table)
-    return redacted(text) if "://" in text else Path(text).absolute().as_uri()
 
 
 def layout_version(layout: LayoutSpec) -> str:

@@ -9,10 +9,10 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec, Severity
-from prune_assets.dagster.metadata import table_uri
 from prune_assets.dagster.resources import session_of
 from prune_assets.report.quantities import bytes_text
 from prune_assets.tables.changes import table_fingerprint
+from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -60,3 +61,26 @@ def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_
     with console.capture() as capture:
         show(console)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a file in place in one step: a reader sees the old one or the new one."""
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.flush()
+            Path(file.name).chmod(0o666 & ~_umask())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,43 @@
+"""A table as an asset that starts DAGs when it changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, AssetWatcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def table_asset(table: str | Path, *, name: str | None = None, poke_interval: float = 60.0, **options: Any) -> Asset:
+    """Return a table as an asset: each new version of Delta, or change of the files, is an event of it.
+
+    >>> from prune_assets.airflow import table_asset
+    >>> orders = table_asset("/lake/orders", name="orders", poke_interval=30)
+    >>> orders.uri, [watcher.name for watcher in orders.watchers]
+    ('file:///lake/orders', ['orders changed'])
+
+    `DAG(schedule=[orders])` then runs after each change, whoever made it, and no DAG polls: the triggerer looks every
+    `poke_interval` seconds, which costs a listing. The extra of an event has `version`, `fingerprint` and `changes` as
+    its `payload`.
+
+    `name`: its address by default. All else (`group`, `extra`) is passed to Airflow's Asset. A task that writes the
+    table and has this asset among its outlets makes an event of its own: leave one of the two out.
+    """
+    from prune_assets.airflow.trigger import TableChangeTrigger
+    from prune_assets.tables.uri import table_uri
+
+    uri = table_uri(table)
+    place = str(table) if "://" in str(table) else str(_absolute(table))
+    watcher = AssetWatcher(
+        name=f"{name or uri} changed", trigger=TableChangeTrigger(place, poke_interval=poke_interval)
+    )
+    return Asset(name=name or uri, uri=uri, watchers=[watcher], **options)
+
+
+def _absolute(table: str | Path) -> Path:
+    """Return where a path leads from here: the triggerer may run in another directory."""
+    from pathlib import Path
+
+    return Path(table).absolute()

@@ -1,0 +1,102 @@
+"""An operator that proves the layout of a table, and fails with what it found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from prune_assets.airflow.failing import TableTaskError
+from prune_assets.airflow.operator import TableOperator, layout_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from parquet_core.layout.spec import Finding, LayoutSpec
+
+MAX_SHOWN = 100
+
+
+class LayoutCheckOperator(TableOperator):
+    """Prove from the written bytes that a table has its layout; fail, or warn, with a line for each finding.
+
+    >>> from prune_assets.airflow import LayoutCheckOperator
+    >>> check = LayoutCheckOperator(task_id="check_orders", table="lake/orders", layout="layouts/orders.yaml")
+    >>> check.severity
+    'error'
+
+    It reads the footers and what proves the order, starts no Spark, and writes nothing. `layout`: as of
+    SortedWriteOperator. `severity`: "error" fails the task for a finding of that severity, "warn" only logs it; a table
+    or a layout that cannot be read fails the task either way. `rows`, `allow`: as of `prune_assets.check`.
+
+    The XCom `findings` has what was found as a data quality service lists it: `rule`, `result` (fail, warn or pass) and
+    `detail`, the worst first and at most 100.
+    """
+
+    template_fields: Sequence[str] = ("table", "layout", "severity", "allow")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"layout": "json"}
+
+    def __init__(
+        self,
+        *,
+        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        severity: Literal["error", "warn"] = "error",
+        rows: bool = True,
+        allow: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.layout = layout
+        self.severity = severity
+        self.rows = rows
+        self.allow = allow
+
+    def run_on_table(self, context: Context) -> dict[str, Any]:
+        """Check, push the findings, and return how many there are of each severity."""
+        from parquet_core.errors import WrongUse
+        from parquet_core.layout.spec import Severity
+        from parquet_core.printable import redacted
+        from prune_assets.layout_proof import check
+
+        if self.severity not in {"error", "warn"}:
+            raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
+        found = check(str(self.table), layout=layout_from(self.layout), rows=self.rows, allow=self.allow)
+        worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
+        context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])
+        of = {severity: [finding for finding in worst if finding.severity is severity] for severity in Severity}
+        errors, warnings = of[Severity.ERROR], of[Severity.WARN]
+        self._log([*errors, *warnings])
+        told = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its layout"
+        if errors and self.severity == "error":
+            raise TableTaskError(f"{told}; the first: {line(errors[0])}")
+        self.log.info(told)
+        return {"table": redacted(str(self.table)), "errors": len(errors), "warnings": len(warnings)}
+
+    def _log(self, findings: Sequence[Finding]) -> None:
+        for finding in findings[:MAX_SHOWN]:
+            log = self.log.error if finding.severity == self.severity == "error" else self.log.warning
+            log(line(finding))
+        if len(findings) > MAX_SHOWN:
+            self.log.warning("and %s more", f"{len(findings) - MAX_SHOWN:,}")
+
+
+_ORDER = {"error": 0, "warn": 1, "info": 2}
+_RESULTS = {"error": "fail", "warn": "warn", "info": "pass"}
+
+
+def line(finding: Finding) -> str:
+    """Return a finding as one line: rule, place, what is wrong, and what would mend it."""
+    from parquet_core.printable import one_line
+
+    remedy = f"; remedy: {finding.remedy}" if finding.remedy else ""
+    return one_line(f"{finding.code}: {finding.location}: {finding.message}{remedy}")
+
+
+def _as_result(finding: Finding) -> dict[str, str]:
+    remedy = f"; {finding.remedy}" if finding.remedy else ""
+    return {
+        "rule": finding.code,
+        "result": _RESULTS[finding.severity],
+        "detail": f"{finding.location}: {finding.message}{remedy}",
+    }

@@ -1,0 +1,34 @@
+"""One look at a table, for the sensor in its task and for the trigger that waits in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What was seen where no table was: whatever comes is a change.
+NO_TABLE = ("", 0)
+
+
+def look_again(
+    table: str, before: Sequence[Any] | None, version: int | None
+) -> tuple[list[Any], dict[str, Any] | None]:
+    """Look at a table: return what was seen, and the event that it is, None where it is none.
+
+    `before`: what was seen last, None for the first look. `version`: wait until a Delta table has it or a later one,
+    whatever was seen; WrongUse for a table without versions. All in plain values, which Airflow can keep.
+    """
+    from parquet_core.errors import WrongUse
+    from prune_assets.tables.changes import Seen, look
+
+    seen = None if before is None else Seen(*before)
+    now = look(table, seen)
+    if version is None:
+        due = seen is not None and now != seen
+    elif now.version is None:
+        raise WrongUse(f"{table}: is no Delta table, so it has no versions; wait with TableChangeSensor")
+    else:
+        due = now.version >= version
+    event = {"table": table, "version": now.version, "fingerprint": now.fingerprint, "changes": now.changes}
+    return list(now), event if due else None

@@ -1,0 +1,67 @@
+"""What the operators have in common: a table, retries that make sense, numbers for whoever comes after."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import Asset, BaseOperator
+
+from prune_assets.airflow.failing import failing_in_one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from parquet_core.layout.spec import LayoutSpec
+
+
+class TableOperator(BaseOperator):
+    """An operator on one table; `table`: a path, an address, or a name in a catalog.
+
+    What `run` returns is the task's XCom, and the extra of the event of each asset among its `outlets`, with the
+    partition where the run of the DAG has one. `retries`: 2 unless the task or `default_args` say otherwise, as a
+    write counts wholly or not at all; what the user must mend is not tried again.
+    """
+
+    template_fields: Sequence[str] = ("table",)
+    ui_color: ClassVar[str] = "#dcebe4"
+
+    def __init__(self, *, table: str | Path, retries: int = 2, **kwargs: Any) -> None:
+        super().__init__(retries=retries, **kwargs)
+        self.table = table
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run, and tell the assets among the outlets what came of it."""
+        with failing_in_one_line():
+            numbers = self.run_on_table(context)
+        self._tell_outlets(context, numbers)
+        return numbers
+
+    @abstractmethod
+    def run_on_table(self, context: Context) -> dict[str, Any]:
+        """Do the work and return its numbers."""
+
+    def _tell_outlets(self, context: Context, numbers: Mapping[str, Any]) -> None:
+        partition = getattr(context.get("dag_run"), "partition_key", None)
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                told = context["outlet_events"][outlet]
+                told.extra.update(numbers)
+                if partition is not None:
+                    told.extra["partition"] = partition
+
+
+def layout_from(given: Mapping[str, Any] | LayoutSpec | str | Path) -> LayoutSpec:
+    """Return a layout from its keys, from a `layout.yaml`, or as it is."""
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import layout_of, load_layout
+
+    if isinstance(given, LayoutSpec):
+        return given
+    return layout_of(given) if isinstance(given, Mapping) else load_layout(Path(given))

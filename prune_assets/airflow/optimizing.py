@@ -1,0 +1,73 @@
+"""An operator that rewrites the files of a table that are not as its layout says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from prune_assets.airflow.operator import TableOperator, layout_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from parquet_core.layout.spec import LayoutSpec
+
+
+class OptimizeTableOperator(TableOperator):
+    """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
+
+    >>> from prune_assets.airflow import OptimizeTableOperator
+    >>> upkeep = OptimizeTableOperator(
+    ...     task_id="optimize_orders", table="lake/orders", layout="layouts/orders.yaml", where="day >= DATE '{{ ds }}'"
+    ... )
+    >>> upkeep.template_fields[:3]
+    ('table', 'layout', 'where')
+
+    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`: as of `prune_assets.optimize`. A
+    dry run, and a table with nothing to do, start no Spark. The XCom has the files and bytes that were rewritten, and
+    the bytes that each predicate keeps, before and after.
+    """
+
+    template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "conn_id")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"layout": "json"}
+
+    def __init__(
+        self,
+        *,
+        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        where: str | None = None,
+        predicates: Sequence[str] = (),
+        dry_run: bool = False,
+        conn_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.layout = layout
+        self.where = where
+        self.predicates = predicates
+        self.only_look = dry_run  # `dry_run` is a method of Airflow's
+        self.conn_id = conn_id
+
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+        """Optimize, and return what came of it, without the names of files."""
+        from functools import partial
+
+        from prune_assets.airflow.spark import session_for
+        from prune_assets.spark.writing.optimize import optimize
+
+        again = partial(
+            optimize,
+            table=str(self.table),
+            layout=layout_from(self.layout),
+            where=self.where,
+            predicates=self.predicates,
+        )
+        done = again(None, dry_run=True)
+        if done.picked and not self.only_look:
+            done = again(session_for(self.conn_id))
+        for said in str(done).splitlines():
+            self.log.info(said)
+        told = done.as_json()
+        return {key: value for key, value in told.items() if key != "picked"} | {"picked_files": len(done.picked)}

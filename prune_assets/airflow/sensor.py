@@ -1,0 +1,153 @@
+"""Sensors that wait for a table to change, and hold no worker meanwhile."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk.exceptions import AirflowSkipException
+
+from prune_assets.airflow.failing import TableTaskError, failing_in_one_line
+from prune_assets.airflow.looking import NO_TABLE, look_again
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+
+class TableChangeSensor(BaseSensorOperator):
+    """Wait until a table has other files, or of Delta another version, than when the task began.
+
+    >>> from prune_assets.airflow import TableChangeSensor
+    >>> wait = TableChangeSensor(task_id="wait_for_orders", table="/lake/orders", poke_interval=30)
+    >>> wait.deferrable
+    True
+
+    `table`: a path or an address; a relative path means another place in each process. `since`: the version or the
+    fingerprint to compare with, e.g. of the event that an earlier run returned; by default what the first look finds.
+    `deferrable`: wait in the triggerer, without a worker; else as `mode` says.
+
+    A table that is not there fails the task at once, by name: it is skipped with `soft_fail`, and with `silent_fail`
+    the sensor goes on. Where the storage does not answer, it goes on until `timeout`. The XCom is the event: `table`,
+    `version`, `fingerprint` and `changes`.
+    """
+
+    template_fields: Sequence[str] = ("table", "since")
+
+    def __init__(
+        self, *, table: str | Path, since: str | int | None = None, deferrable: bool = True, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if not deferrable and self.reschedule and since is None and self._version() is None:
+            raise ValueError("mode='reschedule' forgets what was seen before; leave deferrable=True, or give `since`")
+        self.table = table
+        self.since = since
+        self.deferrable = deferrable
+        self._seen: Sequence[Any] | None = None
+
+    def _version(self) -> int | None:
+        """Return the version to wait for; None for any change."""
+        return None
+
+    def execute(self, context: Context) -> Any:
+        """Look once, and let the trigger go on."""
+        if not self.deferrable:
+            return super().execute(context)
+        try:
+            event = self._look()
+        except TableTaskError as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from None
+            raise
+        if event is None:
+            self._defer()
+        return event
+
+    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - of Airflow's own
+        """Look once, in the worker."""
+        event = self._look()
+        return PokeReturnValue(is_done=event is not None, xcom_value=event)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - see above
+        """Return what the trigger told, or fail with it."""
+        with failing_in_one_line():
+            if "error" in event:
+                self.log.error(event["error"])
+                raise TableTaskError(event["error"])
+        self.log.info("%s: changed, %s", event["table"], event["fingerprint"])
+        return event
+
+    def _look(self) -> dict[str, Any] | None:
+        from parquet_core.errors import PruneError, StorageFailure, TableNotFound
+
+        if self._seen is None:
+            self._seen = _given(self.since)
+        with failing_in_one_line():
+            try:
+                self._seen, event = look_again(str(self.table), self._seen, self._version())
+            except PruneError as error:
+                if not self.silent_fail and not isinstance(error, StorageFailure):
+                    raise
+                self.log.warning("%s; looking again in %s s", error, f"{self.poke_interval:g}")
+                if self._seen is None and isinstance(error, TableNotFound):
+                    self._seen = NO_TABLE
+                return None
+        return event
+
+    def _defer(self) -> None:
+        from prune_assets.airflow.trigger import TableChangeTrigger
+
+        self.defer(
+            trigger=TableChangeTrigger(
+                str(self.table),
+                poke_interval=self.poke_interval,
+                since=self._seen,
+                version=self._version(),
+                patient=self.silent_fail,
+            ),
+            method_name="execute_complete",
+            timeout=timedelta(seconds=self.timeout),
+        )
+
+
+class DeltaVersionSensor(TableChangeSensor):
+    """Wait until a Delta table has a version, or a later one.
+
+    >>> from prune_assets.airflow import DeltaVersionSensor
+    >>> wait = DeltaVersionSensor(
+    ...     task_id="wait_for_orders", table="/lake/orders", version="{{ ti.xcom_pull('write')['version'] }}"
+    ... )
+    >>> wait.template_fields
+    ('table', 'version')
+
+    All else is as of TableChangeSensor.
+    """
+
+    template_fields: Sequence[str] = ("table", "version")
+
+    def __init__(self, *, version: int | str, **kwargs: Any) -> None:
+        self.version = version
+        super().__init__(**kwargs)
+
+    def _version(self) -> int | None:
+        from parquet_core.errors import WrongUse
+
+        try:
+            return int(self.version)
+        except ValueError:
+            raise WrongUse(f"version = {self.version!r}: give the number of a version, e.g. 12") from None
+
+
+def _given(since: str | int | None) -> tuple[str, int] | None:
+    """Return what an earlier look saw, which a template makes text of.
+
+    >>> _given("12"), _given("version 12"), _given("0a1b2c"), _given(None)
+    (('version 12', 0), ('version 12', 0), ('0a1b2c', 0), None)
+    """
+    if since is None:
+        return None
+    text = str(since)
+    return (f"version {text}" if text.isdecimal() else text, 0)

@@ -1,0 +1,94 @@
+"""A trigger that fires when a table changes: for a sensor that waits, and for an asset that is watched."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+
+from prune_assets.airflow.looking import NO_TABLE, look_again
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+_KEY = "prune-assets/seen"
+
+
+class TableChangeTrigger(BaseEventTrigger):
+    """Fire when the version of a Delta table, or the files of a plain one, are others than before.
+
+    >>> from prune_assets.airflow import TableChangeTrigger
+    >>> trigger = TableChangeTrigger("/lake/orders", poke_interval=30)
+    >>> trigger.serialize()[1]["table"]
+    '/lake/orders'
+
+    A look costs a listing, in a thread of its own; the next one comes after `poke_interval` seconds. The event is a
+    dictionary of `table`, `version` (of Delta), `fingerprint` and `changes`.
+
+    For an asset that is watched it fires each time. What was seen is kept with the asset (Airflow 3.3 and later), so
+    that a change is noticed that comes while no triggerer runs. What cannot be read is named in the log.
+
+    For a sensor, which gives `since`, what was seen before, it fires once, or with `version` once the Delta table has
+    come to it. A table that is not there, or is damaged, is an event too, of `table` and `error`, unless `patient`.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        *,
+        poke_interval: float = 60.0,
+        since: Sequence[Any] | None = None,
+        version: int | None = None,
+        patient: bool = False,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.poke_interval = poke_interval
+        self.since = since
+        self.version = version
+        self.patient = patient
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its plain arguments."""
+        return f"{__name__}.{type(self).__name__}", {
+            "table": self.table,
+            "poke_interval": self.poke_interval,
+            "since": None if self.since is None else list(self.since),
+            "version": self.version,
+            "patient": self.patient,
+        }
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look until there is something to tell; of an asset that is watched, for ever."""
+        from parquet_core.errors import PruneError, StorageFailure, TableNotFound
+
+        before = self.since or await self._kept()
+        while True:
+            try:
+                seen, event = await asyncio.to_thread(look_again, self.table, before, self.version)
+            except PruneError as error:
+                if self.since and not self.patient and not isinstance(error, StorageFailure):
+                    yield TriggerEvent({"table": self.table, "error": str(error)})
+                    return
+                self.log.warning("%s; looking again in %s s", error, f"{self.poke_interval:g}")
+                if before is None and isinstance(error, TableNotFound):
+                    before = NO_TABLE
+            else:
+                if event is not None:
+                    yield TriggerEvent(event)
+                if event is not None and self.since:
+                    return
+                # Only now: an event that was lost is told again.
+                await self._keep(before, seen)
+                before = seen
+            await asyncio.sleep(self.poke_interval)
+
+    async def _kept(self) -> Any:
+        store = getattr(self, "asset_state_store", None)
+        return None if store is None else await store.aget(_KEY)
+
+    async def _keep(self, before: Sequence[Any] | None, seen: list[Any]) -> None:
+        store = getattr(self, "asset_state_store", None)
+        if store is not None and (before is None or list(before) != seen):
+            await store.aset(_KEY, seen)

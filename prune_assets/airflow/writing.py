@@ -1,0 +1,122 @@
+"""An operator that writes a table with a layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from prune_assets.airflow.operator import TableOperator, layout_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from airflow.sdk import Context
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.spark.writing.write_result import Mode, WriteResult
+
+
+class SortedWriteOperator(TableOperator):
+    """Write a table with the rows of a source, laid out and proven as `prune_assets.write` does it.
+
+    >>> from prune_assets.airflow import SortedWriteOperator
+    >>> write = SortedWriteOperator(
+    ...     task_id="write_orders",
+    ...     table="lake/orders",
+    ...     source="SELECT * FROM parquet.`landing/orders/{{ ds }}`",
+    ...     layout={"sort_by": ["day", "id"], "bloom": {"id": 0.01}},
+    ...     format="delta",
+    ...     mode="replace_partitions",
+    ... )
+    >>> write.retries
+    2
+
+    `source`: a query in SQL (or a `.sql` file of it), a path or address of Parquet or Delta, or a function that makes
+    the rows in the Spark session that it is given. `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
+    `format`, `mode`, `where`, `options`: as of `prune_assets.write`; without a mode all rows are replaced, so that a
+    second run changes nothing. `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a
+    master (`local[4]`), with options of Spark as its extra; without it Spark runs in the task.
+
+    A worker that is killed leaves the table as it was, or with all of the rows.
+    """
+
+    template_fields: Sequence[str] = ("table", "source", "layout", "format", "mode", "where", "options", "conn_id")
+    template_ext: Sequence[str] = (".sql",)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"source": "sql", "layout": "json", "options": "json"}
+
+    def __init__(
+        self,
+        *,
+        source: str | Path | Callable[[SparkSession], DataFrame],
+        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
+        mode: Mode = "overwrite",
+        where: str | None = None,
+        options: Mapping[str, str] | None = None,
+        conn_id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.layout = layout
+        self.format = format
+        self.mode = mode
+        self.where = where
+        self.options = options
+        self.conn_id = conn_id
+
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+        """Write, and return how much."""
+        layout = layout_from(self.layout)
+        self._refuse_other_formats()
+        done = self._write(layout)
+        version = "" if done.version is None else f"version {done.version}, "
+        self.log.info(
+            "%s: %s%s rows in %s files, %s bytes",
+            *(done.table, version, f"{done.rows:,}", f"{len(done.files):,}", f"{done.bytes:,}"),
+        )
+        return _numbers(done)
+
+    def _refuse_other_formats(self) -> None:
+        """Refuse a directory that cannot be written before Spark starts."""
+        from prune_assets.spark.writing.table_formats import plain_directory
+
+        if self.format == "parquet":
+            plain_directory(self.table)
+
+    def _write(self, layout: LayoutSpec) -> WriteResult:
+        from pyspark.errors import AnalysisException
+
+        from parquet_core.errors import WrongUse
+        from prune_assets.airflow.spark import session_for
+        from prune_assets.spark.reading.source_rows import rows_of
+        from prune_assets.spark.writing.writer import write
+
+        session = session_for(self.conn_id)
+        try:
+            return write(
+                rows_of(self.source, session),
+                str(self.table),
+                layout=layout,
+                format=self.format,
+                mode=self.mode,
+                where=self.where,
+                options=self.options,
+            )
+        except AnalysisException as error:
+            raise WrongUse(f"source: {str(error).splitlines()[0]}") from None
+
+
+def _numbers(done: WriteResult) -> dict[str, Any]:
+    from parquet_core.printable import redacted
+
+    return {
+        "table": redacted(done.table),
+        "rows": done.rows,
+        "files": len(done.files),
+        "row_groups": done.row_groups,
+        "bytes": done.bytes,
+        "files_replaced": len(done.removed),
+        **({} if done.version is None else {"version": done.version}),
+    }

@@ -1,0 +1,259 @@
+"""The operators, run as a worker runs them."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from airflow.sdk import Asset, Connection
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+import prune_assets as pr
+from parquet_core.errors import StorageFailure, UnfinishedWrite
+from prune_assets.airflow import (
+    LayoutCheckOperator,
+    OptimizeTableOperator,
+    SkipReportOperator,
+    SortedWriteOperator,
+)
+from prune_assets.airflow.failing import TableNotReached, TableTaskError, failing_in_one_line
+from prune_assets.airflow.spark import options_of
+
+SORTED = {"sort_by": ["id"]}
+ALL = [
+    (SortedWriteOperator, {"source": "SELECT 1 AS id", "layout": SORTED}),
+    (LayoutCheckOperator, {"layout": SORTED}),
+    (SkipReportOperator, {"predicates": ["id < 10"]}),
+    (OptimizeTableOperator, {"layout": SORTED}),
+]
+
+
+class TestLayoutCheck:
+    def test_a_good_table_passes_with_its_findings(self, ids, context):
+        told = LayoutCheckOperator(task_id="c", table=ids, layout=SORTED).execute(context)
+        assert told == {"table": str(ids), "errors": 0, "warnings": 0}
+        findings = context["ti"].xcoms["findings"]
+        assert {finding["result"] for finding in findings} == {"pass"}
+        assert all(set(finding) == {"rule", "result", "detail"} for finding in findings)
+
+    def test_a_broken_one_fails_with_a_line_for_each_finding(self, broken, context, logged):
+        with pytest.raises(AirflowFailException, match=r"4 errors, 0 warnings of its layout; the first: ") as raised:
+            LayoutCheckOperator(task_id="c", table=broken, layout=SORTED).execute(context)
+        assert "\n" not in str(raised.value)
+        rules = [finding["rule"] for finding in context["ti"].xcoms["findings"] if finding["result"] == "fail"]
+        errors = [line for level, line in logged() if level == "error"]
+        assert rules == ["overlap.files", "overlap.row_groups", "order.row_groups", "order.rows"]
+        assert [line.partition(": ")[0] for line in errors] == rules
+        assert all("remedy: " in line and "\n" not in line for line in errors)
+
+    def test_or_warns(self, broken, context, logged):
+        told = LayoutCheckOperator(task_id="c", table=broken, layout=SORTED, severity="warn").execute(context)
+        assert told["errors"] == 4
+        assert [level for level, _ in logged()] == ["warning"] * 4 + ["info"]
+
+    def test_the_layout_may_be_a_file(self, ids, context, tmp_path):
+        (tmp_path / "layout.yaml").write_text("sort_by: [id]\nbloom: {id: 0.01}\n")
+        check = LayoutCheckOperator(task_id="c", table=ids, layout=str(tmp_path / "layout.yaml"))
+        with pytest.raises(TableTaskError, match=r"bloom_filter\.absent"):
+            check.execute(context)
+
+    def test_what_prune_check_says_is_what_the_task_says(self, broken, context):
+        with pytest.raises(TableTaskError):
+            LayoutCheckOperator(task_id="c", table=broken, layout=SORTED).execute(context)
+        asked = pr.check(broken, layout=pr.LayoutSpec(sort_by=["id"]))
+        told = context["ti"].xcoms["findings"]
+        assert sorted(finding["rule"] for finding in told) == sorted(finding.code for finding in asked)
+
+
+class TestSkipReport:
+    def test_figures_by_the_name_of_the_predicate(self, ids, context):
+        report = SkipReportOperator(task_id="r", table=ids, predicates={"first": "id < 150", "none": "id < 0"})
+        told = report.execute(context)["predicates"]
+        assert told["first"]["kept_rows"] == 200
+        assert told["first"]["total_rows"] == 1000
+        assert told["first"]["levels"]["row_group_statistics"] > 0
+        assert told["none"]["skipped_share"] == 1
+
+    def test_a_list_is_numbered(self, ids, context):
+        report = SkipReportOperator(task_id="r", table=ids, predicates=["id < 150", "id = 7"])
+        assert list(report.execute(context)["predicates"]) == ["1", "2"]
+
+    def test_too_little_fails_after_all_reports_were_written(self, ids, context, tmp_path):
+        report = SkipReportOperator(
+            task_id="r",
+            table=ids,
+            predicates={"half": "id < 500", "few": "id < 10"},
+            min_skipped="0.8",
+            report_dir=tmp_path / "reports",
+        )
+        with pytest.raises(AirflowFailException, match=r"half: 50\.0% of the bytes is skipped, asked are 80\.0%"):
+            report.execute(context)
+        written = {path.name for path in (tmp_path / "reports" / "dag" / "manual__1" / "task").iterdir()}
+        assert written == {"half.html", "few.html", "index.html"}
+        assert context["ti"].xcoms["return_value"]["predicates"]["few"]["skipped_share"] > 0.8
+
+    def test_the_link_leads_to_the_page(self, ids, context, tmp_path):
+        (link,) = SkipReportOperator.operator_extra_links
+        report = SkipReportOperator(
+            task_id="r", table=ids, predicates={"a b": "id < 5"}, report_dir=tmp_path, reports_url="http://host/r/"
+        )
+        context["ti"].run_id = "manual__2026-01-01T00:00:00+00:00"
+        assert link.get_link(report, ti_key=None) == ""
+        report.execute(context)
+        url = link.get_link(report, ti_key=None)
+        assert url == "http://host/r/dag/manual__2026-01-01T00%3A00%3A00%2B00%3A00/task/a_b.html"
+        assert "id &lt; 5" in (tmp_path / "dag" / context["ti"].run_id / "task" / "a_b.html").read_text()
+
+    def test_a_mapped_task_has_a_page_of_its_own(self, ids, context, tmp_path):
+        context["ti"].map_index = 3
+        SkipReportOperator(task_id="r", table=ids, predicates=["id < 5"], report_dir=tmp_path).execute(context)
+        assert (tmp_path / "dag" / "manual__1" / "task.3" / "1.html").exists()
+
+
+@pytest.mark.spark
+class TestWithSpark:
+    def test_a_query_is_written_as_the_layout_says(self, spark, context, tmp_path):
+        table = tmp_path / "t"
+        write = SortedWriteOperator(
+            task_id="w", table=table, source="SELECT id FROM range(1000)", layout={**SORTED, "files": 2}, format="delta"
+        )
+        told = write.execute(context)
+        assert (told["rows"], told["version"], told["files"]) == (1000, 0, 2)
+        assert write.execute(context)["version"] == 1, "a second run replaces the rows"
+        assert pr.read(spark, table, where="true").count() == 1000
+        LayoutCheckOperator(task_id="c", table=table, layout=SORTED).execute(context)
+
+    @pytest.mark.parametrize("kind", ["path", "function"])
+    def test_so_are_a_path_and_a_function(self, kind, spark, context, ids, tmp_path):
+        source = ids if kind == "path" else lambda session: session.range(1000)
+        write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source=source, layout=pr.LayoutSpec(["id"]))
+        assert write.execute(context)["rows"] == 1000
+
+    def test_optimize_rewrites_what_needs_it_and_tells_figures(self, spark, context, broken):
+        upkeep = OptimizeTableOperator(task_id="o", table=broken, layout=SORTED, predicates=["id = 5"])
+        told = upkeep.execute(context)
+        assert (told["considered"], told["picked_files"], told["depth_after"]) == (2, 2, 1.0)
+        assert told["predicates"][0]["sql"] == "id = 5"
+        assert upkeep.execute(context)["picked_files"] == 0
+
+    def test_wrong_sql_of_the_source_is_one_line(self, spark, context, tmp_path):
+        write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="SELECT x FROM nowhere", layout=SORTED)
+        with pytest.raises(TableTaskError, match=r"source: .*nowhere") as raised:
+            write.execute(context)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_dry_run_of_optimize_changes_nothing_and_needs_no_spark(broken, context):
+    before = sorted(broken.iterdir())
+    told = OptimizeTableOperator(task_id="o", table=broken, layout=SORTED, dry_run=True).execute(context)
+    assert (told["picked_files"], told["dry_run"]) == (2, True)
+    assert sorted(broken.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "said"),
+    [
+        (LayoutCheckOperator, {"layout": {"sort_on": ["id"]}}, "unknown key 'sort_on'; did you mean 'sort_by'"),
+        (LayoutCheckOperator, {"layout": {"sort_by": ["ID2"]}}, "ID2"),
+        (LayoutCheckOperator, {"layout": "absent.yaml"}, "absent.yaml"),
+        (LayoutCheckOperator, {"layout": SORTED, "severity": "loud"}, "severity = 'loud': choose"),
+        (SkipReportOperator, {"predicates": ["id <"]}, "predicate 1: "),
+        (SkipReportOperator, {"predicates": {"p": "idd < 1"}}, "predicate p: .*did you mean"),
+        (SkipReportOperator, {"predicates": ["id < 1"], "min_skipped": "most"}, "min_skipped = 'most'"),
+        (SkipReportOperator, {"predicates": []}, "none is given"),
+        (SkipReportOperator, {"predicates": ["id < 1"], "report_dir": "s3://b/r"}, "s3://b/r"),
+        (OptimizeTableOperator, {"layout": {"sort_by": "id"}}, "sort_by"),
+    ],
+)
+def test_what_is_wrong_fails_at_once_in_one_line(kind, wrong, said, ids, context):
+    with pytest.raises(AirflowFailException, match=said) as raised:
+        kind(task_id="t", table=ids, **wrong).execute(context)
+    assert "\n" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("kind", "arguments"), ALL[1:], ids=lambda each: getattr(each, "__name__", ""))
+def test_a_table_that_is_not_there_is_named(kind, arguments, tmp_path, context):
+    with pytest.raises(AirflowFailException, match=re.escape(str(tmp_path / "gone"))):
+        kind(task_id="t", table=tmp_path / "gone", **arguments).execute(context)
+
+
+@pytest.mark.parametrize("error", [StorageFailure("s3://b/t: 503"), UnfinishedWrite("t: another write")])
+def test_what_may_pass_is_tried_again(error):
+    with pytest.raises(TableNotReached) as raised, failing_in_one_line():
+        raise error
+    assert not isinstance(raised.value, AirflowFailException)
+    assert isinstance(raised.value, AirflowException)
+
+
+@pytest.mark.parametrize(("kind", "arguments"), ALL, ids=lambda each: getattr(each, "__name__", ""))
+def test_what_is_text_is_a_template(kind, arguments):
+    operator = kind(task_id="t", table="lake/{{ ds }}", **arguments)
+    operator.render_template_fields({"ds": "2026-01-01"})
+    assert operator.table == "lake/2026-01-01"
+    texts = {name for name in vars(operator) if name in {*arguments, "where", "conn_id", "report_dir", "reports_url"}}
+    assert texts <= set(operator.template_fields)
+
+
+def test_a_layout_and_predicates_are_templates_through_and_through(ids, context):
+    context["ds"] = 150
+    report = SkipReportOperator(task_id="r", table=ids, predicates={"first": "id < {{ ds }}"})
+    report.render_template_fields(context)
+    assert report.execute(context)["predicates"]["first"]["kept_rows"] == 200
+
+
+@pytest.mark.parametrize(("kind", "arguments"), ALL, ids=lambda each: getattr(each, "__name__", ""))
+def test_tasks_are_tried_again_twice_unless_told_otherwise(kind, arguments):
+    from airflow.sdk import DAG
+
+    assert kind(task_id="t", table="t", **arguments).retries == 2
+    assert kind(task_id="t", table="t", retries=0, **arguments).retries == 0
+    with DAG("d", schedule=None, default_args={"retries": 5}):
+        assert kind(task_id="t", table="t", **arguments).retries == 5
+
+
+def test_the_event_of_an_outlet_has_the_numbers_and_the_partition(ids, context):
+    asset = Asset(name="ids", uri=ids.as_uri())
+    context["dag_run"] = SimpleNamespace(partition_key="2026-01-01")
+    LayoutCheckOperator(task_id="c", table=ids, layout=SORTED, outlets=[asset]).execute(context)
+    assert context["outlet_events"][asset].extra == {
+        "table": str(ids),
+        "errors": 0,
+        "warnings": 0,
+        "partition": "2026-01-01",
+    }
+
+
+@pytest.mark.parametrize(
+    ("connection", "options"),
+    [
+        ({"host": "local[2]"}, {"spark.master": "local[2]"}),
+        ({"host": "spark://head", "port": 7077}, {"spark.master": "spark://head:7077"}),
+        ({"host": "sc://head", "port": 15002}, {"spark.remote": "sc://head:15002"}),
+        ({"host": "sc://head", "password": "secret"}, {"spark.remote": "sc://head/;token=secret"}),
+        (
+            {"host": "local[2]", "extra": '{"spark.sql.shuffle.partitions": 4}'},
+            {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "4"},
+        ),
+    ],
+)
+def test_a_connection_is_a_server_or_a_master(connection, options):
+    assert options_of(Connection(conn_id="spark", conn_type="generic", **connection)) == options
+
+
+def test_a_connection_that_is_not_there_is_named(context, tmp_path):
+    write = SortedWriteOperator(
+        task_id="w", table=tmp_path / "t", source="SELECT 1 AS id", layout=SORTED, conn_id="no_such_spark"
+    )
+    with pytest.raises(TableTaskError, match="conn_id = 'no_such_spark': no such connection"):
+        write.execute(context)
+
+
+def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_path, monkeypatch):
+    (tmp_path / "t" / "_delta_log").mkdir(parents=True)
+    monkeypatch.setattr("prune_assets.spark.session.spark_session", lambda **_: pytest.fail("Spark was started"))
+    write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
+    with pytest.raises(TableTaskError, match="Delta"):
+        write.execute(context)
