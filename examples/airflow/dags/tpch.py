@@ -1,0 +1,56 @@
+"""TPC-H's line items: written with a layout, proven, reported; put in shape again whenever somebody changes them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.sdk import DAG, task
+
+from prune_assets.airflow import (
+    LayoutCheckOperator,
+    OptimizeTableOperator,
+    SkipReportOperator,
+    SortedWriteOperator,
+    table_asset,
+)
+
+EXAMPLE = Path(__file__).absolute().parents[1]
+LAKE = Path(os.environ.get("LAKE", EXAMPLE / "lake"))
+TABLE = LAKE / "lineitem"
+LAYOUT = EXAMPLE / "layout.yaml"
+PREDICATES = {
+    "three_days": "l_shipdate BETWEEN DATE '1995-03-13' AND DATE '1995-03-15'",
+    "query_6": (
+        "l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01' "
+        "AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"
+    ),
+}
+
+
+@task
+def generate() -> str:
+    """Make the rows, at the scale SF; 0.01 is 60,000 of them."""
+    from prune_assets.demo.settings import DemoSettings
+    from prune_assets.demo.tpch import generate as made_by
+
+    return str(made_by(DemoSettings(LAKE, float(os.environ.get("SF", "0.01"))), "lineitem"))
+
+
+with DAG("tpch", schedule=None, tags=["prune-assets"], doc_md=__doc__):
+    write = SortedWriteOperator(task_id="write", table=TABLE, source=generate(), layout=LAYOUT, format="delta")
+    check = LayoutCheckOperator(task_id="check", table=TABLE, layout=LAYOUT)
+    report = SkipReportOperator(
+        task_id="report",
+        table=TABLE,
+        predicates=PREDICATES,
+        min_skipped=0.8,
+        report_dir=LAKE / "reports",
+        reports_url=os.environ.get("REPORTS_URL"),
+    )
+    write >> check >> report
+
+lineitem = table_asset(TABLE, name="lineitem", poke_interval=float(os.environ.get("POKE_SECONDS", "30")))
+
+with DAG("upkeep", schedule=[lineitem], tags=["prune-assets"], max_active_runs=1):
+    OptimizeTableOperator(task_id="optimize", table=TABLE, layout=LAYOUT, predicates=list(PREDICATES.values()))
