@@ -47,7 +47,14 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def ui(browser, root, reports_url):
+def pictures():
+    """The folder of pictures and logs."""
+    PICTURES.mkdir(exist_ok=True)
+    return PICTURES
+
+
+@pytest.fixture(scope="session")
+def ui(browser, root, reports_url, pictures):
     """Dagster, started where there is a browser to look at it."""
     server = DagsterServer(root, reports_url=reports_url)
     try:
@@ -55,19 +62,17 @@ def ui(browser, root, reports_url):
         yield server
     finally:
         server.stop()
-        PICTURES.mkdir(exist_ok=True)
-        shutil.copy(server.log, PICTURES)
+        shutil.copy(server.log, pictures)
 
 
 @pytest.fixture
-def page(browser, request):
+def page(browser, request, pictures):
     """A page of its own; how it looked at the end is kept as a picture."""
     with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
         page = context.new_page()
         page.set_default_timeout(30_000)
         yield page
-        PICTURES.mkdir(exist_ok=True)
-        page.screenshot(path=PICTURES / f"{request.node.name.removeprefix('test_')}.png")
+        page.screenshot(path=pictures / f"{request.node.name.removeprefix('test_')}.png")
 
 
 @pytest.fixture(scope="session")
