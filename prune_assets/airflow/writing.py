@@ -58,7 +58,9 @@ class SortedWriteOperator(TableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.source = source
+        # Airflow calls what is callable in the field of a template.
+        self.make_rows = source if callable(source) else None
+        self.source: Any = None if callable(source) else source
         self.layout = layout
         self.format = format
         self.mode = mode
@@ -96,7 +98,7 @@ class SortedWriteOperator(TableOperator):
         session = session_for(self.conn_id)
         try:
             return write(
-                rows_of(self.source, session),
+                rows_of(self.make_rows or self.source, session),
                 str(self.table),
                 layout=layout,
                 format=self.format,

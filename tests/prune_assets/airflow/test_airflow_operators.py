@@ -128,6 +128,7 @@ class TestWithSpark:
     def test_so_are_a_path_and_a_function(self, kind, spark, context, ids, tmp_path):
         source = ids if kind == "path" else lambda session: session.range(1000)
         write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source=source, layout=pr.LayoutSpec(["id"]))
+        write.render_template_fields({})
         assert write.execute(context)["rows"] == 1000
 
     def test_optimize_rewrites_what_needs_it_and_tells_figures(self, spark, context, broken):
