@@ -86,7 +86,7 @@ COMPARISONS = [
 ]
 
 # What no peer does: sides that print several figures, each in seconds.
-FIGURES = ["million_pages", "long_predicates"]
+FIGURES = ["million_pages", "long_predicates", "airflow_parse"]
 RUNS = 3
 
 
