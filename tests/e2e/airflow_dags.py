@@ -13,7 +13,7 @@ from prune_assets.airflow import LayoutCheckOperator, SkipReportOperator, Sorted
 ROOT = Path(os.environ["E2E_ROOT"])
 BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("broken", "arrivals", "killed"))
 SLOW = ROOT / "slow"
-ROWS, MANY_ROWS = 20_000, 30_000_000
+ROWS, MANY_ROWS = 20_000, 3_000_000
 LAYOUT = {"sort_by": ["id"], "files": 2}
 
 
