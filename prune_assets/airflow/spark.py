@@ -14,8 +14,12 @@ def session_for(conn_id: str | None) -> SparkSession:
 
     WrongUse for a connection that is not there, or has no host.
     """
+    import warnings
+
     from prune_assets.spark.session import spark_session
 
+    # Of PySpark's own about pandas, which nothing here asks for; it would stand in the log of the task.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     if conn_id is None:
         return spark_session()
     return spark_session(conf=options_of(_connection(conn_id)))

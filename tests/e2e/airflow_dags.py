@@ -13,8 +13,9 @@ from prune_assets.airflow import LayoutCheckOperator, SkipReportOperator, Sorted
 ROOT = Path(os.environ["E2E_ROOT"])
 BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("broken", "arrivals", "killed"))
 SLOW = ROOT / "slow"
-ROWS, MANY_ROWS = 20_000, 3_000_000
-LAYOUT = {"sort_by": ["id"], "files": 2}
+ROWS, MANY_ROWS = 20_000, 1_000_000
+# Row groups that are soon full, so that bytes are written from early on.
+LAYOUT = {"sort_by": ["id"], "files": 2, "row_group_rows": 10_000}
 
 
 def rows(spark):
