@@ -28,13 +28,14 @@ class LayoutCheckOperator(TableOperator):
 
     It reads the footers and what proves the order, starts no Spark, and writes nothing. `layout`: as of
     SortedWriteOperator. `severity`: "error" fails the task for a finding of that severity, "warn" only logs it; a table
-    or a layout that cannot be read fails the task either way. `rows`, `allow`: as of `prune_assets.check`.
+    or a layout that cannot be read fails the task either way. `where`: look only at the files that may have such rows,
+    those of a day say. `rows`, `allow`: as of `prune_assets.check`.
 
     The XCom `findings` has what was found as a data quality service lists it: `rule`, `result` (fail, warn or pass) and
     `detail`, the worst first and at most 100.
     """
 
-    template_fields: Sequence[str] = ("table", "layout", "severity", "allow")
+    template_fields: Sequence[str] = ("table", "layout", "severity", "where", "allow")
     template_fields_renderers: ClassVar[dict[str, str]] = {"layout": "json"}
 
     def __init__(
@@ -42,6 +43,7 @@ class LayoutCheckOperator(TableOperator):
         *,
         layout: Mapping[str, Any] | LayoutSpec | str | Path,
         severity: Literal["error", "warn"] = "error",
+        where: str | None = None,
         rows: bool = True,
         allow: Sequence[str] = (),
         **kwargs: Any,
@@ -49,6 +51,7 @@ class LayoutCheckOperator(TableOperator):
         super().__init__(**kwargs)
         self.layout = layout
         self.severity = severity
+        self.where = where
         self.rows = rows
         self.allow = allow
 
@@ -61,7 +64,8 @@ class LayoutCheckOperator(TableOperator):
 
         if self.severity not in {"error", "warn"}:
             raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
-        found = check(str(self.table), layout=layout_from(self.layout), rows=self.rows, allow=self.allow)
+        layout = layout_from(self.layout)
+        found = check(str(self.table), layout=layout, where=self.where, rows=self.rows, allow=self.allow)
         worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
         context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])
         of = {severity: [finding for finding in worst if finding.severity is severity] for severity in Severity}

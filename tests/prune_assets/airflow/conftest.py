@@ -43,6 +43,11 @@ def put(directory, name, ids):
     )
 
 
+@pytest.fixture(name="put")
+def put_files():
+    return put
+
+
 @pytest.fixture
 def ids(tmp_path):
     """A table in order: 1,000 rows, 10 row groups."""

@@ -58,6 +58,18 @@ class TestLayoutCheck:
         with pytest.raises(TableTaskError, match=r"bloom_filter\.absent"):
             check.execute(context)
 
+    def test_of_a_partition_alone(self, put, tmp_path, context):
+        put(tmp_path / "t" / "day=1", "part-0", range(1000))
+        put(tmp_path / "t" / "day=2", "part-0", reversed(range(1000)))
+        told = []
+        for ds in (1, 2):
+            check = LayoutCheckOperator(
+                task_id="c", table=tmp_path / "t", layout=SORTED, where="day = {{ ds }}", severity="warn"
+            )
+            check.render_template_fields({"ds": ds})
+            told.append(check.execute(context)["errors"])
+        assert told[0] == 0 < told[1]
+
     def test_what_prune_check_says_is_what_the_task_says(self, broken, context):
         with pytest.raises(TableTaskError):
             LayoutCheckOperator(task_id="c", table=broken, layout=SORTED).execute(context)
