@@ -26,5 +26,6 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "sensors": [{"integration-name": name, "python-modules": ["prune_assets.airflow.sensor"]}],
         "triggers": [{"integration-name": name, "python-modules": ["prune_assets.airflow.trigger"]}],
+        "task-decorators": [{"name": "pruned_table", "class-name": "prune_assets.airflow.taskflow.pruned_table_task"}],
         "extra-links": ["prune_assets.airflow.skip_report.SkipReportLink"],
     }

@@ -270,3 +270,21 @@ def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_p
     write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
     with pytest.raises(TableTaskError, match="Delta"):
         write.execute(context)
+
+
+@pytest.mark.spark
+def test_a_function_that_returns_a_dataframe_becomes_a_table(spark, context, tmp_path):
+    from airflow.sdk import DAG, task
+
+    with DAG("d", schedule=None):
+
+        @task.pruned_table(table=tmp_path / "t", layout=SORTED, format="delta")
+        def ids(spark, rows, ds):
+            return spark.range(int(rows)).selectExpr("id", f"DATE '{ds}' AS day")
+
+        written = ids(rows="{{ params.rows }}").operator
+    context |= {"ds": "2026-01-01", "params": {"rows": 50}}
+    written.render_template_fields(context)
+    assert written.execute(context)["rows"] == 50
+    assert pr.read(spark, tmp_path / "t", where="day = DATE '2026-01-01'").count() == 50
+    assert written.retries == 2

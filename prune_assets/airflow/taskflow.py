@@ -1,0 +1,62 @@
+"""TaskFlow: a function that returns a DataFrame becomes a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.bases.decorator import DecoratedOperator, determine_kwargs, task_decorator_factory
+
+from prune_assets.airflow.writing import SortedWriteOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from airflow.sdk import Context
+    from airflow.sdk.bases.decorator import TaskDecorator
+
+
+class PrunedTableDecoratedOperator(DecoratedOperator, SortedWriteOperator):
+    """SortedWriteOperator with a decorated function as its source."""
+
+    custom_operator_name: ClassVar[str] = "@task.pruned_table"
+    template_fields: Sequence[str] = (
+        *DecoratedOperator.template_fields,
+        *(name for name in SortedWriteOperator.template_fields if name != "source"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **DecoratedOperator.template_fields_renderers,
+        **SortedWriteOperator.template_fields_renderers,
+    }
+
+    def __init__(
+        self, *, python_callable: Callable[..., Any], op_kwargs: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        # The session is known when the task runs; Airflow asks for every argument before.
+        given = {"spark": None, **(op_kwargs or {})}
+        super().__init__(python_callable=python_callable, op_kwargs=given, source=python_callable, **kwargs)
+
+    def execute(self, context: Context) -> Any:
+        """Write what the function returns, which is called with the session and what else it asks for."""
+        asked = determine_kwargs(self.python_callable, self.op_args, {**context, **self.op_kwargs})
+        self.make_rows = lambda spark: self.python_callable(*self.op_args, **{**asked, "spark": spark})
+        return super().execute(context)
+
+
+def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
+    """Make a task that writes the DataFrame which a function returns, as SortedWriteOperator does.
+
+    >>> from airflow.sdk import DAG, task
+    >>> with DAG("orders", schedule="@daily"):
+    ...     @task.pruned_table(table="lake/orders", layout={"sort_by": ["id"]}, format="delta")
+    ...     def orders(spark, day):
+    ...         return spark.read.parquet("landing/orders").where(f"day = DATE '{day}'")
+    ...     written = orders(day="{{ ds }}")
+    >>> written.operator.table
+    'lake/orders'
+
+    The function has an argument `spark`, the session; it may ask for values of Airflow's context by their names. All
+    else is passed to SortedWriteOperator.
+    """
+    return task_decorator_factory(
+        python_callable=python_callable, decorated_operator_class=PrunedTableDecoratedOperator, **kwargs
+    )
