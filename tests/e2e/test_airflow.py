@@ -83,14 +83,6 @@ def test_a_task_links_its_report(airflow, example_run, page):
     assert opened.value.url.startswith(f"{airflow.reports_url}/tpch/")
 
 
-def test_the_asset_graph_shows_what_the_watcher_starts(airflow, page):
-    asset = next(found for found in airflow.ask("/api/v2/assets")["assets"] if found["name"] == "lineitem")
-    page.goto(f"{airflow.url}/assets/{asset['id']}")
-    for shown in ("lineitem", "upkeep"):
-        page.get_by_text(shown).first.wait_for()
-    page.locator(".react-flow__node").first.wait_for()
-
-
 def test_a_new_version_starts_the_dag_that_is_scheduled_on_the_asset(airflow, example_run):
     table = airflow.lake / "lineitem"
     until(lambda: airflow.runs("upkeep"), seconds=60, what="a run for the version of the example")
@@ -113,6 +105,17 @@ def test_a_new_version_starts_the_dag_that_is_scheduled_on_the_asset(airflow, ex
     )
     assert run["run_type"] == "asset_triggered"
     assert airflow.wait("upkeep", run["dag_run_id"]) == "success"
+
+
+def test_the_asset_graph_shows_what_the_watcher_starts(airflow, example_run, page):
+    until(lambda: airflow.runs("upkeep"), seconds=60, what="a run for the version of the example")
+    asset = next(found for found in airflow.ask("/api/v2/assets")["assets"] if found["name"] == "lineitem")
+    page.goto(f"{airflow.url}/assets/{asset['id']}")
+    page.locator(".react-flow__node", has_text="lineitem").wait_for()
+    page.locator(".react-flow__node", has_text="upkeep").wait_for()
+    # Beside the graph: the DAG that it schedules, and the events.
+    page.get_by_role("link", name="upkeep").first.wait_for()
+    page.locator(".chakra-skeleton").first.wait_for(state="detached")
 
 
 def test_a_broken_layout_is_red_and_its_log_says_why(airflow, broken_run, page):
