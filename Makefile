@@ -34,7 +34,7 @@ deep: $(READY)  ## run the tests that take minutes: whole matrices, the whole wo
 	@.ci/test --deep $(ARGS)
 
 .PHONY: e2e
-e2e: $(READY)  ## run Dagster's webserver and daemon and look at them in Chromium; pictures go to .e2e/ (ARGS="-k sensor")
+e2e: $(READY)  ## run Dagster and Airflow as users do and look at them in Chromium; pictures go to .e2e/ (ARGS="-k sensor")
 	@.ci/e2e $(ARGS)
 
 .PHONY: docs

@@ -135,6 +135,15 @@ def test_dagster_has_a_room_of_its_own(path):
         assert "dagster" not in {name.split(".")[0] for name in imports_of(path)}
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "prune_assets").rglob("*.py")), ids=lambda path: str(path.name))
+def test_airflow_has_a_room_of_its_own(path):
+    names = {name.split(".")[0] for name in imports_of(path)}
+    if path.parent.name == "airflow":
+        assert "dagster" not in names
+    else:
+        assert "airflow" not in names
+
+
 def test_planning_needs_neither_spark_nor_dagster():
     script = (
         "import sys, prune_assets as pr; pr.plan; pr.check; print(*sorted({'pyspark', 'dagster'} & set(sys.modules)))"

@@ -36,21 +36,19 @@ class TableChangeSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("table", "since")
+    # What any change is waited for instead of.
+    version: int | str | None = None
 
     def __init__(
         self, *, table: str | Path, since: str | int | None = None, deferrable: bool = True, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        if not deferrable and self.reschedule and since is None and self._version() is None:
+        if not deferrable and self.reschedule and since is None and self.version is None:
             raise ValueError("mode='reschedule' forgets what was seen before; leave deferrable=True, or give `since`")
         self.table = table
         self.since = since
         self.deferrable = deferrable
         self._seen: Sequence[Any] | None = None
-
-    def _version(self) -> int | None:
-        """Return the version to wait for; None for any change."""
-        return None
 
     def execute(self, context: Context) -> Any:
         """Look once, and let the trigger go on."""
@@ -97,6 +95,16 @@ class TableChangeSensor(BaseSensorOperator):
                 return None
         return event
 
+    def _version(self) -> int | None:
+        from parquet_core.errors import WrongUse
+
+        if self.version is None:
+            return None
+        try:
+            return int(self.version)
+        except ValueError:
+            raise WrongUse(f"version = {self.version!r}: give the number of a version, e.g. 12") from None
+
     def _defer(self) -> None:
         from prune_assets.airflow.trigger import TableChangeTrigger
 
@@ -131,14 +139,6 @@ class DeltaVersionSensor(TableChangeSensor):
     def __init__(self, *, version: int | str, **kwargs: Any) -> None:
         self.version = version
         super().__init__(**kwargs)
-
-    def _version(self) -> int | None:
-        from parquet_core.errors import WrongUse
-
-        try:
-            return int(self.version)
-        except ValueError:
-            raise WrongUse(f"version = {self.version!r}: give the number of a version, e.g. 12") from None
 
 
 def _given(since: str | int | None) -> tuple[str, int] | None:

@@ -205,7 +205,9 @@ def test_without_a_triggerer_it_pokes(ids, context):
 def test_a_sensor_that_would_forget_is_refused():
     with pytest.raises(ValueError, match="forgets"):
         TableChangeSensor(task_id="s", table="t", deferrable=False, mode="reschedule")
-    assert DeltaVersionSensor(task_id="s", table="t", version=1, deferrable=False, mode="reschedule").reschedule
+    waiting = {"task_id": "s", "table": "t", "deferrable": False, "mode": "reschedule"}
+    assert DeltaVersionSensor(version="{{ params.version }}", **waiting).reschedule
+    assert TableChangeSensor(since="{{ params.seen }}", **waiting).reschedule
 
 
 class TestAnAsset:
