@@ -150,6 +150,19 @@ class TestWithSpark:
         assert told["predicates"][0]["sql"] == "id = 5"
         assert upkeep.execute(context)["picked_files"] == 0
 
+    def test_the_session_is_that_of_a_connection(self, spark, context, tmp_path, monkeypatch):
+        monkeypatch.setenv("AIRFLOW_CONN_OWN_SPARK", '{"conn_type": "generic", "host": "local[2]"}')
+        seen = []
+
+        def rows(session):
+            seen.append(session.conf.get("spark.master"))
+            return session.range(5)
+
+        SortedWriteOperator(task_id="w", table=tmp_path / "t", source=rows, layout=SORTED, conn_id="own_spark").execute(
+            context
+        )
+        assert seen == ["local[2]"]
+
     def test_wrong_sql_of_the_source_is_one_line(self, spark, context, tmp_path):
         write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="SELECT x FROM nowhere", layout=SORTED)
         with pytest.raises(TableTaskError, match=r"source: .*nowhere") as raised:
