@@ -19,8 +19,8 @@ settings.load_profile("quick")
 # Nearly all that Spark does in a test it does once: code made fast at length is never used, and takes half of the time.
 FOR_SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 
-# Airflow is in no lock but e2e.lock: its examples are tried where it is installed.
-HAS_AIRFLOW = find_spec("airflow") is not None
+# Airflow is in no lock but e2e.lock: its examples are tried where it is installed. A folder of that name has no origin.
+HAS_AIRFLOW = getattr(find_spec("airflow"), "origin", None) is not None
 collect_ignore_glob = [] if HAS_AIRFLOW else ["prune_assets/airflow/*"]
 
 

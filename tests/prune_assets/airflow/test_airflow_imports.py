@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 import prune_assets.airflow
 from prune_assets.airflow.provider import get_provider_info
 
+pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it, or: pip install 'prune-assets[airflow]'")
 HEAVY = {"pyspark", "pyarrow", "numpy", "dagster", "sqlglot", "deltalog"}
 BROUGHT = """
 import sys

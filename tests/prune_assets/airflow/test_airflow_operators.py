@@ -6,6 +6,9 @@ import re
 from types import SimpleNamespace
 
 import pytest
+
+pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it, or: pip install 'prune-assets[airflow]'")
+
 from airflow.sdk import Asset, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it, or: pip install 'prune-assets[airflow]'")
 DAG = """
 from airflow.sdk import DAG, Asset
 from prune_assets.airflow import *
