@@ -85,8 +85,10 @@ def test_a_task_links_its_report(airflow, example_run, page):
 
 def test_a_new_version_starts_the_dag_that_is_scheduled_on_the_asset(airflow, example_run):
     table = airflow.lake / "lineitem"
-    until(lambda: airflow.runs("upkeep"), seconds=60, what="a run for the version of the example")
-    before = {run["dag_run_id"] for run in airflow.runs("upkeep")}
+    (first,) = until(lambda: airflow.runs("upkeep"), seconds=60, what="a run for the version of the example")
+    assert airflow.wait("upkeep", first["dag_run_id"]) == "success"
+    assert airflow.xcom("upkeep", first["dag_run_id"], "optimize")["picked_files"] == 0
+    before = {first["dag_run_id"]}
     rows = deltalake.DeltaTable(table).to_pyarrow_table().slice(0, 100)
     deltalake.write_deltalake(table, rows, mode="append")
     version = deltalake.DeltaTable(table).version()
@@ -105,6 +107,8 @@ def test_a_new_version_starts_the_dag_that_is_scheduled_on_the_asset(airflow, ex
     )
     assert run["run_type"] == "asset_triggered"
     assert airflow.wait("upkeep", run["dag_run_id"]) == "success"
+    done = airflow.xcom("upkeep", run["dag_run_id"], "optimize")
+    assert (done["picked_files"], done["version"], done["depth_after"]) == (2, version + 1, 1.0)
 
 
 def test_the_asset_graph_shows_what_the_watcher_starts(airflow, example_run, page):
