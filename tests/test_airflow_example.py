@@ -29,3 +29,14 @@ def test_its_dags_are_those_of_the_readme(monkeypatch, tmp_path):
     named = set(re.findall(r"`(\w+)`", (EXAMPLE / "README.md").read_text()))
     assert {"tpch", "upkeep", *tasks} - {"generate", "write"} <= named
     assert isinstance(found["write"].dag, DAG)
+
+
+def test_the_readme_has_dags_that_load():
+    pytest.importorskip("airflow.sdk", reason="no Airflow; `make e2e` installs it")
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    (source,) = [block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "airflow.sdk" in block]
+    made = {}
+    exec(compile(source, "README.md", "exec"), made)
+    assert made["report"].upstream_task_ids == {"check"}
+    assert made["check"].upstream_task_ids == {"write"}
+    assert [watcher.name for watcher in made["events"].watchers] == ["events changed"]

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-PLACES = ("parquet_core", "deltalog", "prune_assets", "tests", "benchmarks")
+PLACES = ("parquet_core", "deltalog", "prune_assets", "tests", "benchmarks", "docs")
 FILES = ["/setup.py", *(f"/{path.relative_to(ROOT)}" for place in PLACES for path in (ROOT / place).rglob("*.py"))]
 
 
