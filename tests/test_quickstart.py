@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-import runpy
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+# Dagster's own, where it loads any component.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
+    pytest.mark.filterwarnings("ignore:.* is currently in beta"),
+]
 QUICKSTART = Path(__file__).parents[1] / "examples" / "quickstart"
 
 
@@ -25,8 +30,9 @@ def orders(tmp_path_factory):
 
 @pytest.fixture
 def defs(orders, monkeypatch):
-    monkeypatch.setenv("TABLE", str(orders))
-    return runpy.run_path(str(QUICKSTART / "definitions.py"))["defs"]
+    monkeypatch.setenv("TABLE", f"{orders}/")
+    monkeypatch.syspath_prepend(QUICKSTART)
+    return import_module("quickstart.definitions").defs()
 
 
 def results_of(run):

@@ -1,0 +1,1 @@
+"""What defs.yaml defines."""
