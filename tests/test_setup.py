@@ -79,12 +79,15 @@ def test_dev_wants_a_demo_first(clone):
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 NAMED = {
+    # Airflow is large: only the tests in a browser need it.
     "requirements.lock": [
         *PROJECT["project"]["dependencies"],
-        *(name for extra in PROJECT["project"]["optional-dependencies"].values() for name in extra),
+        *(name for extra, names in EXTRAS.items() if extra != "airflow" for name in names),
     ],
-    "e2e.lock": PROJECT["dependency-groups"]["e2e"],
+    "e2e.lock": [*EXTRAS["airflow"], *PROJECT["dependency-groups"]["e2e"]],
+    "docs.lock": PROJECT["dependency-groups"]["docs"],
 }
 
 

@@ -24,7 +24,6 @@ from parquet_core.access_plan import Verdict
 from parquet_core.dataset.logged import FoundElsewhere
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
-from parquet_core.storage.objects import reach_as_session, session_options
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.spark.local_options import is_local
 from prune_assets.spark.session import naming_jobs
@@ -48,13 +47,11 @@ _SHIPPED: WeakSet[SparkSession] = WeakSet()
 _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
-def executor_files(session: SparkSession | None) -> int | None:
+def executor_files(session: SparkSession) -> int | None:
     """Return from how many files on a session's executors are asked; None for never, as in a local session.
 
     Raises WrongUse for a setting that is no number.
     """
-    if session is None:
-        return None
     setting = session.conf.get(SETTING, None)
     if setting is None:
         return None if is_local(session.conf.get("spark.master", None) or "local") else FROM_FILES
@@ -86,18 +83,20 @@ class _Found:
 
 
 def ask_executors(
-    session: SparkSession | None, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
+    session: SparkSession, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
 ) -> FoundElsewhere | None:
     """Ask the executors about the files that are left and not known yet; None where these are too few for it.
 
     `predicate`: with the same leaves as the one that has the `answers`, and none that only this process can ask.
     """
     least = executor_files(session)
-    if session is None or least is None:
+    if least is None:
         return None
     chosen = np.flatnonzero(answers.left & table.unread())
     if len(chosen) < max(least, 1):
         return None
+    from parquet_core.storage.objects import session_options
+
     stores = session_options()
     numbers = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
     try:
@@ -159,6 +158,8 @@ def answer_task(asked: bytes) -> bytes:
 
 
 def _answer(asked: _Asked) -> _Found:
+    from parquet_core.storage.objects import reach_as_session
+
     files = len(asked.answers.kept)
     try:
         for bucket, options in asked.stores.items():

@@ -20,7 +20,6 @@ from prune_assets.planner.engines.profile import compared
 from prune_assets.planner.engines.spark import SPARK
 from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
-from prune_assets.planner.executors import ask_executors, executor_files, put_rows
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.file_reports import FileReports
 from prune_assets.planner.summary import summarize
@@ -234,7 +233,7 @@ def _plan_once(
         timestamp=timestamp,
         allow=allow,
         cache=metadata_cache(),
-        whole_below=executor_files(spark),
+        whole_below=_executor_files(spark),
     )
     if entry is not None and spark is not None:
         check_columns(entry, opened, spark)
@@ -242,12 +241,17 @@ def _plan_once(
     tests = _value_tests(lowered, opened, session, semantics)
     predicate = replaced(lowered.predicate, tests)
     answers = opened.answers(predicate)
-    # Without the tests of values: only this process can ask the session about them.
-    found = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
-    answers = replace(answers, elsewhere=found)
+    if spark is not None:
+        from prune_assets.planner.executors import ask_executors
+
+        # Without the tests of values: only this process can ask the session about them.
+        found = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
+        answers = replace(answers, elsewhere=found)
     index = opened.read(answers.left)
-    if found is not None:
-        put_rows(index, found)
+    if answers.elsewhere is not None:
+        from prune_assets.planner.executors import put_rows
+
+        put_rows(index, answers.elsewhere)
     if entry is not None:
         entry.check_files(index.files)
     evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers)
@@ -268,6 +272,15 @@ def _plan_once(
     )
     opened.save()
     return made
+
+
+def _executor_files(spark: SparkSession | None) -> int | None:
+    """Return from how many files on Spark's executors read the footers; None for never."""
+    if spark is None:
+        return None
+    from prune_assets.planner.executors import executor_files
+
+    return executor_files(spark)
 
 
 def lower_predicate(

@@ -120,7 +120,7 @@ def test_as_much_is_kept_as_by_this_process_alone(asked, here, tmp_path, make):
     assert ruled_out > 60
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [flat, by_day, in_delta])
 def test_rows_are_those_that_spark_selects(asked, tmp_path, make):
     table = make(tmp_path / "t")
