@@ -88,12 +88,20 @@ def _read_some(
     """Read the footers of the files that are left for a condition before any is opened."""
     import numpy as np
 
+    from parquet_core.predicate import columns_of
     from prune_assets.planner.plan import lower_predicate
     from prune_assets.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table, read_some
 
     table = open_table(place, semantics=SparkSemantics(), allow=allow)
     lowered = lower_predicate(where, table, session=None)
+    partitions = [column.path for column in table.partitions]
+    if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
+        named = ", ".join(path[0] for path in partitions) or "none"
+        raise WrongUse(
+            f"where={where!r}: of plain files only partition columns tell them apart before they are opened; "
+            f"{table.name} has {named}"
+        )
     left = np.flatnonzero(table.answers(lowered.predicate).kept)
     if len(left) == 0:
         raise WrongUse(f"where={where!r}: no file of {table.name} has such rows, so there is nothing to check")

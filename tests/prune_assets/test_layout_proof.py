@@ -148,5 +148,8 @@ def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
         check(table, layout=SORTED)
     with pytest.raises(WrongUse, match="has such rows, so there is nothing to check"):
         check(table, layout=SORTED, where="s = 'z'")
+    if make is in_directories:
+        with pytest.raises(WrongUse, match=r"only partition columns tell them apart.* has s$"):
+            check(table, layout=SORTED, where="x > 1")
     with pytest.raises(UnknownColumn, match="nope"):
         check(table, layout=SORTED, where="nope = 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from parquet_core.errors import UnsupportedFeature
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
     from prune_assets.tables.table import Table
@@ -23,7 +26,8 @@ def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
     from pyspark.errors import AnalysisException, ParseException
 
     try:
-        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+        with _unlogged():
+            rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except (ParseException, AnalysisException):
         return None
     said = _details([(row.col_name, row.data_type) for row in rows])
@@ -41,6 +45,19 @@ def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
         raise UnsupportedFeature(f"{name}: the catalog reads it with the option {odd[0]}; plan the files by their path")
     partitioned = any(row.col_name == "# Partition Information" for row in rows)
     return replace(entry, files=frozenset(map(plain, spark.table(name).inputFiles()))) if partitioned else entry
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep Spark from logging Java's whole stack for a name that is in no catalog: it may be a path."""
+    from pyspark.logger import PySparkLogger
+
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import TableNotFound, UnsupportedFeature
+from prune_assets.tables.catalogs.session_catalog import session_table
 
 pytestmark = pytest.mark.spark
 
@@ -115,3 +116,9 @@ def test_a_directory_comes_first(spark, schema, tmp_path, monkeypatch):
 def test_a_name_that_no_catalog_knows(spark):
     with pytest.raises(TableNotFound):
         pr.plan("named.nowhere_at_all", where="id = 1", session=spark)
+
+
+def test_a_name_that_is_in_no_catalog_is_not_logged(spark, capfd):
+    assert session_table("nowhere", spark) is None
+    said = capfd.readouterr()
+    assert "TABLE_OR_VIEW_NOT_FOUND" not in said.out + said.err
