@@ -1,88 +1,60 @@
-"""What the README shows, run as it stands."""
+"""What the README shows, run as it stands; and the definitions that the guides show to Dagster."""
 
 from __future__ import annotations
 
-import datetime as dt
 import re
+from itertools import takewhile
 from pathlib import Path
 
 import dagster as dg
-import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import yaml
-from click.testing import CliRunner
+from guide_blocks import blocks_of, needs_spark, run_blocks
 
-from parquet_core.layout.spec import LayoutSpec
-from prune_assets.cli import COMMANDS, main
+from prune_assets.cli import COMMANDS
 from prune_assets.components import LakeComponent
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+TEXTS = {name: (ROOT / name).read_text() for name in ("README.md", "docs/dagster.md", "docs/command_line.md")}
+MOST_LINES = 150  # a first screen; the rest is in docs/
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+def test_the_readme_is_a_first_screen():
+    assert len(TEXTS["README.md"].splitlines()) <= MOST_LINES
 
 
-def test_the_definitions_for_tables_of_your_own_load():
-    (source,) = [block for block in blocks("python") if "dg.Definitions" in block]
+def test_its_command_prints_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "90")
+    blocks = list(takewhile(lambda block: not needs_spark(block), blocks_of(TEXTS["README.md"])))
+    assert [block.language for block in blocks] == ["python", "console"]
+    run_blocks(blocks, "README.md")
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!http)([^)#]+)", TEXTS["README.md"]))))
+def test_what_it_links_is_there(target):
+    assert (ROOT / target).is_file()
+
+
+DEFINED = {"README.md": {"events"}, "docs/dagster.md": {"events", "first_users", "skip_reports/one_user"}}
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_the_definitions_for_tables_of_your_own_load(name):
+    (source,) = [text for language, text in blocks_of(TEXTS[name]) if language == "python" and "dg.Definitions" in text]
     names = {}
-    exec(compile(source, "README.md", "exec"), names)
-    keys = {key.to_user_string() for key in names["defs"].resolve_all_asset_keys()}
-    assert keys == {"events", "first_users", "skip_reports/one_user"}
+    exec(compile(source, name, "exec"), names)
+    assert {key.to_user_string() for key in names["defs"].resolve_all_asset_keys()} == DEFINED[name]
     dg.Definitions.validate_loadable(names["defs"])
 
 
-def test_the_layout_is_one():
-    (text,) = [block for block in blocks("yaml") if not block.startswith("type:")]
-    assert msgspec.convert(yaml.safe_load(text), LayoutSpec).sort_by == ("l_shipdate",)
-
-
 def test_the_component_is_one():
-    (text,) = [block for block in blocks("yaml") if block.startswith("type:")]
+    (text,) = [text for language, text in blocks_of(TEXTS["docs/dagster.md"]) if language == "yaml"]
     described = yaml.safe_load(text)
     assert described["type"] == "prune_assets.components.LakeComponent"
     LakeComponent.get_model_cls().model_validate(described["attributes"])
 
 
-@pytest.mark.spark
-def test_the_python_example_runs(spark, tmp_path, monkeypatch):
-    (source,) = [block for block in blocks("python") if "pr.plan" in block]
-    generated = tmp_path / ".demo/generated/sf0.1/lineitem.parquet"
-    rows = spark.sql(
-        "SELECT id AS l_orderkey, date_add(DATE '1993-12-01', cast(id % 60 AS int)) AS l_shipdate FROM range(600)"
-    )
-    rows.coalesce(1).write.parquet(str(generated))
-    monkeypatch.chdir(tmp_path)
-    names = {}
-    # Java's current directory stays where it was started.
-    exec(compile(source.replace('".demo/', f'"{tmp_path}/.demo/'), "README.md", "exec"), names)
-    assert names["df"].count() == 30
-    assert names["plan"].report.kept.rows <= names["plan"].report.total.rows
-
-
-# Blocks of no language: what is typed into a shell.
-SHELL = [block for block in README.split("```")[1::2] if block.startswith("\n")]
-
-
 def test_every_command_is_listed():
-    (listed,) = [block for block in SHELL if "prune doctor" in block]
-    assert {line.split()[1] for line in listed.strip().splitlines()} == set(COMMANDS)
-
-
-@pytest.mark.parametrize("line", [line for block in SHELL for line in block.splitlines() if "lake/" in line])
-def test_the_inspections_run(line, tmp_path, monkeypatch):
-    rows = pa.table({"l_orderkey": [1, 7], "l_shipdate": [dt.date(1994, 1, 1)] * 2})
-    (tmp_path / "lake/lineitem").mkdir(parents=True)
-    pq.write_table(
-        rows,
-        tmp_path / "lake/lineitem/part-00000.parquet",
-        write_page_index=True,
-        bloom_filter_options={"l_orderkey": {"ndv": 2, "fpp": 0.01}},
-    )
-    monkeypatch.chdir(tmp_path)
-    command = line.partition("#")[0].split()
-    assert command[:2] == ["prune", "inspect"]
-    result = CliRunner().invoke(main, command[1:])
-    assert (result.exit_code, result.stderr) == (0, "")
+    (listed,) = re.findall(r"^```\n(prune inspect .*?)^```$", TEXTS["docs/command_line.md"], re.DOTALL | re.MULTILINE)
+    assert {line.split()[1] for line in listed.splitlines()} == set(COMMANDS)
