@@ -76,6 +76,10 @@ class RowGroupTable:
         """Return what the file of a row group says of its schema and writer."""
         return self.kinds[int(self.kind[self.file[position]])]
 
+    def kinds_of_files(self) -> list[Provenance]:
+        """Return what files say of their schema and writer, each once; of no file at all nothing."""
+        return [self.kinds[i] for i in np.unique(self.kind).tolist()]
+
     def sizes_of_files(self) -> Positions:
         """Return the bytes of each file."""
         if isinstance(self.files, FileList):

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.format.schema import Physical
 from parquet_core.inspection.chunks import codec_name, column_order_name, encoding_names, uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
 from parquet_core.inspection.values import plain_values
 from parquet_core.layout.overlap import overlap_depth
 from parquet_core.ranks import ranks
+from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.judgement import trust
 
@@ -33,7 +35,8 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
     """
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
-    trusts = [trust(column, kind) for kind in index.kinds]
+    # Nothing is wrong with a file that came before the column was added: all of its rows are null there.
+    trusts = [trust(column, kind) for kind in index.kinds_of_files() if not reads_as_null(column, kind)]
     orders = {column_order_name(judged.column_order) for judged in trusts}
     return ColumnFacts(
         name=column.name,
@@ -59,6 +62,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         row_groups=int((chunks.present | chunks.encrypted).sum()),
         encrypted=int(chunks.encrypted.sum()),
         with_bounds=_count(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())),
+        without_bounds=_without_bounds(bounds, chunks.present | chunks.encrypted),
         with_column_index=int((chunks.column_index[:, 0] > 0).sum()),
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
@@ -92,10 +96,21 @@ def _count(flags: pa.Array) -> int:
     return int(pc.sum(flags).as_py() or 0)
 
 
+def _without_bounds(bounds: Bounds, there: np.ndarray) -> int:
+    known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    return int((there & _may_hold_values(bounds) & ~known).sum())
+
+
+def _may_hold_values(bounds: Bounds) -> np.ndarray:
+    """Tell for each row group whether it may hold a value beside nulls and NaN."""
+    nulls, nans = pc.fill_null(bounds.null_count, -1).to_numpy(), pc.fill_null(bounds.nan_count, 0).to_numpy()
+    valued: np.ndarray = (nulls < 0) | (nulls + nans != bounds.row_count)
+    return valued & (np.asarray(bounds.row_count) > 0)
+
+
 def _overlap_depth(bounds: Bounds) -> float | None:
     """Return the overlap depth of the row groups that hold a value; None when bounds of one are unknown."""
-    nulls, nans = pc.fill_null(bounds.null_count, -1).to_numpy(), pc.fill_null(bounds.nan_count, 0).to_numpy()
-    valued = np.flatnonzero((nulls < 0) | (nulls + nans != bounds.row_count))
+    valued = np.flatnonzero(_may_hold_values(bounds))
     low, high = (_rankable(side.take(valued)) for side in (bounds.lower, bounds.upper))
     if len(valued) == 0 or low.null_count or high.null_count:
         return None

@@ -87,7 +87,8 @@ class ColumnFacts:
     `type`: the Arrow type, None when the column's is not understood. `repetition` is that of the whole path.
     `untrusted`: why bounds are not believed, one reason for each kind of file that has one; empty when they are.
     `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
-    `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups.
+    `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups,
+    `without_bounds` those that may hold a value and have no bounds.
     `overlap_depth`: how many row groups hold the point where an average one begins, 1 is no overlap.
     `pages` and `uncompressed_bytes` are None for a table.
     """
@@ -115,6 +116,7 @@ class ColumnFacts:
     row_groups: int
     encrypted: int
     with_bounds: int
+    without_bounds: int
     with_column_index: int
     with_offset_index: int
     with_bloom_filter: int

@@ -40,8 +40,9 @@ def inspect_table(
 
     `bloom`: a value to ask the filters of one column for. Raises WrongUse, MalformedFile and StorageFailure.
     """
-    writers = list(dict.fromkeys(kind.created_by for kind in index.kinds))
-    writer = np.array([writers.index(kind.created_by) for kind in index.kinds], np.int64)[index.kind]
+    writers = list(dict.fromkeys(kind.created_by for kind in index.kinds_of_files()))
+    number = {name: i for i, name in enumerate(writers)}
+    writer = np.array([number.get(kind.created_by, -1) for kind in index.kinds], np.int64)[index.kind]
     return TableInspection(
         path=redacted(table),
         bytes=sum(file.size for file in index.files),
@@ -76,10 +77,11 @@ def _differences(index: MetadataIndex) -> tuple[str, ...]:
     files = Counter(index.kind.tolist())
     forms = [_form(column) for column in index.columns]
     found: Counter[str] = Counter()
-    for number, kind in enumerate(index.kinds):
-        if [_form(column) for column in kind.columns] != forms:
-            for difference in _differences_of(kind.columns, index.columns):
-                found[difference] += files[number]
+    for number, count in files.items():
+        columns = index.kinds[number].columns
+        if [_form(column) for column in columns] != forms:
+            for difference in _differences_of(columns, index.columns):
+                found[difference] += count
     return tuple(f"{count:,} of {len(index.files):,} files: {difference}" for difference, count in found.items())
 
 

@@ -79,12 +79,16 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
         remedy = "write it as TIMESTAMP_MICROS: spark.sql.parquet.outputTimestampType"
         yield Finding("statistics.int96", Severity.ERROR, place, message, remedy)
         return
-    for reason in facts.untrusted:
-        yield Finding("statistics.untrusted", Severity.WARN, place, reason, "write these files again by another writer")
-    without = facts.row_groups - facts.with_bounds
-    if without and facts.null_count != facts.values:
-        message = f"{without:,} of {facts.row_groups:,} row groups have no bounds, and are not skipped by it"
-        yield Finding("statistics.missing", Severity.ERROR, place, message, "write these files again, with statistics")
+    # Of a file without statistics of a column, and of one with bounds that are only partly believed, some are used.
+    if not facts.without_bounds:
+        return
+    share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
+    if facts.untrusted:
+        message = f"the bounds of {share} are not believed: {'; '.join(facts.untrusted)}"
+        yield Finding("statistics.untrusted", Severity.WARN, place, message, "write these files again by another writer")
+        return
+    message = f"{share} have no bounds, and are not skipped by it"
+    yield Finding("statistics.missing", Severity.ERROR, place, message, "write these files again, with statistics")
 
 
 def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, place: str) -> Iterator[Finding]:
