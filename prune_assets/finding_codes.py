@@ -1,11 +1,12 @@
-"""The codes of findings: what each means, and what to do. The documentation's page of codes is made from this.
+"""The codes of findings: what each means, what to do, and which asset check reports it.
 
 `GROUPS` is the registry: a test holds it against every finding that the packages can make, so a new code comes with
-an entry here.
+an entry here. The documentation's page of codes and the names of the checks in Dagster and Pipes are made from it.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,12 +20,34 @@ class Code(NamedTuple):
     remedy: str = ""
 
 
+class Check(NamedTuple):
+    """An asset check: its name, what it proves, and the codes that it reports; each code belongs to one check.
+
+    `reads_values`: whether it needs values beside metadata.
+    """
+
+    name: str
+    proves: str
+    codes: Mapping[str, Code]
+    reads_values: bool = False
+
+
 class Group(NamedTuple):
-    """Codes that are reported together, and by whom."""
+    """Codes that are reported together, and by whom: those of checks, and advice, which no check reports."""
 
     title: str
     said_by: str
-    codes: Mapping[str, Code]
+    checks: tuple[Check, ...] = ()
+    advice: Mapping[str, Code] = MappingProxyType({})
+
+    @property
+    def codes(self) -> dict[str, Code]:
+        """Return all codes of the group."""
+        return {
+            code: about
+            for part in (*(check.codes for check in self.checks), self.advice)
+            for code, about in part.items()
+        }
 
 
 _SORT = (
@@ -36,9 +59,73 @@ _LIE = (
     "then. Every engine that believes the claim loses the same rows."
 )
 
-LAYOUT = Group(
-    "Layout",
-    "`prune check`, `prune_assets.check` and the checks of `build_layout_checks` report these.",
+COLUMN_INDEX_PRESENT = Check(
+    "column_index_present",
+    "Every column that can have a column index has one.",
+    {
+        "column_index.present": Code(
+            "The column index is there, and how far its bounds are from the size at which parquet-java leaves it out."
+        ),
+        "column_index.absent": Code(
+            "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "
+            "is confirmed or inferred: the writer makes none, bounds are too long (`MAX_STATS_SIZE`), a page holds "
+            "NaN, or statistics are off.",
+            "As the finding says: another writer or `write_page_index=True` in pyarrow, "
+            "`parquet.columnindex.truncate.length=64`, null in place of NaN, or statistics on.",
+        ),
+        "column_index.not_applicable": Code(
+            "The column is INT96, which has no order, so writers make no column index of it.",
+            "Write timestamps with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+        ),
+        "offset_index.absent": Code(
+            "Row groups have no offset index: readers do not know where pages begin, and read all of them.",
+            "Write with Spark or parquet-java, or with `write_page_index=True` in pyarrow.",
+        ),
+    },
+    reads_values=True,
+)
+
+BLOOM_FILTERS_PRESENT = Check(
+    "bloom_filters_present",
+    "Every bloom filter that the layout asks for is in the files.",
+    {
+        "bloom_filter.present": Code(
+            "The bloom filter is there: its size, and how often it says 'maybe' of values that are not there."
+        ),
+        "bloom_filter.absent": Code(
+            "The layout asks for a bloom filter that row groups lack. The message says why: it was not asked for when "
+            "the file was written, or parquet-java left it out because a dictionary answers the same question.",
+            "As the finding says, for the writer of the file; `prune write` asks for it. Where the dictionary answers "
+            "the question, the column can be taken out of `bloom`.",
+        ),
+    },
+)
+
+FILES_DO_NOT_OVERLAP = Check(
+    "files_do_not_overlap",
+    "Files and row groups do not overlap on the sort key.",
+    {
+        "overlap.files": Code(
+            "Whether the bounds of files overlap on the first column of the sort key. Of files that overlap all "
+            "are opened for a value that lies in one of them. The message gives the overlap depth: in how many files "
+            "an average file begins; 1 is none.",
+            _SORT,
+        ),
+        "overlap.row_groups": Code(
+            "As `overlap.files`, of row groups over all files.",
+            _SORT,
+        ),
+        "overlap.unknown": Code(
+            "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
+            "told and no query on it can skip them.",
+            "Write with Spark 3.3 or newer, and leave statistics on.",
+        ),
+    },
+)
+
+SORTED_ORDER = Check(
+    "sorted_order",
+    "Bounds, pages and rows follow the sort key, or the Z-order or Hilbert curve.",
     {
         "order.row_groups": Code(
             "Whether the row groups of a file follow each other in the order of the sort key, by their bounds. Where "
@@ -59,61 +146,29 @@ LAYOUT = Group(
         "order.partitions": Code(
             "A column of the sort key is a partition column: all rows of a file have one value, so its order holds."
         ),
-        "order.few_keys": Code(
+        "order.low_cardinality": Code(
             "The only column of the sort key has so few values that one value fills many row groups. Rows with equal "
             "keys stay in one file, and the sort tells nothing among them.",
             "Add a second column to `sort_by`, one that queries ask for: `sort_by: [status, id]`. A column of a few "
             "values may do better as `partition_by`.",
         ),
-        "overlap.files": Code(
-            "Whether the bounds of files overlap on the first column of the sort key. Of files that overlap all "
-            "are opened for a value that lies in one of them. The message gives the overlap depth: in how many files "
-            "an average file begins; 1 is none.",
-            _SORT,
+        "clustering.effective": Code(
+            "How many row groups an equality keeps on a column of the Z-order or Hilbert curve."
         ),
-        "overlap.row_groups": Code(
-            "As `overlap.files`, of row groups over all files.",
-            _SORT,
-        ),
-        "overlap.unknown": Code(
-            "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
-            "told and no query on it can skip them.",
-            "Write with Spark 3.3 or newer, and leave statistics on.",
-        ),
-        "curve.kept": Code("How many row groups an equality keeps on a column of the Z-order or Hilbert curve."),
-        "curve.lost": Code(
+        "clustering.ineffective": Code(
             "On every column of the curve, an equality keeps more than 60% of the row groups: the rows lie along no "
             "curve.",
             "Write the table with `prune write`, which puts rows along the curve. Where that was done, the columns "
             "have too few values or the table too few row groups: choose columns with more values, or `sort_by`.",
         ),
-        "column_index.present": Code(
-            "The column index is there, and how far its bounds are from the size at which parquet-java leaves it out."
-        ),
-        "column_index.absent": Code(
-            "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "
-            "is confirmed or inferred: the writer makes none, bounds are too long (`MAX_STATS_SIZE`), a page holds "
-            "NaN, or statistics are off.",
-            "As the finding says: another writer or `write_page_index=True` in pyarrow, "
-            "`parquet.columnindex.truncate.length=64`, null in place of NaN, or statistics on.",
-        ),
-        "column_index.not_applicable": Code(
-            "The column is INT96, which has no order, so writers make no column index of it.",
-            "Write timestamps with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
-        ),
-        "offset_index.absent": Code(
-            "Row groups have no offset index: readers do not know where pages begin, and read all of them.",
-            "Write with Spark or parquet-java, or with `write_page_index=True` in pyarrow.",
-        ),
-        "bloom_filter.present": Code(
-            "The bloom filter is there: its size, and how often it says 'maybe' of values that are not there."
-        ),
-        "bloom_filter.absent": Code(
-            "The layout asks for a bloom filter that row groups lack. The message says why: it was not asked for when "
-            "the file was written, or parquet-java left it out because a dictionary answers the same question.",
-            "As the finding says, for the writer of the file; `prune write` asks for it. Where the dictionary answers "
-            "the question, the column can be taken out of `bloom`.",
-        ),
+    },
+    reads_values=True,
+)
+
+SIZES_WITHIN_LIMITS = Check(
+    "sizes_within_limits",
+    "No row group and no page has more rows than the layout allows.",
+    {
         "size.row_groups": Code(
             "Whether row groups have at most `row_group_rows` rows. Larger ones are skipped less often.",
             "Write with `parquet.block.row.count.limit` (Spark 4.1 or newer), or through `prune write`.",
@@ -125,9 +180,15 @@ LAYOUT = Group(
     },
 )
 
-FILES = Group(
-    "Files",
-    "`build_file_health_check` reports these, whatever the layout asks for.",
+LAYOUT = Group(
+    "Layout",
+    "`prune check`, `prune_assets.check` and the checks of `build_layout_checks` report these.",
+    (COLUMN_INDEX_PRESENT, BLOOM_FILTERS_PRESENT, FILES_DO_NOT_OVERLAP, SORTED_ORDER, SIZES_WITHIN_LIMITS),
+)
+
+FILES_ARE_HEALTHY = Check(
+    "files_are_healthy",
+    "Files give predicates something to skip by, and are not too small.",
     {
         "files.small": Code(
             "More files than allowed are smaller than 32 MiB. Opening them costs more than reading them.",
@@ -152,9 +213,15 @@ FILES = Group(
     },
 )
 
-LOG = Group(
-    "Delta log",
-    "`build_log_health_check` reports these, from the log of a Delta table alone.",
+FILES = Group(
+    "Files",
+    "`build_file_health_check` reports these, whatever the layout asks for.",
+    (FILES_ARE_HEALTHY,),
+)
+
+LOG_IS_HEALTHY = Check(
+    "log_is_healthy",
+    "The log is quick to read, and its files have statistics.",
     {
         "log.commits": Code(
             "Each reader replays more commits on top of the last checkpoint than are allowed.",
@@ -179,10 +246,15 @@ LOG = Group(
     },
 )
 
-AUDIT = Group(
-    "Audit",
-    "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
-    "values disprove. Severity `error`: rows are lost or counted wrongly.",
+LOG = Group(
+    "Delta log",
+    "`build_log_health_check` reports these, from the log of a Delta table alone.",
+    (LOG_IS_HEALTHY,),
+)
+
+METADATA_ARE_TRUE = Check(
+    "metadata_are_true",
+    "What metadata claim holds for the values.",
     {
         "row_group_bounds": Code("A value lies outside of the bounds of its row group.", _LIE),
         "page_bounds": Code("A value lies outside of the bounds that the column index gives its page.", _LIE),
@@ -239,12 +311,20 @@ AUDIT = Group(
             "Write the file again: other engines may believe the wrong one.",
         ),
     },
+    reads_values=True,
+)
+
+AUDIT = Group(
+    "Audit",
+    "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
+    "values disprove. Severity `error`: rows are lost or counted wrongly.",
+    (METADATA_ARE_TRUE,),
 )
 
 ADVICE = Group(
     "Advice of a skip report",
     "A report of which less than half is skipped says why, and what would help: `advice.remedies[].kind` in its JSON.",
-    {
+    advice={
         "sort_by": Code(
             "Values of the column lie all over the table; sorted by it, few row groups would hold what the predicate "
             "asks for.",
@@ -270,3 +350,5 @@ ADVICE = Group(
 )
 
 GROUPS = (LAYOUT, FILES, LOG, AUDIT, ADVICE)
+
+CHECK_OF = {code: check.name for group in GROUPS for check in group.checks for code in check.codes}

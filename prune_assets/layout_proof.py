@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
+from prune_assets.finding_codes import CHECK_OF, LAYOUT
 
 if TYPE_CHECKING:
     import os
@@ -18,16 +19,9 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding, LayoutSpec
 
 
-# Findings by the beginning of their code.
-CHECKS = {
-    "column_index_present": (("column_index.", "offset_index."), "Every column that can have a column index has one."),
-    "bloom_filters_present": (("bloom_filter.",), "Every bloom filter that the layout asks for is in the files."),
-    "files_do_not_overlap": (("overlap.",), "Files and row groups do not overlap on the sort key."),
-    "sorted_order": (("order.",), "Bounds, pages and rows are in the order of the sort key."),
-    "sizes_within_limits": (("size.",), "No row group and no page has more rows than the layout allows."),
-}
+CHECKS = {each.name: each for each in LAYOUT.checks}
 # What reads values beside metadata: the rows' order, and the cause of an absent column index.
-READ_ROWS = {"sorted_order", "column_index_present"}
+READ_ROWS = {each.name for each in LAYOUT.checks if each.reads_values}
 
 
 def check(
@@ -77,9 +71,17 @@ def check(
 
 
 def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that one of CHECKS is about."""
-    codes, _ = CHECKS[name]
-    return [finding for finding in findings if finding.code.startswith(codes)]
+    """Return the findings that belong to one of CHECKS; what the registry does not know belongs to each of them.
+
+    >>> from prune_assets import Finding, Severity
+    >>> from prune_assets.layout_proof import findings_of
+    >>> found = [Finding(code, Severity.ERROR, "t", "") for code in ("clustering.ineffective", "of.tomorrow")]
+    >>> [finding.code for finding in findings_of("sorted_order", found)]
+    ['clustering.ineffective', 'of.tomorrow']
+    >>> [finding.code for finding in findings_of("sizes_within_limits", found)]
+    ['of.tomorrow']
+    """
+    return [finding for finding in findings if CHECK_OF.get(finding.code, name) == name]
 
 
 def _read_some(

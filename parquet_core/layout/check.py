@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError
 from parquet_core.layout.bloom_filters import check_bloom_filters
+from parquet_core.layout.clustering import check_clustering
 from parquet_core.layout.column_indexes import check_column_indexes
-from parquet_core.layout.curve import check_curve
-from parquet_core.layout.few_keys import check_few_keys
+from parquet_core.layout.low_cardinality import check_low_cardinality
 from parquet_core.layout.order import OrderedColumn, check_order
 from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.places import partition_findings, partition_of_files
@@ -76,10 +76,10 @@ def check_index(
         *check_column_indexes(index, read_values=rows),
         *check_bloom_filters(index, bloom),
         *check_overlap(index, leading, parts),
-        *check_curve(index, curve, parts),
+        *check_clustering(index, curve, parts),
         *partition_findings(by_partition.values()),
         *check_order(index, sort_key, read_rows=rows),
-        *check_few_keys(index, leading if len(layout.sort_by) == 1 else []),
+        *check_low_cardinality(index, leading if len(layout.sort_by) == 1 else []),
         *check_sizes(index, layout),
     ]
 

@@ -105,8 +105,8 @@ def layout_check_specs(
     """
     options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
     return [
-        dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=description, **options)
-        for name, (_, description) in CHECKS.items()
+        dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=check.proves, **options)
+        for name, check in CHECKS.items()
     ]
 
 

@@ -7,6 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError
 from prune_assets.dagster.checks import check_result, unreadable_result
+from prune_assets.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
 from prune_assets.tables.file_health import check_files
 from prune_assets.tables.log_health import MAX_COMMITS, MAX_SMALL_FILES, check_log
 
@@ -39,7 +40,7 @@ def build_log_health_check(
     """
     asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
     asset_key = dg.AssetKey.from_coercible(asset_key)
-    name = "log_is_healthy"
+    name = LOG_IS_HEALTHY.name
 
     @dg.asset_check(
         asset=asset_key,
@@ -82,7 +83,7 @@ def build_file_health_check(
     """
     asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
     asset_key = dg.AssetKey.from_coercible(asset_key)
-    name = "files_are_healthy"
+    name = FILES_ARE_HEALTHY.name
 
     @dg.asset_check(
         asset=asset_key,

@@ -8,6 +8,7 @@ import dagster as dg
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
 from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
+from prune_assets.finding_codes import METADATA_ARE_TRUE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ def build_statistics_truth_check(
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
-    name: str = "metadata_are_true",
+    name: str = METADATA_ARE_TRUE.name,
 ) -> dg.AssetChecksDefinition:
     """Build a check that fails where metadata claim what values disprove, so that engines lose rows by it.
 

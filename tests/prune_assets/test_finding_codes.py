@@ -9,13 +9,16 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from prune_assets.finding_codes import ADVICE, GROUPS
+from parquet_core.layout.spec import Finding, Severity
+from prune_assets.finding_codes import ADVICE, CHECK_OF, GROUPS, LAYOUT
+from prune_assets.layout_proof import CHECKS, findings_of
 from prune_assets.report.skip_report import Remedy
 
 ROOT = Path(__file__).parents[2]
 # Functions that make findings, and where among their arguments the code is.
 MAKERS = {"Finding": 0, "absent_value": 0}
 REGISTERED = {code for group in GROUPS if group is not ADVICE for code in group.codes}
+REPORTED = [(check, code) for group in GROUPS for check in group.checks for code in check.codes]
 
 
 def patterns():
@@ -70,4 +73,36 @@ def test_a_code_says_what_it_means_and_an_error_what_to_do(group):
     for code, found in group.codes.items():
         assert found.means.endswith("."), code
         assert not found.remedy or found.remedy.endswith("."), code
-        assert found.remedy or code.endswith((".present", ".kept", ".partitions")), code
+        assert found.remedy or code.endswith((".present", ".effective", ".partitions")), code
+
+
+@pytest.mark.parametrize("code", sorted(REGISTERED))
+def test_a_code_belongs_to_exactly_one_check(code):
+    (check,) = (check for check, reported in REPORTED if reported == code)
+    assert CHECK_OF[code] == check.name
+
+
+@pytest.mark.parametrize("code", sorted(LAYOUT.codes))
+def test_a_finding_of_a_layout_reaches_exactly_one_check(code):
+    finding = Finding(code, Severity.ERROR, "t", "it is wrong")
+    assert [name for name in CHECKS if findings_of(name, [finding])] == [CHECK_OF[code]]
+
+
+def test_a_code_that_the_registry_lacks_reaches_every_check():
+    finding = Finding("of.tomorrow", Severity.ERROR, "t", "it is wrong")
+    assert [name for name in CHECKS if findings_of(name, [finding]) == [finding]] == list(CHECKS)
+
+
+def test_the_checks_in_dagster_are_those_of_the_registry():
+    dg = pytest.importorskip("dagster")
+    from prune_assets.dagster import (
+        build_file_health_check,
+        build_log_health_check,
+        build_statistics_truth_check,
+        layout_check_specs,
+    )
+
+    names = [spec.name for spec in layout_check_specs(dg.AssetKey("t"))]
+    for build in (build_file_health_check, build_log_health_check, build_statistics_truth_check):
+        names += [key.name for key in build("t", "lake/t").check_keys]
+    assert names == [check.name for group in GROUPS for check in group.checks]

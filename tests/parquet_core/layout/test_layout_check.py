@@ -442,20 +442,20 @@ def test_a_descending_table_is_proven_and_an_ascending_one_is_not(table):
 
 def test_a_key_of_few_values_says_what_it_costs(table):
     write(table / "0.parquet", [1] * 500 + [2] * 100)
-    (found,) = (f for f in check(table, layout=LayoutSpec(sort_by=["day"])) if f.code == "order.few_keys")
+    (found,) = (f for f in check(table, layout=LayoutSpec(sort_by=["day"])) if f.code == "order.low_cardinality")
     assert found.severity is Severity.WARN
     assert found.message.startswith("4 of 6 row groups repeat the one value of day that the row group before holds")
     assert "600 rows" in found.message
     for other in (LayoutSpec(sort_by=["day", "key"]), LayoutSpec(sort_by=["word"])):
-        assert all(f.code != "order.few_keys" for f in check(table, layout=other, rows=False))
+        assert all(f.code != "order.low_cardinality" for f in check(table, layout=other, rows=False))
 
 
 def test_a_curve_is_judged_by_what_an_equality_keeps(table):
     layout = LayoutSpec(zorder_by=["day", "key"])
     write(table / "0.parquet", [i * 7919 % 2000 for i in range(2000)])
-    found = [f for f in check(table, layout=layout) if f.code.startswith("curve")]
-    assert [f.code for f in found] == ["curve.lost", "curve.lost"]
+    found = [f for f in check(table, layout=layout) if f.code.startswith("clustering.")]
+    assert [f.code for f in found] == ["clustering.ineffective", "clustering.ineffective"]
     write(table / "0.parquet", range(2000))
-    kept, other = (f for f in check(table, layout=layout) if f.code.startswith("curve"))
-    assert kept.code == other.code == "curve.kept"
+    kept, other = (f for f in check(table, layout=layout) if f.code.startswith("clustering."))
+    assert kept.code == other.code == "clustering.effective"
     assert "an equality on day keeps 1.0 of 20 row groups" in kept.message

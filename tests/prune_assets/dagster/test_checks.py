@@ -115,6 +115,20 @@ def test_a_layout_of_other_columns_fails_every_check_and_says_which_is_meant(tmp
     assert "did you mean day" in results["sorted_order"].description
 
 
+@pytest.mark.parametrize("curve", ["zorder_by", "hilbert_by"])
+def test_rows_that_lie_along_no_curve_fail_the_check_of_their_order(tmp_path, curve):
+    layout = LayoutSpec(**{curve: ("day", "key")})
+    days = [i * 7919 % 2000 for i in range(2000)]
+    for number in range(20):
+        part = slice(number * 100, (number + 1) * 100)
+        put(tmp_path / "t", days[part], key=[i % 1009 for i in days[part]])
+        (tmp_path / "t" / "part-0.parquet").rename(tmp_path / "t" / f"{number}.parquet")
+    results = evaluate(tmp_path / "t", layout)
+    assert failed(results) == {"sorted_order"}
+    codes = {row.data["code"] for row in results["sorted_order"].metadata["findings"].records}
+    assert codes == {"clustering.ineffective"}
+
+
 def test_one_check_can_run_alone(tmp_path):
     put(tmp_path / "t", range(10))
     checks = build_layout_checks(KEY, tmp_path / "t", LAYOUT)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-def check_few_keys(index: MetadataIndex, leading: Sequence[LeafColumn]) -> Iterator[Finding]:
+def check_low_cardinality(index: MetadataIndex, leading: Sequence[LeafColumn]) -> Iterator[Finding]:
     """Report a key, the only one, whose single values fill most of the row groups over and over."""
     for column in leading:
         bounds = index.page_indexes.filled_bounds(column)
@@ -30,7 +30,7 @@ def check_few_keys(index: MetadataIndex, leading: Sequence[LeafColumn]) -> Itera
             largest = int(np.argmax(np.bincount(index.file, weights=index.row_count)))
             rows = int(index.row_count[index.file == largest].sum())
             yield Finding(
-                "order.few_keys",
+                "order.low_cardinality",
                 Severity.WARN,
                 f"column {column.name}",
                 f"{np.count_nonzero(again)} of {len(index)} row groups repeat the one value of {column.name} that the "

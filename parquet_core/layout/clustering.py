@@ -25,7 +25,7 @@ _FEWEST, _MOST_KEPT = 16, 0.6
 _REMEDY = "write through prune_assets.write, which puts rows along the curve, or choose columns of more values"
 
 
-def check_curve(index: MetadataIndex, columns: Sequence[LeafColumn], partition: NDArray[np.int64]) -> Iterator[Finding]:
+def check_clustering(index: MetadataIndex, columns: Sequence[LeafColumn], partition: NDArray[np.int64]) -> Iterator[Finding]:
     """Report the overlap of row groups on each column, and what an equality on it keeps.
 
     The order of single columns is not asked: along a curve none of them ascends.
@@ -35,7 +35,7 @@ def check_curve(index: MetadataIndex, columns: Sequence[LeafColumn], partition: 
     lost = groups >= _FEWEST and all(share > _MOST_KEPT * groups for _, share, _ in kept)
     for column, share, depth in kept:
         yield Finding(
-            "curve.lost" if lost else "curve.kept",
+            "clustering.ineffective" if lost else "clustering.effective",
             Severity.ERROR if lost else Severity.INFO,
             f"column {column.name}",
             f"an equality on {column.name} keeps {share:.1f} of {groups} row groups on average, by their bounds; "
