@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import layout_check_specs
 from prune_assets.layout_proof import CHECKS
+from prune_assets.pipes import report_layout
 
 # Dagster's own, in the client of Pipes.
 pytestmark = [
@@ -81,3 +83,22 @@ def test_a_layout_that_does_not_hold_fails_its_checks(tmp_path, table, is_there)
     assert wrong == ({"sorted_order"} if is_there else set(CHECKS))
     said = found["sorted_order"].metadata
     assert ("order.rows" in said["findings"].value[-1]) if is_there else (str(table) in said["error"].value)
+
+
+class Pipes:
+    """Stands for the process that Dagster listens to, where only what is reported matters."""
+
+    def __init__(self):
+        self.checks = {}
+
+    def report_asset_check(self, name, *, passed, metadata, **_):
+        self.checks[name] = (passed, metadata)
+
+
+def test_rows_that_lie_along_no_curve_fail_the_check_of_their_order(tmp_path):
+    rows = pa.table({"day": [i * 7919 % 2000 for i in range(2000)], "key": [i * 911 % 2000 for i in range(2000)]})
+    pq.write_table(rows, tmp_path / "0.parquet", write_page_index=True, row_group_size=100)
+    pipes = Pipes()
+    assert not report_layout(pipes, str(tmp_path), LayoutSpec(zorder_by=["day", "key"]))
+    assert {name for name, (passed, _) in pipes.checks.items() if not passed} == {"sorted_order"}
+    assert "clustering.ineffective" in pipes.checks["sorted_order"][1]["findings"]["raw_value"][0]
