@@ -25,7 +25,9 @@ _FEWEST, _MOST_KEPT = 16, 0.6
 _REMEDY = "write through prune_assets.write, which puts rows along the curve, or choose columns of more values"
 
 
-def check_clustering(index: MetadataIndex, columns: Sequence[LeafColumn], partition: NDArray[np.int64]) -> Iterator[Finding]:
+def check_clustering(
+    index: MetadataIndex, columns: Sequence[LeafColumn], partition: NDArray[np.int64]
+) -> Iterator[Finding]:
     """Report the overlap of row groups on each column, and what an equality on it keeps.
 
     The order of single columns is not asked: along a curve none of them ascends.

@@ -85,7 +85,8 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
     share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
     if facts.untrusted:
         message = f"the bounds of {share} are not believed: {'; '.join(facts.untrusted)}"
-        yield Finding("statistics.untrusted", Severity.WARN, place, message, "write these files again by another writer")
+        remedy = "write these files again by another writer"
+        yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy)
         return
     message = f"{share} have no bounds, and are not skipped by it"
     yield Finding("statistics.missing", Severity.ERROR, place, message, "write these files again, with statistics")

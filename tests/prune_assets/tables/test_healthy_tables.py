@@ -16,18 +16,19 @@ import pytest
 
 import deltalog
 import prune_assets as pr
+from prune_assets.tables.delta import has_log
 from prune_assets.tables.file_health import check_files
 from prune_assets.tables.log_health import check_log
-from prune_assets.tables.delta import has_log
 
 COUNT = 3_000
-DAY = dt.date(2024, 1, 1)
+START = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - a time without a zone
+DAY = START.date()
 # Rows of the types that tables have, some of them null; none that is null alone.
 FLAT = pa.table(
     {
         "id": pa.array(range(COUNT), pa.int64()),
         "small": pa.array([i % 7 for i in range(COUNT)], pa.int32()),
-        "at": pa.array([dt.datetime(2024, 1, 1) + dt.timedelta(minutes=i) for i in range(COUNT)], pa.timestamp("us")),
+        "at": pa.array([START + dt.timedelta(minutes=i) for i in range(COUNT)], pa.timestamp("us")),
         "on": pa.array([DAY + dt.timedelta(days=i % 365) for i in range(COUNT)], pa.date32()),
         "price": pa.array([None if i % 11 == 0 else i / 7 for i in range(COUNT)], pa.float64()),
         "flag": pa.array([i % 2 == 0 for i in range(COUNT)]),
@@ -56,11 +57,11 @@ def by_pandas(rows, table):
 
 
 def by_duckdb(rows, table, partitions=""):
-    if not partitions:
-        table.mkdir()
+    place = table if partitions else table / "0.parquet"
+    place.parent.mkdir(exist_ok=True)
     with duckdb.connect() as connection:
         connection.register("part", rows)
-        connection.execute(f"COPY part TO '{table if partitions else table / '0.parquet'}' (FORMAT parquet{partitions})")
+        connection.execute(f"COPY part TO '{place}' (FORMAT parquet{partitions})")
 
 
 def by_polars(rows, table, **options):
