@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 100
 
 
-def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | None = None) -> None:
+def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | Sequence[str] | None = None) -> None:
     """Report a table that `write` wrote as a materialization.
 
     With `pipes` an open PipesContext and `df` a DataFrame:
@@ -35,7 +35,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | N
     >>> from prune_assets.pipes import report_write
     >>> report_write(pipes, pr.write(df, "lake/ids", layout=pr.LayoutSpec(sort_by=["id"])))  # doctest: +SKIP
 
-    `asset_key`: needed where the process stands for several assets.
+    `asset_key`: needed where the process runs for several assets; "sales/orders", or its parts.
     """
     said: dict[str, Any] = {
         "dagster/row_count": result.rows,
@@ -45,7 +45,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | N
         "prune/bytes": result.bytes,
     }
     version = {} if result.version is None else {"data_version": str(result.version)}
-    pipes.report_asset_materialization(metadata=said, asset_key=asset_key, **version)
+    pipes.report_asset_materialization(metadata=said, asset_key=_key_text(asset_key), **version)
 
 
 def report_layout(
@@ -56,7 +56,7 @@ def report_layout(
     where: str | None = None,
     severity: Literal["ERROR", "WARN"] = "ERROR",
     prefix: str = "",
-    asset_key: str | None = None,
+    asset_key: str | Sequence[str] | None = None,
 ) -> bool:
     """Prove the layout of a table and report its checks; returns whether all passed.
 
@@ -77,7 +77,7 @@ def report_layout(
         for name in CHECKS:
             said = {"error": str(error)}
             pipes.report_asset_check(
-                f"{prefix}{name}", passed=False, severity=severity, metadata=said, asset_key=asset_key
+                f"{prefix}{name}", passed=False, severity=severity, metadata=said, asset_key=_key_text(asset_key)
             )
         return False
     passed = True
@@ -91,7 +91,7 @@ def _report_check(
     name: str,
     findings: Sequence[Finding],
     severity: Literal["ERROR", "WARN"],
-    asset_key: str | None,
+    asset_key: str | Sequence[str] | None,
 ) -> bool:
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     worst = [*errors, *(finding for finding in findings if finding.severity is Severity.WARN)]
@@ -101,11 +101,11 @@ def _report_check(
         shown = [f"{finding.code}: {finding.location}: {finding.message}" for finding in worst[:_MOST_FINDINGS]]
         said["findings"] = {"raw_value": shown, "type": "json"}
     found = severity if errors or not worst else "WARN"
-    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=said, asset_key=asset_key)
+    pipes.report_asset_check(name, passed=not worst, severity=found, metadata=said, asset_key=_key_text(asset_key))
     return not worst
 
 
-def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | None = None) -> None:
+def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Sequence[str] | None = None) -> None:
     """Report what a plan skips as a materialization, with a summary, a picture and numbers for plots.
 
     With `pipes` an open PipesContext:
@@ -125,4 +125,11 @@ def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Non
     }
     for name, extent in (("total", report.total), ("kept", report.kept)):
         said |= {f"prune/{name}_files": extent.files, f"prune/{name}_bytes": extent.bytes}
-    pipes.report_asset_materialization(metadata=said, asset_key=asset_key)
+    pipes.report_asset_materialization(metadata=said, asset_key=_key_text(asset_key))
+
+
+def _key_text(asset_key: str | Sequence[str] | None) -> str | None:
+    """Return the text by which Pipes names an asset: its parts between slashes, those within a part escaped."""
+    if asset_key is None or isinstance(asset_key, str):
+        return asset_key
+    return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in asset_key)

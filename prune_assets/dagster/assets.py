@@ -9,6 +9,7 @@ from urllib.parse import quote
 import dagster as dg
 
 from parquet_core.errors import WrongUse
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import layout_check_specs, layout_results
 from prune_assets.dagster.metadata import (
     as_code,
@@ -49,7 +50,7 @@ class Choice:
 
 
 def build_table_asset(
-    key: "dg.AssetKey | str | Sequence[str]",
+    key: AssetName,
     *,
     table: "Path | str",
     layout: "LayoutSpec",
@@ -85,7 +86,7 @@ def build_table_asset(
     When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
     """
     asked = layout if written_as is None else written_as
-    key = _key(key)
+    key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
 
     told = dict(asset_options.pop("metadata", None) or {})
@@ -112,13 +113,15 @@ def build_table_asset(
 
 
 def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Return Dagster's `asset` with options that are passed on, of which its overloads know nothing."""
+    """Return Dagster's `asset` with options that are passed on, of which its overloads know nothing.
+
+    Assets among `key` and `deps` are named as everywhere here.
+    """
+    if options.get("key") is not None:
+        options["key"] = asset_key_of(options["key"])
+    if options.get("deps") is not None:
+        options["deps"] = [asset_key_of(dep) if isinstance(dep, str) else dep for dep in options["deps"]]
     return dg.asset(**options)  # type: ignore[no-any-return]  # see above
-
-
-def _key(key: "dg.AssetKey | str | Sequence[str]") -> dg.AssetKey:
-    """Return a key; in a text slashes part it, as in Dagster's YAML and selections."""
-    return dg.AssetKey.from_user_string(key) if isinstance(key, str) else dg.AssetKey.from_coercible(key)
 
 
 def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
@@ -131,13 +134,13 @@ def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
 
 def build_skip_report_asset(
     name: str,
-    table_asset: "dg.AssetKey | str | Sequence[str]",
+    table_asset: AssetName,
     where: "str | Callable[[], Choice]",
     *,
     table: "Path | str",
     reports: "Path | str",
     baseline: "Path | str | None" = None,
-    more_deps: "Sequence[dg.AssetKey]" = (),
+    more_deps: "Sequence[AssetName]" = (),
     key_prefix: "str | Sequence[str]" = "skip_reports",
     reports_url: str | None = None,
     **asset_options: Any,
@@ -175,7 +178,7 @@ def build_skip_report_asset(
 
     @asset_with(
         key=dg.AssetKey(name).with_prefix(key_prefix),
-        deps=[_key(table_asset), *more_deps],
+        deps=[asset_key_of(table_asset), *map(asset_key_of, more_deps)],
         metadata=described,
         required_resource_keys={"spark"},
         **(defaults | asset_options),

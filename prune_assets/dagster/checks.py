@@ -9,6 +9,7 @@ import dagster as dg
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
     CheckedPartitions,
     check_partitions,
@@ -27,7 +28,7 @@ MAX_SHOWN = 100
 
 
 def build_layout_checks(
-    asset_key: "dg.AssetKey | str | Sequence[str]",
+    asset_key: AssetName,
     table: "str | Path",
     layout: "LayoutSpec",
     *,
@@ -63,7 +64,7 @@ def build_layout_checks(
 
     Raises LayoutError where `partitions_def` and the layout do not fit.
     """
-    asset_key = dg.AssetKey.from_coercible(asset_key)
+    asset_key = asset_key_of(asset_key)
     check_partitions(partitions_def, partition_expr, layout)
 
     @dg.multi_asset_check(
@@ -88,7 +89,7 @@ def build_layout_checks(
 
 
 def layout_check_specs(
-    asset_key: dg.AssetKey,
+    asset_key: AssetName,
     *,
     blocking: bool = False,
     prefix: str = "",
@@ -96,16 +97,16 @@ def layout_check_specs(
 ) -> list[dg.AssetCheckSpec]:
     """Return what the checks of a layout are called and say, for an asset whose own run makes them.
 
-    >>> import dagster as dg
     >>> from prune_assets.dagster import layout_check_specs
-    >>> [spec.name for spec in layout_check_specs(dg.AssetKey("ids"))][:2]
+    >>> [spec.name for spec in layout_check_specs("ids")][:2]
     ['column_index_present', 'bloom_filters_present']
 
     The arguments are those of `build_layout_checks`.
     """
+    key = asset_key_of(asset_key)
     options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
     return [
-        dg.AssetCheckSpec(f"{prefix}{name}", asset=asset_key, blocking=blocking, description=check.proves, **options)
+        dg.AssetCheckSpec(f"{prefix}{name}", asset=key, blocking=blocking, description=check.proves, **options)
         for name, check in CHECKS.items()
     ]
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import storage_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 
 def external_table(
-    key: dg.AssetKey | str | Sequence[str],
+    key: AssetName,
     table: str | Path,
     *,
     format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
@@ -32,6 +32,5 @@ def external_table(
 
     `format`: "delta" or "parquet", for the label in Dagster's UI alone. All else is passed to Dagster's `AssetSpec`.
     """
-    asset_key = dg.AssetKey.from_user_string(key) if isinstance(key, str) else dg.AssetKey.from_coercible(key)
     metadata = storage_metadata(table, format=format) | dict(spec.pop("metadata", None) or {})
-    return dg.AssetSpec(asset_key, metadata=metadata, **spec)
+    return dg.AssetSpec(asset_key_of(key), metadata=metadata, **spec)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from parquet_core.errors import PruneError
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_result, unreadable_result
 from prune_assets.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
 from prune_assets.tables.file_health import check_files
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def build_log_health_check(
-    asset_key: "dg.AssetKey | str | Sequence[str]",
+    asset_key: AssetName,
     table: "str | Path",
     *,
     max_commits: int = MAX_COMMITS,
@@ -38,8 +39,7 @@ def build_log_health_check(
     `max_commits`: how many commits a reader may have to replay on top of a checkpoint. `max_small_files`: how many
     files may be smaller than 32 MiB. `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
-    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
-    asset_key = dg.AssetKey.from_coercible(asset_key)
+    asset_key = asset_key_of(asset_key)
     name = LOG_IS_HEALTHY.name
 
     @dg.asset_check(
@@ -59,7 +59,7 @@ def build_log_health_check(
 
 
 def build_file_health_check(
-    asset_key: "dg.AssetKey | str | Sequence[str]",
+    asset_key: AssetName,
     table: "str | Path",
     *,
     columns: "Sequence[str]" = (),
@@ -81,8 +81,7 @@ def build_file_health_check(
     `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB.
     `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
-    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
-    asset_key = dg.AssetKey.from_coercible(asset_key)
+    asset_key = asset_key_of(asset_key)
     name = FILES_ARE_HEALTHY.name
 
     @dg.asset_check(

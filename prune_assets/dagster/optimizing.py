@@ -9,6 +9,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec, Severity
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
 from prune_assets.report.quantities import bytes_text
 from prune_assets.tables.changes import table_fingerprint
@@ -33,7 +34,7 @@ class KeptTable:
     `where`: the partitions to look at, as of `prune_assets.optimize`; all by default.
     """
 
-    asset: "dg.AssetKey | str | Sequence[str]"
+    asset: AssetName
     table: str | Path
     layout: LayoutSpec
     predicates: "Sequence[str]" = ()
@@ -42,8 +43,7 @@ class KeptTable:
     @property
     def key(self) -> dg.AssetKey:
         """The key of its asset."""
-        given = self.asset
-        return dg.AssetKey.from_user_string(given) if isinstance(given, str) else dg.AssetKey.from_coercible(given)
+        return asset_key_of(self.asset)
 
     def foreseen(self) -> "OptimizeResult":
         """Tell what an optimize would do, from metadata alone."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.tables.changes import look, seen_tables
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def build_new_files_sensor(
     name: str,
     *,
-    tables: Mapping[dg.AssetKey | str | Sequence[str], Path | str],
+    tables: Mapping[AssetName, Path | str],
     checks: Sequence[dg.AssetChecksDefinition],
     mode: Literal["run", "report"] = "run",
     observe: bool = False,
@@ -51,7 +52,7 @@ def build_new_files_sensor(
 
     Raises WrongUse for a table that none of the checks is about, and for checks that run by partition.
     """
-    places = {_key(asset): table for asset, table in tables.items()}
+    places = {asset_key_of(asset): table for asset, table in tables.items()}
     check_keys = {
         asset: sorted(key for definition in checks for key in definition.check_keys if key.asset_key == asset)
         for asset in places
@@ -133,8 +134,3 @@ def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition])
                 )
             )
     return found
-
-
-def _key(asset: dg.AssetKey | str | Sequence[str]) -> dg.AssetKey:
-    """Return the key that an asset is named by; in a text slashes part it, as in Dagster's own selections."""
-    return dg.AssetKey.from_user_string(asset) if isinstance(asset, str) else dg.AssetKey.from_coercible(asset)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.report.wording import shortfall
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_skipping_checks(
-    asset_key: "dg.AssetKey | str | Sequence[str]",
+    asset_key: AssetName,
     table: "str | Path",
     predicates: "Mapping[str, str]",
     *,
@@ -48,8 +49,7 @@ def build_skipping_checks(
 
     Raises PredicateSyntaxError for what is no SQL, and WrongUse for a share that is none.
     """
-    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
-    asset_key = dg.AssetKey.from_coercible(asset_key)
+    asset_key = asset_key_of(asset_key)
     if not 0 <= min_skipped <= 1:
         raise WrongUse(f"min_skipped={min_skipped}: a part of the bytes is asked, from 0 to 1, e.g. 0.9")
     for name, where in predicates.items():

@@ -7,6 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
 from prune_assets.finding_codes import METADATA_ARE_TRUE
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_statistics_truth_check(
-    asset_key: "dg.AssetKey | str | Sequence[str]",
+    asset_key: AssetName,
     table: "str | Path",
     *,
     sample: float = 0.1,
@@ -44,8 +45,7 @@ def build_statistics_truth_check(
 
     Raises WrongUse for a share that is none.
     """
-    asset_key = dg.AssetKey.from_user_string(asset_key) if isinstance(asset_key, str) else asset_key
-    asset_key = dg.AssetKey.from_coercible(asset_key)
+    asset_key = asset_key_of(asset_key)
     if not 0 < sample <= 1:
         raise WrongUse(f"sample={sample}: a share of the row groups is asked, above 0 and up to 1, e.g. 0.1")
 

@@ -28,8 +28,8 @@ from prune_assets.spark.writing.write_result import WriteResult
 
 table = sys.argv[1]
 with open_dagster_pipes() as pipes:
-    report_write(pipes, WriteResult(table, ("a", "b"), 500, 99, 2, (), 7), asset_key="ids")
-    print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), asset_key="ids"))
+    report_write(pipes, WriteResult(table, ("a", "b"), 500, 99, 2, (), 7), asset_key="sales/ids")
+    print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), asset_key=["sales", "ids"]))
     if pipes.get_extra("plans"):
         report_skip(pipes, pr.plan(table, where="id < 10").report, asset_key="report")
 assert "dagster" not in sys.modules
@@ -37,7 +37,7 @@ assert "dagster" not in sys.modules
 
 
 def run(tmp_path, *, plans):
-    ids, report = dg.AssetKey("ids"), dg.AssetKey("report")
+    ids, report = dg.AssetKey(["sales", "ids"]), dg.AssetKey("report")
     (tmp_path / "job.py").write_text(JOB)
 
     @dg.multi_asset(
