@@ -6,7 +6,7 @@ PruneError
 ├── StorageFailure         the bytes could not be had, or not be written (exit code 3)
 │   ├── StaleListing           a file is gone, or another one, since it was listed
 │   ├── UncertainWrite         whether they were written is not known
-│   └── UnfinishedWrite        another write of the table is under way, or was cut off
+│   └── UnfinishedWrite        another write of the table is running, or was interrupted
 ├── StaleTable             a file changed between planning and reading
 └── WrongUse               the caller can mend it (exit code 2)
     ├── UnknownColumn          no such column; says which is meant
@@ -58,7 +58,7 @@ class UncertainWrite(StorageFailure):
 
 
 class UnfinishedWrite(StorageFailure):
-    """Another write of the table is under way, or was cut off and is to be finished first."""
+    """Another write of the table is running, or was interrupted and must be finished first."""
 
 
 class StaleTable(PruneError):

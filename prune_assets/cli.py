@@ -1,6 +1,6 @@
 """`prune`: the group of commands, and the one place where an error becomes a line and an exit code.
 
-Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use or input that is no Parquet, 3 storage, network or
+Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use or input that is not Parquet, 3 storage, network or
 Java failed, or a fault of this program.
 """
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 # The first line of each command's help, here so that `prune --help` imports none of them.
 COMMANDS = {
-    "audit": "Hold what the metadata of TABLE claim against its values: bounds, counts, bloom filters, the log.",
+    "audit": "Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.",
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
-    "checkpoint": "Write the checkpoint of the Delta table TABLE unless there is one.",
-    "doctor": "Tell which Java, Spark and libraries are used, and what is missing.",
+    "checkpoint": "Write a checkpoint of the Delta table TABLE unless there is one.",
+    "doctor": "Show which Java, Spark and libraries are used, and what is missing.",
     "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
     "history": "List the versions of the Delta table TABLE, the newest first.",
-    "inspect": "Show what the metadata of FILE or TABLE say, page indexes and bloom filters included.",
-    "optimize": "Rewrite the files of TABLE that are not as its layout says, or too small.",
-    "vacuum": "List the files in the Delta table TABLE that no version needs, or delete them.",
-    "write": "Write the rows of SOURCE into TABLE as a layout says.",
+    "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
+    "optimize": "Rewrite the files of TABLE that break its layout or are too small.",
+    "vacuum": "List the files of the Delta table TABLE that no version needs, or delete them.",
+    "write": "Copy the rows of SOURCE into TABLE, with a layout.",
 }
 DEBUG_VARIABLE = "PRUNE_DEBUG"
 
@@ -112,7 +112,7 @@ def _line(error: Exception) -> str:
     if isinstance(error, PruneError):
         return said
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{printable(str(error.filename))}: {error.strerror}; check the place and who may use it"
+        return f"{printable(str(error.filename))}: {error.strerror}; check the path and its permissions"
     return f"{type(error).__name__}: {said}; run with {DEBUG_VARIABLE}=1 for the traceback"
 
 
@@ -129,7 +129,14 @@ def _reader_is_gone() -> bool:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="prune")
 def main() -> None:
-    """Make Spark skip the Parquet data a query does not need, and prove it.
+    """Make Spark skip the Parquet and Delta data that a query does not need, and prove it.
+
+    TABLE is a path, an address (s3://, gs://, az://) or a name of a catalog (glue:sales.orders). For example:
+
+    \b
+      prune explain lake/orders --where "day = DATE '2024-03-01'"     what a query skips
+      prune check lake/orders --layout layout.yaml                    proof of a layout
+      prune write raw lake/orders --layout layout.yaml                a copy with that layout
 
     Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use, 3 storage, network or Java failed.
     """

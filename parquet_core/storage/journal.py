@@ -194,6 +194,6 @@ def _refuse_parts(directory: str, removed: set[str], files: Sequence[str], *, by
     for path in map(os.path.abspath, files):
         if path in removed or (by_pattern and path.startswith(f"{directory}/")):
             raise UnfinishedWrite(
-                f"{path}: a write of {directory} is being carried out or was cut off; name the table itself, which is "
+                f"{path}: a write of {directory} is running or was interrupted; name the table itself, which is "
                 f"read as it will be, or finish the write with `prune doctor {directory}`"
             )

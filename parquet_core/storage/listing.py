@@ -82,7 +82,7 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
     walked = local.walk(path.rstrip("/")) if named is None else Walked({"": [named]}, [])
     for journal in walked.journals:
         table = journal.rpartition("/")[0]
-        raise UnfinishedWrite(f"{table}: a write of it was cut off; finish it first with `prune doctor {table}`")
+        raise UnfinishedWrite(f"{table}: a write of it was interrupted; finish it first with `prune doctor {table}`")
     found = chain.from_iterable(walked.files.values())
     return _by_path([file for file in found if file.size and not is_hidden(listed_name(file))])
 

@@ -1,4 +1,4 @@
-"""`prune audit`: read the values of a table, and hold against them what its metadata claim."""
+"""`prune audit`: verify the metadata of a table against its values."""
 
 from __future__ import annotations
 
@@ -19,21 +19,29 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option("--sample", type=float, default=1.0, show_default=True, help="The share of row groups to read, up to 1.")
-@click.option("--files", type=int, help="How many files to read instead, spread over all.")
-@click.option("--columns", metavar="A,B", help="The columns to read; by default all.")
+@click.option(
+    "--sample", type=float, default=1.0, show_default=True, help="The share of row groups to read, from 0 to 1."
+)
+@click.option(
+    "--files", type=int, help="How many files to read instead of a share of row groups; they are spread over the table."
+)
+@click.option("--columns", metavar="A,B", help="The columns to verify; by default all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema audit/1.")
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "error"]),
     default="error",
     show_default=True,
-    help="Exit 1 from this severity on.",
+    help="Exit with 1 on findings of this severity or a graver one.",
 )
 def audit(*, table: str, sample: float, files: int | None, columns: str | None, as_json: bool, fail_on: str) -> None:
-    """Hold what the metadata of TABLE claim against its values: bounds, counts, bloom filters, the log.
+    """Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.
 
-    Where a claim that plans rely on is wrong, every engine that skips by it loses rows without a word.
+    Where metadata is wrong, every engine that skips by it loses rows and reports no error. For example:
+
+    \b
+      prune audit lake/orders --sample 0.1
+      prune audit lake/orders --columns day,id --json
     """
     from prune_assets.metadata_audit.run import audit as audit_table
 
@@ -46,15 +54,15 @@ def audit(*, table: str, sample: float, files: int | None, columns: str | None, 
 
 
 def audit_text(report: AuditReport) -> str:
-    """Render a report: what was found, the gravest first, and what was looked at."""
+    """Render a report: the findings, the gravest first, and what was verified."""
     lines = [findings_text(report.table, report.findings)] if report.findings else [_all_true(report)]
-    lines += ["", f"read: {_read(report)}", f"held against values: {_claims(report)}"]
+    lines += ["", f"read: {_read(report)}", f"verified: {_claims(report)}"]
     lines += [f"skipped: {printable(name)}: {printable(why)}" for name, why in report.skipped.items()]
     return "\n".join(lines)
 
 
 def _all_true(report: AuditReport) -> str:
-    return f"{printable(report.table)}: every claim that was looked at holds"
+    return f"{printable(report.table)}: all verified metadata is correct"
 
 
 def _read(report: AuditReport) -> str:
@@ -66,4 +74,4 @@ def _read(report: AuditReport) -> str:
 
 def _claims(report: AuditReport) -> str:
     counted = [f"{count:,} {kind.replace('_', ' ')}" for kind, count in report.claims.items() if count]
-    return ", ".join(counted) or "nothing, for there was no claim"
+    return ", ".join(counted) or "nothing: the files have no metadata to verify"

@@ -44,12 +44,12 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The layout asked for, as YAML.",
+    help="The required layout, a YAML file.",
 )
 @click.option(
     "--where",
     metavar="SQL",
-    help="Look only at the files that may have such rows by their partition values, or a Delta log.",
+    help="Check only the files that may hold such rows, by partition values or the Delta log.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
 @click.option(
@@ -57,12 +57,17 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Choice(["warn", "error"]),
     default="error",
     show_default=True,
-    help="Exit 1 from this severity on.",
+    help="Exit with 1 on findings of this severity or a graver one.",
 )
 def check(*, table: str, layout_file: Path, where: str | None, as_json: bool, fail_on: str) -> None:
     """Check that the files of TABLE are sorted, paged and indexed as its layout says.
 
-    A write of TABLE that was cut off is finished first, as `prune doctor TABLE` does, where this user may write.
+    This reads the files, starts no Spark and changes nothing, except that it first finishes an interrupted write of
+    TABLE, as `prune doctor TABLE` does. For example:
+
+    \b
+      prune check lake/orders --layout layout.yaml
+      prune check lake/orders --layout layout.yaml --where "day = DATE '2024-03-01'" --fail-on warn
     """
     from prune_assets.layout_proof import check as check_layout
 

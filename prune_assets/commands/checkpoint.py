@@ -1,4 +1,4 @@
-"""`prune checkpoint`: write the checkpoint of a Delta table, so that readers open it by one file."""
+"""`prune checkpoint`: write a checkpoint of a Delta table, so that readers need not replay its commits."""
 
 from __future__ import annotations
 
@@ -9,16 +9,25 @@ from parquet_core.printable import printable
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option("--version", type=click.IntRange(min=0), metavar="N", help="Of this version; of the last by default.")
+@click.option(
+    "--version",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The version to write the checkpoint of; by default the latest.",
+)
 def checkpoint(*, table: str, version: int | None) -> None:
-    """Write the checkpoint of the Delta table TABLE unless there is one.
+    """Write a checkpoint of the Delta table TABLE unless there is one.
 
-    Readers open the table by it. What has expired of the log is removed then, as the table's properties say.
+    Readers then open the checkpoint instead of replaying every commit before it. Expired log files are deleted, as the
+    table's properties say. For example:
+
+    \b
+      prune checkpoint lake/orders
     """
     import deltalog
 
     done = deltalog.write_checkpoint(table, version)
-    said = "written" if done.written else "is there already"
+    said = "written" if done.written else "exists already"
     click.echo(f"checkpoint of version {done.version} {said}: {', '.join(printable(path) for path in done.files)}")
     for note in done.notes:
         click.echo(printable(note), err=True)

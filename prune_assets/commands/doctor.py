@@ -1,4 +1,4 @@
-"""`prune doctor`: what this project runs on, and what is missing; or a table whose write was cut off, mended."""
+"""`prune doctor`: what this installation uses and lacks; or an interrupted write of a table, finished."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_COMPILED = "plain Python, several times slower: install a C compiler, then 
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON form of what was done about a table: see `Recovered`."""
+    """The JSON form of a repaired table: see `Recovered`."""
 
     schema: str = TABLE_SCHEMA
     table: str
@@ -37,19 +37,22 @@ class TableResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @click.argument("table", required=False, type=click.Path(readable=False))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1, with TABLE of table-doctor/1.")
-@click.option("--start-spark", is_flag=True, help="Start a Spark session and tell how that went.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON of schema doctor/1; with TABLE, of schema table-doctor/1."
+)
+@click.option("--start-spark", is_flag=True, help="Also start a Spark session and show whether that works.")
 def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
-    r"""Tell which Java, Spark and libraries are used, and what is missing.
+    """Show which Java, Spark and libraries are used, and what is missing.
 
-    With TABLE, finish the write of a plain Parquet table that was cut off (a process killed, a machine that lost
-    power): what counted already is carried out, what did not is removed. Nothing is done while a writer is at work.
+    With TABLE, finish an interrupted write of a plain Parquet table (after a killed process or a loss of power). A
+    write that was committed is completed; the files of one that was not are deleted. While a writer runs, this changes
+    nothing.
 
     \b
       $ prune doctor lake/lineitem
-      lake/lineitem: finished a write that was cut off: 3 files added, 2 removed
+      lake/lineitem: finished an interrupted write: 3 files added, 2 removed
       $ prune doctor lake/lineitem
-      lake/lineitem: no write was cut off
+      lake/lineitem: no interrupted write
     """
     if table is not None:
         _mend(table, as_json=as_json, start_spark=start_spark)
@@ -68,7 +71,7 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
     from prune_assets.spark.writing.commit import recover
 
     if start_spark:
-        raise click.UsageError("--start-spark is about this machine, not about a table; leave one of them out")
+        raise click.UsageError("--start-spark tests this machine, not a table; leave out --start-spark or TABLE")
     done = recover(Path(local_path(table)))
     if as_json:
         result = TableResult(table=redacted(table), added=done.added, removed=done.removed, leftovers=done.leftovers)
@@ -78,14 +81,14 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
 
 
 def recovered_text(table: str, done: Recovered) -> str:
-    """Render what was done about a table as one line."""
+    """Render how a table was repaired, as one line."""
     said = []
     if done.added or done.removed:
         added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
-        said.append(f"finished a write that was cut off: {added}, {len(done.removed):,} removed")
+        said.append(f"finished an interrupted write: {added}, {len(done.removed):,} removed")
     if done.leftovers:
-        said.append(f"removed what a write left that did not count: {', '.join(map(_name, done.leftovers))}")
-    return f"{printable(table)}: {'; '.join(said) or 'no write was cut off'}"
+        said.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
+    return f"{printable(table)}: {'; '.join(said) or 'no interrupted write'}"
 
 
 def _name(path: str) -> str:
@@ -137,5 +140,5 @@ def _java(found: Examination) -> str:
     if found.java is None:
         return "none, and none needed: SPARK_REMOTE names a server" if found.remote else "none"
     java = found.java
-    through = "" if java.home == java.runtime else f", through {java.home} (it lacks the module that Spark asks for)"
+    through = "" if java.home == java.runtime else f", through {java.home} (it lacks a module that Spark needs)"
     return f"{java.version} from {java.source}: {java.runtime}{through}"

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 @click.option(
     "--columns",
     metavar="A,B",
-    help="Columns that the query reads, beside those of the predicate; all of them by default.",
+    help="Columns that the query reads, besides those of the predicate; by default all.",
 )
 @click.option(
-    "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; the last one by default."
+    "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
 )
 @click.option(
     "--timestamp",
     metavar="TIME",
-    help="The version of a Delta table at a time with its zone, e.g. 2024-01-31T12:00:00+00:00.",
+    help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
 @click.option(
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     "--min-skipped",
     type=click.FloatRange(0, 1),
     metavar="PART",
-    help="Exit 1 when less than this part of the bytes is skipped, e.g. 0.9.",
+    help="Exit with 1 when less than this part of the bytes is skipped, e.g. 0.9.",
 )
 @click.option(
     "--time-zone",
     metavar="ZONE",
     help="Session time zone, e.g. UTC; without it, what depends on it is not used for pruning.",
 )
-@click.option("--case-sensitive", is_flag=True, help="Names as with spark.sql.caseSensitive=true.")
-@click.option("--no-ansi", is_flag=True, help="Casts and errors as with spark.sql.ansi.enabled=false.")
+@click.option("--case-sensitive", is_flag=True, help="Match column names as with spark.sql.caseSensitive=true.")
+@click.option("--no-ansi", is_flag=True, help="Evaluate casts and errors as with spark.sql.ansi.enabled=false.")
 def explain(
     *,
     table: str,
@@ -66,11 +66,19 @@ def explain(
     case_sensitive: bool,
     no_ansi: bool,
 ) -> None:
-    """Show what a predicate skips in TABLE, out of how much, by which level and why."""
+    """Show what a predicate skips in TABLE, out of how much, by which level and why.
+
+    This reads metadata only and starts no Spark. For example:
+
+    \b
+      prune explain lake/orders --where "day = DATE '2024-03-01' AND id IN (1, 7)"
+      prune explain lake/orders --where "day = DATE '2024-03-01'" --min-skipped 0.9
+      prune explain lake/orders --where "at >= TIMESTAMP '2024-03-01 00:00:00'" --time-zone Europe/Berlin
+    """
     if as_json and html_file is not None:
-        raise click.UsageError("--json and --html exclude each other")
+        raise click.UsageError("--json and --html cannot be combined; pass one of them")
     if version is not None and timestamp is not None:
-        raise click.UsageError("--version and --timestamp exclude each other")
+        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
@@ -109,7 +117,7 @@ def _console_text(report: SkipReport) -> str:
 def _gate(report: SkipReport, min_skipped: float) -> None:
     skipped = report.skipped_fraction
     if skipped is None:
-        click.echo(f"--min-skipped {min_skipped:g}: met, there is nothing to read", err=True)
+        click.echo(f"--min-skipped {min_skipped:g}: met, no data needs to be read", err=True)
     elif skipped < min_skipped:
         counts = f"{report.skipped_bytes:,} of {report.total.bytes:,} bytes"
         click.echo(

@@ -20,12 +20,15 @@ SCHEMA = "table-history/1"
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest so many.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many versions to list.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-history/1.")
 def history(*, table: str, limit: int, as_json: bool) -> None:
     """List the versions of the Delta table TABLE, the newest first.
 
-    Of each: when it was made, by which operation, and what that did, as its commit says.
+    Each line has the time of the commit, its operation, and the operation's parameters and metrics. For example:
+
+    \b
+      prune history lake/orders --limit 5
     """
     import msgspec
 

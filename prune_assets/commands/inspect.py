@@ -1,4 +1,4 @@
-"""`prune inspect`: what the metadata of a file or a table say, page indexes and bloom filters included."""
+"""`prune inspect`: the metadata of a file or a table, page indexes and bloom filters included."""
 
 from __future__ import annotations
 
@@ -25,22 +25,26 @@ if TYPE_CHECKING:
     "names",
     multiple=True,
     metavar="NAME",
-    help="A column to look at closely, or a struct; may be given several times.",
+    help="A column or a struct to show in detail; repeat it for several.",
 )
-@click.option("--pages", is_flag=True, help="List the pages of the chosen columns of a file.")
-@click.option("--bloom", metavar="VALUE", help="Ask the bloom filters of one column for this value.")
+@click.option("--pages", is_flag=True, help="List the pages of these columns; for a FILE only.")
+@click.option(
+    "--bloom", metavar="VALUE", help="Show which row groups surely lack this value, by the bloom filters of one column."
+)
 @click.option(
     "--version",
     type=click.IntRange(min=0),
     metavar="N",
-    help="A version of a Delta table; the last one by default.",
+    help="A version of a Delta table; by default the latest.",
 )
 @click.option(
     "--timestamp",
     metavar="TIME",
-    help="The version of a Delta table at a time with its zone, e.g. 2024-01-31T12:00:00+00:00.",
+    help="The version of a Delta table at a time with a zone, e.g. 2024-01-31T12:00:00+00:00.",
 )
-@click.option("--orphans", is_flag=True, help="List the directories of a Delta table for files that no version names.")
+@click.option(
+    "--orphans", is_flag=True, help="Also list the files in the directories of a Delta table that no version names."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema inspection/1.")
 def inspect(
     *,
@@ -53,18 +57,28 @@ def inspect(
     orphans: bool,
     as_json: bool,
 ) -> None:
-    """Show what the metadata of FILE or TABLE say, page indexes and bloom filters included."""
+    """Show the metadata of FILE or TABLE, page indexes and bloom filters included.
+
+    Of a Delta table this reads the log only. For example:
+
+    \b
+      prune inspect lake/orders
+      prune inspect lake/orders/part-00000.parquet --column day --pages
+      prune inspect lake/orders --column id --bloom 7
+    """
     from prune_assets.tables.delta import delta_table
 
     if version is not None and timestamp is not None:
-        raise click.UsageError("--version and --timestamp exclude each other")
+        raise click.UsageError("--version and --timestamp cannot be combined; pass one of them")
     delta = delta_table(target, version=version, timestamp=timestamp)
     if delta is None and orphans:
-        raise click.UsageError(f"--orphans: {target} is no Delta table, so no log names its files")
+        raise click.UsageError(f"--orphans: {target} is not a Delta table, so it has no log that names files")
     if delta is not None:
         if pages or bloom is not None:
             asked = "--pages" if pages else "--bloom"
-            raise click.UsageError(f"{asked}: {target} is a Delta table, whose log is shown; name one of its files")
+            raise click.UsageError(
+                f"{asked}: {target} is a Delta table, and only its log is shown; name one of its files"
+            )
         _show_delta(delta.snapshot, names, orphans=orphans, as_json=as_json)
         return
     from parquet_core.dataset.opening import read_dataset
@@ -73,7 +87,7 @@ def inspect(
     index = read_dataset(target)
     is_file = _is_file(target, index)
     if pages and not is_file:
-        raise click.UsageError(f"--pages: {target} is a table; pages are listed of one file, such as {_first(index)}")
+        raise click.UsageError(f"--pages: {target} is a table; pages are listed for one file, such as {_first(index)}")
     columns = choose_columns(index, names)
     if not is_file:
         _show_table(target, index, columns, bloom=bloom, as_json=as_json)

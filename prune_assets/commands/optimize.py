@@ -23,23 +23,28 @@ SCHEMA = "table-optimize/1"
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The layout that files should have, as YAML.",
+    help="The layout that the files should have, a YAML file.",
 )
-@click.option("--where", metavar="SQL", help="The partitions to look at; all by default.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done; takes no Spark.")
+@click.option("--where", metavar="SQL", help="The partitions to optimize, as a condition; by default all.")
+@click.option("--dry-run", is_flag=True, help="Only show which files would be rewritten, and why; starts no Spark.")
 @click.option(
-    "--predicate", "predicates", multiple=True, metavar="SQL", help="Compare the bytes that it keeps; may be repeated."
+    "--predicate",
+    "predicates",
+    multiple=True,
+    metavar="SQL",
+    help="Also show the bytes that this predicate reads, before and after; repeat it for several.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-optimize/1.")
 def optimize(
     *, table: str, layout_file: Path, where: str | None, dry_run: bool, predicates: tuple[str, ...], as_json: bool
 ) -> None:
-    """Rewrite the files of TABLE that are not as its layout says, or too small.
+    """Rewrite the files of TABLE that break its layout or are too small.
 
-    Of files that overlap on the sort key, are small, lack a bloom filter or have deleted rows; the others stay. Exits
-    with 1 where files are left that need it all the same. For example:
+    These are files that overlap on the sort key, are small, lack a bloom filter or a page index, or have deleted rows.
+    Other files stay as they are. The exit code is 1 where files remain that still need a rewrite. For example:
 
-    prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
+    \b
+      prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
     """
     import warnings
 

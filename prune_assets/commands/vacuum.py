@@ -12,18 +12,27 @@ from parquet_core.printable import printable, redacted
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option("--delete", is_flag=True, help="Delete them; without it they are only listed.")
+@click.option("--delete", is_flag=True, help="Delete the files; without it they are only listed.")
 @click.option(
     "--retain-hours",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Keep what versions of the last N hours need; by default what the table says, or a week.",
+    help="Keep the files that versions of the last N hours need; by default as the table's properties say, or a week.",
 )
-@click.option("--allow-shorter", is_flag=True, help="Allow fewer hours than the table says: readers may lose files.")
+@click.option(
+    "--allow-shorter",
+    is_flag=True,
+    help="Allow fewer hours than the table's properties say. Readers of older versions may then miss files.",
+)
 def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorter: bool) -> None:
-    """List the files in the Delta table TABLE that no version needs, or delete them.
+    """List the files of the Delta table TABLE that no version needs, or delete them.
 
-    What versions within the retention need stays. Exits with 1 where a file could not be deleted.
+    The files of versions within the retention period stay. The exit code is 1 where a file could not be deleted. For
+    example:
+
+    \b
+      prune vacuum lake/orders
+      prune vacuum lake/orders --delete --retain-hours 240
     """
     import deltalog
 
@@ -34,6 +43,8 @@ def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorte
     for file, reason in done.failed:
         click.echo(f"{printable(redacted(file.path))}: {printable(reason)}", err=True)
     what = "deleted" if delete else "would be deleted; pass --delete to do it"
-    click.echo(f"{len(done.files):,} files, {done.bytes:,} bytes {what}; {done.young:,} are too young", err=True)
+    click.echo(
+        f"{len(done.files):,} files, {done.bytes:,} bytes {what}; {done.young:,} within the retention period", err=True
+    )
     if done.failed:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`prune write`: copy a table into another one with a layout, through Spark."""
+"""`prune write`: copy a table into another one that has a layout, through Spark."""
 
 from __future__ import annotations
 
@@ -20,28 +20,40 @@ from prune_assets.spark.progress import showing_progress
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The layout to write, as YAML.",
+    help="The layout to write, a YAML file.",
 )
 @click.option(
-    "--format", "table_format", type=click.Choice(["parquet", "delta"]), help="By default what TABLE is, or parquet."
+    "--format",
+    "table_format",
+    type=click.Choice(["parquet", "delta"]),
+    help="By default the format of TABLE, or parquet where it is new.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["append", "overwrite", "replace_partitions", "error"]),
     default="error",
     show_default=True,
-    help="What becomes of the rows that TABLE has; error refuses a table with rows.",
+    help="What happens to the rows of TABLE; error refuses a TABLE that has rows.",
 )
-@click.option("--select", "rows", metavar="SQL", default="true", help="The rows of SOURCE to write; all by default.")
-@click.option("--where", metavar="SQL", help="With overwrite: the partitions of a Delta table to replace.")
+@click.option(
+    "--select",
+    "rows",
+    metavar="SQL",
+    default="true",
+    help="The rows of SOURCE to copy, as a condition; by default all.",
+)
+@click.option("--where", metavar="SQL", help="With --mode overwrite: the partitions to replace, as a condition.")
 def write(
     *, source: str, table: str, layout_file: Path, table_format: str | None, mode: str, rows: str, where: str | None
 ) -> None:
-    """Write the rows of SOURCE into TABLE as a layout says.
+    """Copy the rows of SOURCE into TABLE, with a layout.
 
-    SOURCE is a directory of Parquet or a Delta table. All rows arrive, or TABLE stays as it was. For example:
+    SOURCE is a directory of Parquet files or a Delta table. Either all rows are written, or TABLE stays as it was. For
+    example:
 
-    prune write lake/orders lake/orders_by_day --layout layout.yaml --format delta
+    \b
+      prune write lake/orders lake/orders_by_day --layout layout.yaml --format delta
+      prune write raw lake/orders --layout layout.yaml --mode replace_partitions --select "day = DATE '2024-03-01'"
     """
     import warnings
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -144,3 +145,12 @@ def test_the_shell_is_told_how_a_word_goes_on(words, found):
         [sys.executable, "-c", code], check=True, env={**os.environ, **asked}, capture_output=True, text=True
     )
     assert {line.partition(",")[2] for line in done.stdout.split()} == found
+
+
+@pytest.mark.parametrize("name", ["", *sorted(cli.COMMANDS)])
+def test_help_shows_each_example_on_a_line_of_its_own(name):
+    text = CliRunner().invoke(cli.main, [*name.split(), "--help"]).stdout
+    assert "\\b" not in text
+    examples = set(re.findall(r"^    (?:\$ )?prune (\w+)", text, re.MULTILINE))
+    assert examples, "an example is missing, or was wrapped into a paragraph"
+    assert examples <= ({name} if name else set(cli.COMMANDS))

@@ -227,7 +227,7 @@ def _refuse_unfinished(table: Table, plan: Plan) -> None:
     """Refuse to have Spark list directories that it would not see as they count."""
     if plan.named == "unfinished":
         raise UnfinishedWrite(
-            f"{table}: a write is being carried out or was cut off, and only Spark can tell the partition columns of "
+            f"{table}: a write is running or was interrupted, and only Spark can tell the partition columns of "
             "this table, which does not know of it; finish the write with `prune doctor TABLE`, then read again"
         )
 

@@ -53,7 +53,7 @@ def staging_directory(table: Path) -> Iterator[Path]:
     try:
         with write_lock(table):
             if recovered := finish(table):
-                _LOG.warning("%s: finished what a write that was cut off left: %s", table, recovered)
+                _LOG.warning("%s: finished an interrupted write: %s", table, recovered)
             stage = table / f"_staging-{uuid4().hex}"
             try:
                 yield stage

@@ -57,7 +57,7 @@ def test_explain_plans_the_version_that_is_asked_for(table):
         (["--version", "9"], "version 9"),
         (["--version", "-1"], "--version"),
         (["--timestamp", "soon"], "not a time"),
-        (["--version", "0", "--timestamp", "2024-01-01T00:00:00Z"], "exclude each other"),
+        (["--version", "0", "--timestamp", "2024-01-01T00:00:00Z"], "cannot be combined"),
         (["--timestamp", "2001-01-01T00:00:00Z"], "no version at"),
     ],
 )
@@ -155,7 +155,7 @@ def test_inspect_shows_the_version_at_a_time(table):
     assert again["orphans"] is None
     both = prune("inspect", table, "--version", 1, "--timestamp", at)
     assert (both.exit_code, both.stdout) == (2, "")
-    assert "exclude each other" in both.stderr
+    assert "cannot be combined" in both.stderr
 
 
 def test_inspect_finds_files_that_no_version_names(tmp_path):
@@ -183,4 +183,4 @@ def test_orphans_of_a_plain_table_are_wrong_use(tmp_path):
     pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
     result = prune("inspect", tmp_path, "--orphans")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no Delta table" in result.stderr
+    assert "not a Delta table" in result.stderr

@@ -142,11 +142,11 @@ def test_a_write_that_was_cut_off_is_finished_once(cut_off):
     result = prune_doctor(str(cut_off))
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
-        f"{cut_off}: finished a write that was cut off: 2 files added, 1 removed; "
-        f"removed what a write left that did not count: _staging-{32 * '1'}\n"
+        f"{cut_off}: finished an interrupted write: 2 files added, 1 removed; "
+        f"deleted files of a write that was not committed: _staging-{32 * '1'}\n"
     )
     assert sorted(path.name for path in cut_off.iterdir()) == ["b.parquet", "c.parquet"]
-    assert prune_doctor(str(cut_off)).stdout == f"{cut_off}: no write was cut off\n"
+    assert prune_doctor(str(cut_off)).stdout == f"{cut_off}: no interrupted write\n"
 
 
 def test_json_names_the_files_of_a_write_that_was_cut_off(cut_off):
@@ -164,7 +164,7 @@ def test_a_check_says_on_stderr_what_it_finished(cut_off):
     (cut_off.parent / "layout.yaml").write_text("sort_by: [x]")
     arguments = ["check", str(cut_off), "--layout", str(cut_off.parent / "layout.yaml"), "--json"]
     result = CliRunner().invoke(main, arguments)
-    assert result.stderr.startswith(f"{cut_off}: finished a write that was cut off: 2 files added, 1 removed;")
+    assert result.stderr.startswith(f"{cut_off}: finished an interrupted write: 2 files added, 1 removed;")
     assert "a.parquet" not in result.stdout
     assert {finding["location"] for finding in json.loads(result.stdout)["findings"]}
     assert CliRunner().invoke(main, arguments).stderr == ""
@@ -174,7 +174,7 @@ def test_a_check_says_on_stderr_what_it_finished(cut_off):
     ("arguments", "code", "said"),
     [
         (["no"], 2, "no: no such directory; check the path"),
-        (["t", "--start-spark"], 2, "--start-spark is about this machine, not about a table"),
+        (["t", "--start-spark"], 2, "--start-spark tests this machine, not a table"),
         (["s3://bucket/t"], 2, "s3"),
         (["delta"], 2, "is a table of Delta"),
     ],

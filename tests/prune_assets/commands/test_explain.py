@@ -118,7 +118,7 @@ def test_gate_is_met_when_nothing_is_read(planner, total):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--json", "--html", "x.html"], "exclude each other"),
+        (["--json", "--html", "x.html"], "cannot be combined"),
         (["--html", "/no/such/directory/x.html"], "/no/such/directory does not exist"),
         (["--html", "."], "is a directory"),
         (["--columns", "a,,b"], "an empty name"),

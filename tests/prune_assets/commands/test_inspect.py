@@ -198,7 +198,7 @@ def test_wrong_use_ends_in_one_line_and_exit_code_2(path, arguments, said, form)
 def test_pages_are_not_listed_of_a_table(table):
     result = prune_inspect(table, "--pages")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "pages are listed of one file" in result.stderr
+    assert "pages are listed for one file" in result.stderr
 
 
 @pytest.mark.deep

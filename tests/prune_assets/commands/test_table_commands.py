@@ -77,7 +77,7 @@ def test_vacuum_of_fewer_hours_than_the_table_says_is_refused(table):
 
 def test_a_checkpoint_is_written_once(table):
     assert "checkpoint of version 1 written" in prune("checkpoint", table).output
-    assert "checkpoint of version 1 is there already" in prune("checkpoint", table).output
+    assert "checkpoint of version 1 exists already" in prune("checkpoint", table).output
 
 
 @pytest.mark.parametrize("command", ["history", "vacuum", "checkpoint"])

@@ -317,7 +317,7 @@ def test_every_way_to_name_a_part_of_a_table_sees_the_same_or_says_why_not(tmp_p
             if (table / part).is_dir():
                 assert seen(table / part) in ({()} if counts else {rows, ()}), at
         if counts:
-            with pytest.raises(UnfinishedWrite, match=f"a write of {table} is being carried out or was cut off"):
+            with pytest.raises(UnfinishedWrite, match=f"a write of {table} is running or was interrupted"):
                 list_data_files(f"{table}/*")
         for old in table.rglob("*-old.parquet") if mode == "append" else ():
             assert [file.path for file in list_data_files(old)] == [str(old)]
@@ -356,7 +356,7 @@ def test_a_directory_with_an_unfinished_write_below_is_not_written_to(tmp_path, 
     for _ in states(table, partitions, lambda: new.write(table / "day=1", "append")):
         if (table / "day=1" / JOURNAL).exists():
             break
-    with pytest.raises(UnfinishedWrite, match=f"{table}/day=1: a write of it was cut off; finish it first with"):
+    with pytest.raises(UnfinishedWrite, match=f"{table}/day=1: a write of it was interrupted; finish it first with"):
         new.write(table, "overwrite")
     recover(table / "day=1")
     new.write(table, "overwrite")
