@@ -157,19 +157,28 @@ def replace_partitions(
     """
     if not partition_columns(snapshot.schema):
         return overwrite(snapshot, adds, txn=txn, obeys=obeys, checkpoint=checkpoint)
-    partitions = [dict(values) for values in {tuple(sorted((add.partition_values or {}).items())) for add in adds}]
-    removes = _decided(snapshot, lambda block: place_files(snapshot.schema, partitions, block))
+    reads = reads_of_partitions(snapshot, adds)
+    removes = _decided(snapshot, lambda block: place_files(snapshot.schema, reads.partitions, block))
     change = Change(
         operation="WRITE",
         parameters={"mode": "Overwrite", "partitionOverwriteMode": "dynamic"},
         adds=adds,
         removes=removes,
-        reads=Reads(partitions=partitions),
+        reads=reads,
         txn=txn,
         replaces=True,
         obeys=obeys,
     )
     return commit(snapshot, change, checkpoint=checkpoint)
+
+
+def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
+    """Return what replacing the partitions of added files depends on: the whole of a table without partitions."""
+    if not partition_columns(snapshot.schema):
+        return WHOLE_TABLE
+    return Reads(
+        partitions=[dict(pairs) for pairs in {tuple(sorted((add.partition_values or {}).items())) for add in adds}]
+    )
 
 
 def rewrite(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, TableExists, UncertainCommit
 from deltalog.log.listing import holds_log
@@ -11,8 +11,8 @@ from deltalog.maintenance.file_changes import delete_files
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.footer_statistics import adds_of
 from deltalog.transaction.check_change import check_appendable
-from deltalog.transaction.create import check_create, create_table
-from deltalog.transaction.operations import append, overwrite, replace_partitions
+from deltalog.transaction.create import check_create
+from deltalog.transaction.create_with_files import OPERATIONS, check_kept_properties, create_with_files
 from deltalog.transaction.write_files import write_files
 from parquet_core.storage import find_file, is_remote, local_path
 
@@ -26,14 +26,9 @@ if TYPE_CHECKING:
     from deltalog.stats.footer_statistics import NewFile
     from deltalog.table.schema import TableSchema
     from deltalog.transaction.commit import Committed
+    from deltalog.transaction.create_with_files import WriteMode
 
-WriteMode = Literal["error", "append", "overwrite", "replace_partitions"]
 ROWS_A_FILE = 1 << 20
-_OPERATIONS: Mapping[str, Callable[..., Committed]] = {
-    "append": append,
-    "overwrite": overwrite,
-    "replace_partitions": replace_partitions,
-}
 
 
 def write_table(
@@ -61,13 +56,15 @@ def write_table(
 
     `data`: the columns of the table by name, those that may be null need not be there. Of a reader at most
     `rows_a_file` rows are in memory at once.
-    `mode`: what becomes of the rows of a table that is there; "error" writes a new one alone.
+    `mode`: what becomes of the rows of a table that is there; "error" writes a new one alone. Where another writer
+    creates the table meanwhile, the files are committed to that one; rows that it wrote are never replaced so.
     `partition_by`, `properties`: of a new table; one that is there keeps its own.
     `rows_a_file`: the largest number of rows in a file.
     `txn`: as `append` has it.
 
-    Raises TableExists, RefusedCommit for data that do not fit the table, UnsupportedTable for what is not checked
-    here, such as CHECK constraints, generated and identity columns, and as `commit`. Of what fails no file is left.
+    Raises TableExists, RefusedCommit for data that do not fit the table, MetadataChanged for those that do not fit one
+    that was created meanwhile, UnsupportedTable for what is not checked here, such as CHECK constraints, generated and
+    identity columns, and as `commit`. Of what fails no file is left.
     """
     given = os.fspath(table)
     place = given if is_remote(given) else local_path(given)
@@ -75,10 +72,7 @@ def write_table(
         schema = check_create(place, data.schema, partition_by=partition_by, properties=properties)
 
         def create(files: list[NewFile]) -> Committed:
-            adds = adds_of(place, schema, files, properties=properties)
-            return create_table(
-                place, schema.text, partition_by=partition_by, properties=properties, adds=adds, txn=txn
-            )
+            return create_with_files(place, schema, files, mode=mode, properties=properties, txn=txn)
 
         return _written(place, schema, data, rows_a_file, create)
     if mode == "error":
@@ -89,7 +83,7 @@ def write_table(
 
     def commit(files: list[NewFile]) -> Committed:
         adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
-        return _OPERATIONS[mode](snapshot, adds, txn=txn)
+        return OPERATIONS[mode](snapshot, adds, txn=txn)
 
     return _written(place, snapshot.schema, data, rows_a_file, commit)
 
@@ -100,8 +94,7 @@ def _check_kept(snapshot: Snapshot, partition_by: Sequence[str], properties: Map
         raise RefusedCommit(
             f"{snapshot.table}: the table is partitioned by {', '.join(mine) or 'nothing'}; leave partition_by out"
         )
-    if properties and not properties.items() <= snapshot.properties.items():
-        raise RefusedCommit(f"{snapshot.table}: a write does not change properties; set them with `alter`")
+    check_kept_properties(snapshot, properties)
 
 
 def _written(

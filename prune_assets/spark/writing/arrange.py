@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import LayoutError
@@ -115,22 +116,34 @@ def write_parquet(df: DataFrame, place: str, options: Mapping[str, str], *, part
     # Above the shuffle: below it the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
-    with _conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, place):
+    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, place):
         counted.write.options(**options_for(session, place), **options).mode("error").partitionBy(
             *partition_by
         ).parquet(spark_uri(place))
     return int(passed.get["rows"])
 
 
+# Of each session and setting: what it was before, and how many hold it.
+_held: dict[tuple[int, str], tuple[str | None, int]] = {}
+_holding = Lock()
+
+
 @contextmanager
-def _conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a session option for a while; one that was not set is unset again."""
-    before = session.conf.getAll.get(key)
-    session.conf.set(key, value)
+def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
+    name = id(session), key
+    with _holding:
+        before, holders = _held.get(name) or (session.conf.getAll.get(key), 0)
+        session.conf.set(key, value)
+        _held[name] = before, holders + 1
     try:
         yield
     finally:
-        if before is None:
-            session.conf.unset(key)
-        else:
-            session.conf.set(key, before)
+        with _holding:
+            before, holders = _held.pop(name)
+            if holders > 1:
+                _held[name] = before, holders - 1
+            elif before is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, before)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -82,13 +82,15 @@ def write_delta(
 ) -> WriteResult:
     """Write and commit, as `write` says; nothing is left where the commit is refused."""
     import deltalog
+    from deltalog.errors import TableExists
 
     place = address(table)
     target = _target(df, place, layout, mode)
     check_reach(df.sparkSession, place)
     if where is not None and mode == "overwrite" and target.snapshot is None:
         # Its rows are held to the condition as those of any table are.
-        deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
+        with suppress(TableExists):  # another writer had the same idea
+            deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
         target = _target(df, place, layout, mode)
     replaced = None if where is None else _selection(df, target, where, mode)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
@@ -109,7 +111,7 @@ def write_delta(
             )
         if not files:
             _remove(directory)
-        version, removed = _commit(target, _adds(target, [file.path for file in files]), mode, replaced)
+        version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
     return WriteResult(
         table=place,
         files=tuple(file.path for file in files),
@@ -252,15 +254,6 @@ def _remove(directory: str) -> int:
         return 1
 
 
-def _adds(target: _Target, paths: Sequence[str]) -> list[FullAdd]:
-    import deltalog
-
-    snapshot = target.snapshot
-    files = [_new_file(target, path) for path in paths]
-    properties, domains = ({}, None) if snapshot is None else (snapshot.properties, snapshot.domains)
-    return deltalog.adds_of(target.place, target.schema, files, properties=properties, domains=domains)
-
-
 def _new_file(target: _Target, path: str) -> NewFile:
     """Describe a file, with the partition values that Spark named its directories by."""
     import deltalog
@@ -281,17 +274,16 @@ def _value(text: str, kind: str) -> str | None:
 
 
 def _commit(
-    target: _Target, adds: Sequence[FullAdd], mode: Mode, replaced: tuple[Predicate, str] | None
+    target: _Target, files: Sequence[NewFile], mode: Mode, replaced: tuple[Predicate, str] | None
 ) -> tuple[int, tuple[str, ...]]:
     """Let the files count; return the version and the files that do not any more."""
     import deltalog
+    from deltalog.transaction.create_with_files import create_with_files
 
     snapshot = target.snapshot
     if snapshot is None:
-        made = deltalog.create_table(
-            target.place, target.schema.text, partition_by=target.schema.partition_columns, adds=adds
-        )
-        return made.version, ()
+        return create_with_files(target.place, target.schema, files, mode=mode).version, ()
+    adds = _adds(snapshot, files)
     obeys = target.constraints
     if mode == "append":
         return deltalog.append(snapshot, adds, obeys=obeys).version, ()
@@ -304,3 +296,11 @@ def _commit(
         done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1], obeys=obeys)
     after = deltalog.open_snapshot(target.place, version=done.version)
     return done.version, tuple(sorted(before.difference(after.paths())))
+
+
+def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:
+    import deltalog
+
+    return deltalog.adds_of(
+        snapshot.table, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains
+    )

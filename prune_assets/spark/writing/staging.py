@@ -16,7 +16,7 @@ from uuid import uuid4
 from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
 from parquet_core.storage import JOURNAL
 from prune_assets.spark.writing.commit import finish
-from prune_assets.spark.writing.write_lock import write_lock
+from prune_assets.spark.writing.write_lock import lock_seconds, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,13 +36,14 @@ class StagedFile:
 
 
 @contextmanager
-def staging_directory(table: Path) -> Iterator[Path]:
+def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iterator[Path]:
     """Give the path of a hidden directory inside the table, to one writer at a time.
 
     What writers that were cut off left is finished or removed first. The directory is gone afterwards, and so is a
     table made for nothing; only a commit that could not be finished stays, for the next writer. Raises UnfinishedWrite
-    while another writer is at work.
+    where another writer is at work for longer than `lock_timeout` seconds, None for what PRUNE_LOCK_TIMEOUT says.
     """
+    seconds = lock_seconds(lock_timeout)
     made = [path for path in (table, *table.parents) if not path.exists()]
     try:
         table.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ def staging_directory(table: Path) -> Iterator[Path]:
     except OSError as error:
         raise StorageFailure(f"{table}: {error.strerror}; check the path and its permissions") from None
     try:
-        with write_lock(table):
+        with write_lock(table, timeout=seconds):
             if recovered := finish(table):
                 _LOG.warning("%s: finished an interrupted write: %s", table, recovered)
             stage = table / f"_staging-{uuid4().hex}"

@@ -1,31 +1,58 @@
-"""One writer at a time in a plain directory."""
+"""One writer at a time in a plain directory; others wait for it."""
 
 from __future__ import annotations
 
 import datetime as dt
+import logging
+import math
 import os
 import socket
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from parquet_core.errors import StorageFailure, UnfinishedWrite, UnsupportedFeature
+from parquet_core.errors import StorageFailure, UnfinishedWrite, UnsupportedFeature, WrongUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 LOCK = "_prune_lock"
+TIMEOUT_VARIABLE = "PRUNE_LOCK_TIMEOUT"
+# In seconds. Only a writer that is alive holds a lock, so this is for writes in a row, as of a backfill.
+DEFAULT_TIMEOUT = 3600.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+_LOG = logging.getLogger(__name__)
+
+
+def lock_seconds(lock_timeout: float | None) -> float:
+    """Return how many seconds to wait for a lock: as given, or as PRUNE_LOCK_TIMEOUT says, or an hour.
+
+    >>> lock_seconds(30)
+    30.0
+    """
+    given = os.environ.get(TIMEOUT_VARIABLE) if lock_timeout is None else lock_timeout
+    name = TIMEOUT_VARIABLE if lock_timeout is None else "lock_timeout"
+    try:
+        seconds = DEFAULT_TIMEOUT if given is None or given == "" else float(given)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not seconds >= 0:
+        raise WrongUse(f"{name}={given!r}: give a number of seconds; 0 does not wait")
+    return seconds
 
 
 @contextmanager
-def write_lock(table: Path) -> Iterator[None]:
+def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
     """Keep every other writer out of a directory; UnfinishedWrite where one is at work.
+
+    `timeout`: for how many seconds to wait for the end of another write; None refuses at once.
 
     The system holds the lock for this process and lets it go when that ends, however it ends: a file that is left
     keeps nobody out. Where directories are shared between machines, the file system must share locks too.
     """
     path = table / LOCK
-    lock = _take(path)
+    lock = _take(path, timeout)
     try:
         _sign(lock)
         yield
@@ -44,38 +71,66 @@ def _sign(lock: int) -> None:
         os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()} since {now}".encode(), 0)
 
 
-def _take(path: Path) -> int:
+def _take(path: Path, timeout: float | None) -> int:
+    deadline = time.monotonic() + (timeout or 0)
+    pause = 0.0
     while True:
+        lock = _open(path)
         try:
-            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise StorageFailure(f"{path}: {error.strerror}; check the path and its permissions") from None
-        try:
-            _lock(lock, path)
-            if _is_at(lock, path):
-                return lock
+            if _lock(lock, path):
+                if _is_at(lock, path):
+                    return lock
+                pause = 0.0  # its owner removed it meanwhile
+            else:
+                pause = _pause(lock, path, pause, timeout=timeout, left=deadline - time.monotonic())
         except BaseException:
             os.close(lock)
             raise
-        # Its owner removed it meanwhile.
         os.close(lock)
+        time.sleep(pause)
 
 
-def _lock(lock: int, path: Path) -> None:
+def _open(path: Path) -> int:
+    """Open the file of a lock; in a table that another writer removed, because nothing came of it, made again."""
+    while True:
+        try:
+            with suppress(FileNotFoundError):
+                return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailure(f"{path}: {error.strerror}; check the path and its permissions") from None
+
+
+def _lock(lock: int, path: Path) -> bool:
+    """Tell whether the lock is ours now, or another writer's."""
     import fcntl
 
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
-        raise UnfinishedWrite(
-            f"{path.parent}: another write is under way ({owner}); try again when it has ended"
-        ) from None
+        return False
     except OSError as error:
         raise UnsupportedFeature(
             f"{path}: this file system has no locks ({error.strerror}), so that two writers could undo each other; put "
             "the table on another one"
         ) from None
+    return True
+
+
+def _pause(lock: int, path: Path, pause: float, *, timeout: float | None, left: float) -> float:
+    """Return for how long to sleep until the lock is tried again; UnfinishedWrite where the time is over."""
+    owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
+    said = f"{path.parent}: another write is under way ({owner})"
+    if timeout is None:
+        raise UnfinishedWrite(f"{said}; try again when it has ended")
+    if left <= 0:
+        raise UnfinishedWrite(
+            f"{said}; waited {timeout:g} s for it; try again when it has ended, or wait longer: lock_timeout= or "
+            f"{TIMEOUT_VARIABLE}, in seconds"
+        )
+    if pause == 0:
+        _LOG.warning("%s; waiting for its end, up to %g s (lock_timeout=, %s)", said, timeout, TIMEOUT_VARIABLE)
+    return min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE, left)
 
 
 def _is_at(lock: int, path: Path) -> bool:

@@ -41,6 +41,7 @@ def write(
     mode: Mode = "append",
     where: str | Column | None = None,
     options: Mapping[str, str] | None = None,
+    lock_timeout: float | None = None,
 ) -> WriteResult:
     """Write `df` into the directory `table` as `layout` says; all of it or nothing, wherever the process is killed.
 
@@ -80,8 +81,12 @@ def write(
     the write never was; killed later, it counts, and the next `write`, `prune check TABLE` or `prune doctor TABLE`
     does what is left of it. A reader that knows nothing of this, `spark.read.parquet` among them, may meanwhile see at
     worst a part of the new files, or all of them, beside old ones: for as long as it takes to rename and remove them,
-    and after a kill in that time until one of the three has run. One writer at a time: a second one gets
-    UnfinishedWrite at once.
+    and after a kill in that time until one of the three has run.
+
+    Plain tables have one writer at a time. A second one waits for `lock_timeout` seconds (default: PRUNE_LOCK_TIMEOUT,
+    else an hour; 0 does not wait) and then gets UnfinishedWrite. Writers of a Delta table work side by side. Where
+    another one creates the table meanwhile, the files written here are committed to that table, if they fit it
+    (MetadataChanged) and would replace none of its rows (ConcurrentAppend).
 
     Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
     `layout.files` make fewer files. The data are read twice, to measure and to write (Spark 4.0 reads them
@@ -100,7 +105,9 @@ def write(
     with naming_jobs(df.sparkSession, f"write {redacted(os.fspath(table))}"):
         if format == "delta" or (format is None and has_log(table)):
             return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
-        return _write_plain(df, table, layout=layout, mode=mode, where=where, options=options)
+        return _write_plain(
+            df, table, layout=layout, mode=mode, where=where, options=options, lock_timeout=lock_timeout
+        )
 
 
 def _write_plain(
@@ -111,6 +118,7 @@ def _write_plain(
     mode: Mode,
     where: str | Column | None,
     options: Mapping[str, str] | None,
+    lock_timeout: float | None,
 ) -> WriteResult:
     if where is not None and mode != "overwrite":
         raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
@@ -128,7 +136,9 @@ def _write_plain(
         assert where is not None  # else `mode` says
         return partitions_replaced(directory, stage, where, df, bound.partition_by)
 
-    result = write_files(directory, fill, mode=mode, replaced=None if where is None else replaced)
+    result = write_files(
+        directory, fill, mode=mode, replaced=None if where is None else replaced, lock_timeout=lock_timeout
+    )
     session.catalog.refreshByPath(str(directory))
     return result
 
@@ -139,13 +149,14 @@ def write_files(
     *,
     mode: Mode,
     replaced: Callable[[Path], tuple[str, ...]] | None = None,
+    lock_timeout: float | None = None,
 ) -> WriteResult:
     """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
 
     `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. `replaced`:
     given that directory, filled, returns the files that go; without it `mode` says. Otherwise as `write`.
     """
-    with staging_directory(directory) as stage:
+    with staging_directory(directory, lock_timeout=lock_timeout) as stage:
         old = _files_before(directory, mode)
         rows = fill(stage, old)
         staged = prove(stage, rows=rows)

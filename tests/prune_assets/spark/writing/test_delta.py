@@ -288,11 +288,11 @@ def test_an_append_that_comes_between_survives_and_an_overwrite_gives_way(spark,
     pr.write(numbers, tmp_path, layout=LAYOUT, format="delta")
     real = delta._adds
 
-    def late(target, paths):
+    def late(snapshot, files):
         with monkeypatch.context() as patch:
             patch.setattr(delta, "_adds", real)
             pr.write(numbers.limit(5), tmp_path, layout=LAYOUT)
-        return real(target, paths)
+        return real(snapshot, files)
 
     monkeypatch.setattr(delta, "_adds", late)
     assert pr.write(numbers, tmp_path, layout=LAYOUT).version == 2

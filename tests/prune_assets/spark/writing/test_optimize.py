@@ -301,7 +301,8 @@ def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
         assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_table_that_somebody_writes_is_left_to_them(spark, small_tables):
+def test_a_table_that_somebody_writes_is_left_to_them(spark, small_tables, monkeypatch):
+    monkeypatch.setenv("PRUNE_LOCK_TIMEOUT", "0")
     with write_lock(small_tables / "parquet"), pytest.raises(UnfinishedWrite, match="another write is under way"):
         pr.optimize(spark, small_tables / "parquet", layout=pr.LayoutSpec(sort_by=["id"]))
 

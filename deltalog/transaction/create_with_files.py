@@ -1,0 +1,180 @@
+"""Create a table with its first files; where another writer created it meanwhile, write them into that table.
+
+Writers that start together all see no table, and one creates it. The others decided from a table without rows, so each
+goes on as the append, overwrite or replacement that it is. What such a writer would remove, others have written since:
+that is the conflict it is for a table that was there. Files fit the new table if it has the columns and the partition
+columns that they were written for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+
+from deltalog.errors import ConcurrentAppend, MetadataChanged, RefusedCommit, TableExists
+from deltalog.snapshot.opening import open_snapshot
+from deltalog.stats.footer_statistics import adds_of
+from deltalog.stats.partition_match import partition_columns
+from deltalog.table.schema_json import INNER_TYPES
+from deltalog.transaction.change import WHOLE_TABLE
+from deltalog.transaction.check_change import check_appendable
+from deltalog.transaction.conflicts import may_have_read
+from deltalog.transaction.create import create_table
+from deltalog.transaction.operations import append, overwrite, reads_of_partitions, replace_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deltalog.log.actions import Add, Transaction
+    from deltalog.log.file_block import FileBlock
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.stats.footer_statistics import NewFile
+    from deltalog.table.schema import TableSchema
+    from deltalog.transaction.commit import Committed
+
+WriteMode = Literal["error", "append", "overwrite", "replace_partitions"]
+OPERATIONS: Mapping[str, Callable[..., Committed]] = {
+    "append": append,
+    "overwrite": overwrite,
+    "replace_partitions": replace_partitions,
+}
+_NO_CONTAINER_NULLS = ("containsNull", "valueContainsNull")
+
+
+def create_with_files(
+    place: str,
+    schema: TableSchema,
+    files: Sequence[NewFile],
+    *,
+    mode: WriteMode,
+    properties: Mapping[str, str] | None = None,
+    txn: Transaction | None = None,
+) -> Committed:
+    """Create a table with files that lie in its directory already, or write them into the one that is there by now.
+
+    `schema`: what `check_create` returned, for which the files were written.
+    `mode`: what the write does to a table that is there; "error" creates one or raises TableExists.
+
+    Raises MetadataChanged where the files do not fit the other writer's table, ConcurrentAppend where the write would
+    replace rows of it, both with nothing committed; else as `commit`.
+    """
+    try:
+        adds = adds_of(place, schema, files, properties=properties)
+        return create_table(
+            place, schema.text, partition_by=schema.partition_columns, properties=properties, adds=adds, txn=txn
+        )
+    except TableExists:
+        if mode == "error":
+            raise
+    snapshot = open_snapshot(place)
+    _check_fit(schema, snapshot)
+    check_kept_properties(snapshot, properties)
+    check_appendable(snapshot)
+    adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
+    known = None if txn is None else snapshot.transactions.get(txn.app_id)
+    if txn is None or known is None or known.version < txn.version:
+        _check_replaces_nothing(snapshot, adds, mode)
+    return OPERATIONS[mode](snapshot, adds, txn=txn)
+
+
+def check_kept_properties(snapshot: Snapshot, properties: Mapping[str, str] | None) -> None:
+    """Raise RefusedCommit for properties that a table does not have already."""
+    if properties and not properties.items() <= snapshot.properties.items():
+        raise RefusedCommit(f"{snapshot.table}: a write does not change properties; set them with `alter`")
+
+
+def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: WriteMode) -> None:
+    """Raise ConcurrentAppend where a write would replace files of a table: there was none when it was decided."""
+    if mode == "append":
+        return
+    reads = WHOLE_TABLE if mode == "overwrite" else reads_of_partitions(snapshot, adds)
+    for block in snapshot.blocks:
+        found = np.flatnonzero(may_have_read(reads, snapshot.schema, block))
+        if len(found):
+            what = "rows" if reads.everything else f"the partition {_partition(snapshot.schema, block, found[0])} too"
+            raise ConcurrentAppend(
+                f"{snapshot.table}: another writer created the table meanwhile and wrote {what}, which mode={mode!r} "
+                "would replace; write again if they are to go"
+            )
+
+
+def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
+    """Name the partition of a file."""
+    texts = [(column.leaf.name, block.partition.get(name)) for name, column in partition_columns(schema).items()]
+    return ", ".join(
+        f"{name}={'null' if known is None or known.codes[file] < 0 else known.values[known.codes[file]].as_py()}"
+        for name, known in texts
+    )
+
+
+def _check_fit(schema: TableSchema, snapshot: Snapshot) -> None:
+    """Raise MetadataChanged, which says why, where files of one schema are none of a table."""
+    if (said := _misfit(schema, snapshot.schema)) is not None:
+        raise MetadataChanged(
+            f"{snapshot.table}: another writer created the table meanwhile, and {said}; nothing was committed, write "
+            "again as that table is, or to another place"
+        )
+
+
+def _misfit(mine: TableSchema, theirs: TableSchema) -> str | None:
+    if theirs.mapping != "none":
+        return "it names columns otherwise in its files (columnMapping)"
+    if mine.partition_columns != theirs.partition_columns:
+        by, my = (", ".join(schema.partition_columns) or "nothing" for schema in (theirs, mine))
+        return f"it is partitioned by {by}, and the rows here are partitioned by {my}"
+    return _other_column(*(msgspec.json.decode(schema.text)["fields"] for schema in (mine, theirs)))
+
+
+def _other_column(mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> str | None:
+    here, there = ({field["name"]: field for field in fields} for fields in (mine, theirs))
+    if there.keys() - here:
+        return f"it has the column {min(there.keys() - here)}, which the rows here lack"
+    if here.keys() - there:
+        return f"it lacks the column {min(here.keys() - there)} of the rows here"
+    for name, field in there.items():
+        if not _same_types(here[name]["type"], field["type"]):
+            return f"its column {name} is {_shown(field)} and not {_shown(here[name])} as here"
+        if not _may_hold(here[name], field):
+            return f"its column {name} must not be null or has other rules, which the rows here were not held to"
+    return None
+
+
+def _shown(field: Mapping[str, Any]) -> str:
+    kind = field["type"]
+    return kind if isinstance(kind, str) else f"another {kind['type']}"
+
+
+def _same_types(mine: Any, theirs: Any) -> bool:
+    """Tell whether two types are the same, whatever may be null in them."""
+    if isinstance(mine, str) or isinstance(theirs, str):
+        return bool(mine == theirs)
+    if mine["type"] != theirs["type"]:
+        return False
+    if mine["type"] != "struct":
+        return all(_same_types(mine[inner], theirs[inner]) for inner in INNER_TYPES if inner in mine)
+    here, there = ({field["name"]: field["type"] for field in kind["fields"]} for kind in (mine, theirs))
+    return here.keys() == there.keys() and all(_same_types(here[name], there[name]) for name in here)
+
+
+def _may_hold(mine: Any, theirs: Any) -> bool:
+    """Tell whether a field, or a type, takes every value of another of the same type: nulls, and rules of its own."""
+    if isinstance(mine, str):
+        return True
+    if "name" in mine:
+        rules = [
+            {key: value for key, value in field["metadata"].items() if key != "comment"} for field in (mine, theirs)
+        ]
+        nullable = theirs["nullable"] or not mine["nullable"]
+        return nullable and rules[0] == rules[1] and _may_hold(mine["type"], theirs["type"])
+    if mine["type"] == "struct":
+        there = {field["name"]: field for field in theirs["fields"]}
+        return all(_may_hold(field, there[field["name"]]) for field in mine["fields"])
+    if any(mine.get(key) and not theirs.get(key) for key in _NO_CONTAINER_NULLS):
+        return False
+    return all(_may_hold(mine[inner], theirs[inner]) for inner in INNER_TYPES if inner in mine)
+
+
+def _rules(field: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in field["metadata"].items() if key != "comment"}
