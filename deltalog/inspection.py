@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,8 @@ import numpy as np
 from deltalog.log.deletion_vectors import deleted_rows
 from deltalog.maintenance.vacuum import orphans
 from deltalog.snapshot.history import snapshot_time
-from deltalog.stats.file_bounds import ABSENT, record_counts, statistics_reader
+from deltalog.stats.coverage import NO_BOUNDS, Coverage, coverage_of
+from deltalog.stats.file_bounds import ABSENT, record_counts
 from deltalog.table.constraints import Constraint, constraints_of
 from deltalog.table.features import reader_features, writer_features
 from deltalog.table.properties import (
@@ -27,8 +29,6 @@ from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
@@ -49,7 +49,7 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class ColumnCoverage:
-    """In how many files a column has bounds and null counts that may be trusted; `why`: why it has no bounds."""
+    """In how many files a column has bounds and null counts that are used; `why`: why not in all of them."""
 
     name: str
     type: str
@@ -198,52 +198,45 @@ def _health(snapshot: Snapshot) -> LogHealth:
 
 def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[ColumnCoverage]:
     asked = [column for column in columns if not column.refused and column.partition is None]
-    counted = dict(zip((column.leaf.path for column in asked), _counts(snapshot, asked), strict=True))
+    found = dict(zip((column.leaf.path for column in asked), coverage_of(snapshot, asked), strict=True))
     why = _Why(snapshot)
     for column in columns:
-        bounds, nulls, least = counted.get(column.leaf.path, (0, 0, 0))
-        reason = "" if bounds else why.of(column, nulls=nulls, least=least)
-        yield ColumnCoverage(column.leaf.name, column.kind, int(bounds), int(nulls), reason)
-
-
-def _counts(snapshot: Snapshot, columns: Sequence[TableColumn]) -> NDArray[np.int64]:
-    """Return for each column the files with both bounds, with a null count, and with a least value."""
-    total = np.zeros((len(columns), 3), np.int64)
-    if not columns:
-        return total
-    read = statistics_reader(columns)
-    for block in snapshot.blocks:
-        for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            for i, found in enumerate(read(batch)):
-                total[i, 0] += min(len(side) - side.null_count for side in (found.lower, found.upper))
-                total[i, 1] += len(found) - found.null_count.null_count
-                total[i, 2] += len(found) - found.lower.null_count
-    return total
+        covered = found.get(column.leaf.path, Coverage(0, 0, Counter()))
+        reason = why.of(column, covered.missing)
+        yield ColumnCoverage(column.leaf.name, column.kind, covered.bounds, covered.null_counts, reason)
 
 
 class _Why:
-    """Says why a column has no bounds."""
+    """Says why statistics of a column are not used, in which files."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         properties = snapshot.properties
+        self._files = snapshot.file_count
         self._named = named_columns(properties[NAMED]) if NAMED in properties else None
         self._most = indexed_count(properties)
         # As Spark counts them: in the order of the schema, without those of partitions.
         data = [column for column in snapshot.schema.columns if column.partition is None]
         self._place = {column.leaf.path: i for i, column in enumerate(data)}
 
-    def of(self, column: TableColumn, *, nulls: int, least: int) -> str:
-        """Return the first reason that holds."""
+    def of(self, column: TableColumn, missing: Counter[str]) -> str:
+        """Return every reason, the most frequent first; empty where each file has what its type can have."""
         if column.partition is not None or column.refused:
-            return column.refused or "a partition column: the log has its values"
+            return column.refused or "partition column: the log has its values"
+        reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
         if not column.bounded:
-            return column.leaf.unsupported or f"of type {column.kind} only nulls are counted"
+            reasons.insert(0, column.leaf.unsupported or f"type {column.kind} has null counts alone")
+        return "; ".join(reasons) or ("" if self._files else "the table has no files")
+
+    def _counted(self, reason: str, files: int) -> str:
+        return reason if files == self._files else f"{reason} in {files:,} of {self._files:,} files"
+
+    def _of_writer(self, column: TableColumn, reason: str) -> str:
+        """Return the property by which writers left bounds out, where one did; else the reason itself."""
+        if reason != NO_BOUNDS:
+            return reason
         if self._named is not None:
-            if not is_named(column, self._named):
-                return f"{NAMED} does not name it"
-        elif 0 <= self._most <= self._place[column.leaf.path]:
-            place = self._place[column.leaf.path] + 1
-            return f"it is column {place:,}, and {COUNTED} is {self._most:,}"
-        if least and column.kind in {"float", "double"}:
-            return f"the largest value is NaN or not told; the smallest is trusted in {least:,} of the files"
-        return "the files hold nothing but nulls, or bounds that cannot be trusted" if nulls else "no file tells any"
+            return reason if is_named(column, self._named) else f"{reason}: {NAMED} does not name the column"
+        place = self._place[column.leaf.path] + 1
+        return (
+            f"{reason}: it is column {place:,}, and {COUNTED} is {self._most:,}" if 0 <= self._most < place else reason
+        )

@@ -19,6 +19,7 @@ from deltalog.log.file_block import BATCH_FILES, VECTOR_TYPE, FileBlock, Statist
 from deltalog.log.paths import canonical_paths, path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.errors import MalformedFile, StorageFailure, UnsupportedFeature
+from parquet_core.format.leaf_type import Physical
 from parquet_core.storage import find_file, is_remote
 from parquet_core.values import Footer, ValueReader, open_values, read_arrow_footers
 
@@ -44,6 +45,8 @@ _OTHER_ACTIONS: dict[str, tuple[str, Any]] = {
     "checkpointMetadata": ("checkpoint_metadata", CheckpointMetadata),
 }
 _STORAGE_TYPES = path_array(["u", "p", "i"])
+_PARSED = ("add", "stats_parsed")
+_INSTANT = pa.timestamp("us", "UTC")
 _PLAIN = re.compile(r"\w+", re.ASCII)
 _REMEDY = "restore the checkpoint or remove it"
 
@@ -257,7 +260,7 @@ class CheckpointStatistics:
         with self.source._opened() as opened:  # noqa: SLF001 - of the same module
             fields = _fields(opened.schema, "add")
             silent = wanted.copy()
-            for names, take in _forms(opened.schema, fields, columns):
+            for names, take in _forms(opened, fields, columns):
                 if silent.any():
                     for batch in self._batches(opened, names, silent.copy(), take):
                         silent[batch.positions] = False
@@ -279,10 +282,10 @@ class CheckpointStatistics:
 
 
 def _forms(
-    schema: pa.Schema, fields: set[str], columns: Sequence[tuple[str, ...]]
+    opened: ValueReader, fields: set[str], columns: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[str], _Take]]:
     """Yield the columns of the file to read one after the other, and what takes statistics from them."""
-    kind = schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
+    kind = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
     structs = _has(kind, ("numRecords",))
     known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
     missing = [path[-1] for path in columns if path not in known]
@@ -291,7 +294,8 @@ def _forms(
     if structs:
         parts = ("minValues", "maxValues", "nullCount")
         names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
-        yield ["add.stats_parsed.numRecords", *names], _parsed_batch
+        int96 = {leaf.path for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
+        yield ["add.stats_parsed.numRecords", *names], partial(_parsed_batch, int96=int96)
     if "stats" in fields:
         yield ["add.stats"], _text_batch
 
@@ -320,7 +324,16 @@ def _text_batch(
     return StatisticsBatch(positions[flags_from(there)], texts.filter(there), None)
 
 
-def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64]) -> StatisticsBatch:
+def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set[str]) -> StatisticsBatch:
     parsed = pc.struct_field(adds, "stats_parsed")
+    if int96:
+        parsed = parsed.cast(_as_instants(parsed.type, _PARSED, int96))
     there = flags_from(pc.struct_field(parsed, "numRecords").is_valid())
     return StatisticsBatch(positions[there], None, parsed.filter(from_numpy(there)))
+
+
+def _as_instants(kind: pa.DataType, path: tuple[str, ...], int96: set[str]) -> pa.DataType:
+    """Return the type in which INT96 columns have a zone: Arrow decodes instants of UTC and leaves the zone out."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(inner.name, _as_instants(inner.type, (*path, inner.name), int96)) for inner in kind])
+    return _INSTANT if ".".join(path) in int96 else kind

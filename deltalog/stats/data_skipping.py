@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from deltalog.log.file_block import in_parallel
 from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import question_about
 from deltalog.stats.partition_values import outcomes_of_partitions
+from parquet_core.arrow_arrays import flags_from
 from parquet_core.dataset.logged import FileAnswers
 from parquet_core.evidence.min_max import outcomes_from_bounds
 from parquet_core.evidence.satisfiable import may_be_true
@@ -22,6 +24,7 @@ from parquet_core.trust.bounds import concat_bounds, unknown_bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from deltalog.log.file_block import FileBlock
@@ -71,7 +74,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         outcomes=_joined([answers.outcomes for answers in found]),
         by_leaf=tuple(_joined([answers.by_leaf[i] for answers in found]) for i in range(len(parts))),
         by_values=_partitions(columns),
-        told=frozenset(path for answers in found for path in answers.told or ()),
+        told=sum((Counter(answers.told) for answers in found), Counter()),
         asked=sum(answers.asked for answers in found),
     )
 
@@ -105,22 +108,24 @@ def _of_block(
     of_files = list(dict.fromkeys(column for column in asked if column is not None and column.partition is None))
     if not of_files or not wanted.any():
         return FileAnswers(partitions, partitions, tuple(by_leaf))
-    told = set()
+    told: Counter[Path] = Counter()
     for positions, said_of in answers(block.statistics, question_about(of_files), wanted):
         bounds = dict(zip(of_files, said_of, strict=True))
-        told |= {column.leaf.path for column, found in bounds.items() if says_anything(found)}
+        told.update({column.leaf.path: files_that_say(found) for column, found in bounds.items()})
         for answer, part, column in zip(by_leaf, parts, asked, strict=True):
             if isinstance(part, ColumnLeaf) and column in bounds:
                 said = outcomes_from_bounds(part, bounds[column])
                 answer[positions] = intersect(answer[positions], said)
-    return FileAnswers(
-        partitions, fold(predicate, by_leaf), tuple(by_leaf), told=frozenset(told), asked=int(wanted.sum())
-    )
+    return FileAnswers(partitions, fold(predicate, by_leaf), tuple(by_leaf), told=told, asked=int(wanted.sum()))
 
 
-def says_anything(bounds: Bounds) -> bool:
-    """Tell whether anything is known of the values in some container."""
-    return any(len(side) > side.null_count for side in (bounds.lower, bounds.upper, bounds.null_count))
+def files_that_say(bounds: Bounds) -> int:
+    """Return of how many containers anything is known of the values."""
+    return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in _sides(bounds)])))
+
+
+def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
+    return bounds.lower, bounds.upper, bounds.null_count
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
 
+Answer = TypeVar("Answer")
 # A count that is not there; one that is negative is damage.
 ABSENT = int(np.iinfo(np.int64).min)
 
@@ -79,9 +80,8 @@ def _widens(stored: pa.DataType, kind: pa.DataType) -> bool:
 
 def _times(values: pa.Array, kind: pa.DataType) -> Pair:
     stored = values.type
-    # INT96 has no zone and means instants; of what else has none, the zone of the instants is not known.
-    as_int96 = stored.unit == "ns" and stored.tz is None
-    if (stored.tz is None) != (kind.tz is None) and not as_int96:
+    # Of instants without a zone it is not known which one they are meant in.
+    if (stored.tz is None) != (kind.tz is None):
         return nothing(len(values), kind)
     numbers, valid = numbers_from(values), flags_from(values.is_valid())
     if stored.unit == "ns":
@@ -94,11 +94,15 @@ def _times(values: pa.Array, kind: pa.DataType) -> Pair:
 
 
 class Said(NamedTuple):
-    """What statistics say of `files` files: the bounds of a column at one side, and the counts at a path."""
+    """What statistics say of `files` files: the bounds of a column at one side, and the counts at a path.
+
+    `written`: where a value is written at a path, and as which type, empty for JSON.
+    """
 
     files: int
     side: Callable[[TableColumn, str], Pair]
     counts: Callable[[Sequence[str]], NDArray[np.int64]]
+    written: Callable[[Sequence[str]], tuple[NDArray[np.bool_], str]]
 
     def bounds(self, column: TableColumn) -> Pair:
         """Return both bounds of a column; nothing of a type that has none."""
@@ -113,6 +117,7 @@ def said_by_structs(parsed: pa.StructArray, enclose: Callable[[TableColumn, pa.A
         len(parsed),
         lambda column, part: enclose(column, child(parsed, (part, *column.physical))),
         lambda path: _parsed_counts(parsed, path),
+        lambda path: _parsed_values(parsed, path),
     )
 
 
@@ -122,19 +127,27 @@ def said_by_objects(rows: Sequence[dict[str, Any]]) -> Said:
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
         lambda path: _counts(values_at(rows, path)),
+        lambda path: (np.array([value is not None for value in values_at(rows, path)], np.bool_), ""),
     )
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
     """Return what turns a batch into the bounds of each column."""
+    return lambda batch: ask_batch(columns, batch, lambda said: _bounds_of(columns, said))
 
-    def read(batch: StatisticsBatch) -> list[Bounds]:
-        if batch.parsed is not None:
-            return _bounds_of(columns, said_by_structs(batch.parsed))
-        assert batch.json is not None
-        return _from_json(columns, batch.json)
 
-    return read
+def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Callable[[Said], Answer]) -> Answer:
+    """Return what `ask` makes of the statistics of a batch; it is asked again where JSON must be read one by one."""
+    if batch.parsed is not None:
+        return ask(said_by_structs(batch.parsed))
+    assert batch.json is not None
+    table = parse_texts(columns, batch.json)
+    if table is not None:
+        try:
+            return ask(said_by_structs(table, _pair))
+        except pa.ArrowInvalid:  # a number that its column cannot hold
+            pass
+    return ask(said_by_objects(decode_texts(columns, batch.json)))
 
 
 def question_about(columns: Sequence[TableColumn]) -> Question:
@@ -176,24 +189,10 @@ def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
     return said.counts(("numRecords",))
 
 
-def _from_json(columns: Sequence[TableColumn], texts: pa.Array) -> list[Bounds]:
-    table = parse_texts(columns, texts)
-    if table is not None:
-        try:
-            return _bounds_of(columns, said_by_structs(table, _pair))
-        except pa.ArrowInvalid:  # a number that its column cannot hold
-            pass
-    return _one_by_one(columns, texts)
-
-
-def _one_by_one(columns: Sequence[TableColumn], texts: pa.Array) -> list[Bounds]:
-    return _bounds_of(columns, said_by_objects(decode_texts(columns, texts)))
-
-
 def _bounds_of(columns: Sequence[TableColumn], said: Said) -> list[Bounds]:
     records = said.counts(("numRecords",))
     return [
-        _bounds(column, said.bounds(column), records, said.counts(("nullCount", *column.physical)))
+        believed_bounds(column, said.bounds(column), records, said.counts(("nullCount", *column.physical)))
         for column in columns
     ]
 
@@ -266,7 +265,12 @@ def _parsed_counts(parsed: pa.StructArray, path: Sequence[str]) -> NDArray[np.in
     return numbers_from(pc.fill_null(array.cast(pa.int64()), ABSENT))
 
 
-def _bounds(column: TableColumn, pair: Pair, records: NDArray[np.int64], nulls: NDArray[np.int64]) -> Bounds:
+def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray[np.bool_], str]:
+    values = child(parsed, path)
+    return flags_from(values.is_valid()), "" if pa.types.is_null(values.type) else str(values.type)
+
+
+def believed_bounds(column: TableColumn, pair: Pair, records: NDArray[np.int64], nulls: NDArray[np.int64]) -> Bounds:
     """Put the parts together; statistics that contradict themselves say nothing."""
     lower, upper = widened(column, pair)
     known = nulls != ABSENT

@@ -8,7 +8,7 @@ in each file, as far as whatever lists them tells.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, overload
 
 import pyarrow as pa
@@ -48,8 +48,8 @@ class FileAnswers:
     """What a predicate may be in each file.
 
     `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `by_values`: the partition columns that have values. `told`: the columns whose statistics say something in a file
-    that was asked; None where the files are listed without any. `asked`: how many files were. `elsewhere`: None where
+    `by_values`: the partition columns that have values. `told`: of how many files that were asked the statistics of a
+    column are used; None where the files are listed without any. `asked`: how many files were. `elsewhere`: None where
     no other process was asked.
     """
 
@@ -57,7 +57,7 @@ class FileAnswers:
     outcomes: OutcomeArray
     by_leaf: tuple[OutcomeArray, ...]
     by_values: frozenset[Path] = frozenset()
-    told: frozenset[Path] | None = frozenset()
+    told: Mapping[Path, int] | None = field(default_factory=dict)
     asked: int = 0
     elsewhere: FoundElsewhere | None = None
 

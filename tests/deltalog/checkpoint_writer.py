@@ -63,8 +63,8 @@ def parsed_type(**columns):
     return pa.struct([("numRecords", pa.int64()), ("minValues", bounds), ("maxValues", bounds), ("nullCount", nulls)])
 
 
-def write_checkpoint(path, actions, *, add=None, row_group_size=None, names=None):
-    """Write actions to a Parquet file of a checkpoint."""
+def write_checkpoint(path, actions, *, add=None, row_group_size=None, names=None, **options):
+    """Write actions to a Parquet file of a checkpoint; `options`: as pyarrow has them."""
     types = TYPES | {"add": add or add_type()}
     names = names or sorted({name for action in actions for name in action})
     columns = [
@@ -72,7 +72,7 @@ def write_checkpoint(path, actions, *, add=None, row_group_size=None, names=None
     ]
     path.parent.mkdir(exist_ok=True)
     table = pa.Table.from_arrays(columns, schema=pa.schema([(name, types[name]) for name in names]))
-    pq.write_table(table, path, row_group_size=row_group_size or max(1, len(actions)))
+    pq.write_table(table, path, row_group_size=row_group_size or max(1, len(actions)), **options)
     return path
 
 

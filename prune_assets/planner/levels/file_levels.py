@@ -14,6 +14,8 @@ from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_o
 from prune_assets.planner.levels.question import Level, LevelState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from parquet_core.predicate import Path
     from prune_assets.planner.levels.question import Question, Unit
     from prune_assets.report.skip_report import Status
@@ -64,18 +66,24 @@ def ask_log_statistics(question: Question, before: LevelState) -> LevelState | N
     return LevelState(_LOG_STATISTICS, question.fold_listed(answers), answers, status, why, "file")
 
 
-def _status(question: Question, told: frozenset[Path]) -> tuple[Status, str]:
+def _status(question: Question, told: Mapping[Path, int]) -> tuple[Status, str]:
     files, by_path = question.files, {column.path for column in question.index.columns}
     asked = [path for path in columns_of(question.predicate) if path in by_path]
     if not question.index.files or np.all(~may_match(files.partitions)):
         return "not_applicable", "partition values leave no file"
     if not asked:
         return "not_applicable", "no part of the predicate can be answered from statistics of files"
-    silent = [".".join(path) for path in asked if path not in told]
     if files.asked == 0:
         return "not_applicable", "partition values decide every file"
-    why = f"no file has statistics that may be trusted for {', '.join(silent)}" if silent else ""
-    return ("absent" if len(silent) == len(asked) else "consulted"), why
+    silent = [".".join(path) for path in asked if not told.get(path)]
+    why = [f"no file has usable statistics for {', '.join(silent)}"] if silent else []
+    why += [
+        f"{files.asked - told[path]:,} of {files.asked:,} files have no usable statistics for {'.'.join(path)}"
+        for path in asked
+        if 0 < told.get(path, 0) < files.asked
+    ]
+    why += ["`prune inspect` gives the reason"] if why else []
+    return ("absent" if len(silent) == len(asked) else "consulted"), "; ".join(why)
 
 
 LOG_STATISTICS = Level(_LOG_STATISTICS, ask_log_statistics, is_free=True)

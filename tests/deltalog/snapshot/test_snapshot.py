@@ -368,7 +368,7 @@ def parsed_log(log, kind, stored, low, high, **more):
         ("decimal(12,2)", pa.int32(), 5, 6),
         ("decimal(12,2)", pa.decimal128(10, 1), 5, 6),
         ("timestamp_ntz", pa.date32(), 5, 6 * 86_400_000_000),
-        ("timestamp", pa.timestamp("ns"), 5_000_000, 6_001),
+        ("timestamp", pa.timestamp("ns", "UTC"), 5_000_000, 6_001),
         ("timestamp", pa.timestamp("ms", "UTC"), 5, 6_000),
         ("string", pa.string(), "b", "c"),
     ],
@@ -393,6 +393,7 @@ def scalar(number, kind):
     ("kind", "stored", "value"),
     [
         ("timestamp", pa.timestamp("us"), 5),
+        ("timestamp", pa.timestamp("ns"), 5),
         ("timestamp_ntz", pa.timestamp("us", "UTC"), 5),
         ("timestamp_ntz", pa.date32(), (1 << 31) - 1),
         ("long", pa.string(), "5"),

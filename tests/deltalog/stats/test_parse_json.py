@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_writer import field
 
+from deltalog.log.file_block import StatisticsBatch
 from deltalog.log.paths import text_array
-from deltalog.stats.file_bounds import _from_json, _one_by_one
-from deltalog.stats.parse_json import parse_texts
+from deltalog.stats.file_bounds import _bounds_of, said_by_objects, statistics_reader
+from deltalog.stats.parse_json import decode_texts, parse_texts
 from deltalog.table.schema import read_schema
 
 KINDS = ["byte", "long", "float", "double", "decimal(12,2)", "decimal(38,18)", "string", "date", "timestamp"]
@@ -60,8 +62,8 @@ def both(columns, texts):
     """What all at once and one by one say; whether it was all at once."""
     data = binary(texts)
     return (
-        _from_json(columns, data),
-        _one_by_one(columns, data),
+        statistics_reader(columns)(StatisticsBatch(np.arange(len(texts)), data, None)),
+        _bounds_of(columns, said_by_objects(decode_texts(columns, data))),
         parse_texts(columns, data),
     )
 

@@ -90,9 +90,9 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
     jsonschema.validate(found, json_schema())
     columns = {column["name"]: column for column in found["columns"]}
     assert (columns["x"]["bounds"], columns["x"]["null_counts"], columns["x"]["why"]) == (3, 3, "")
-    assert columns["name"]["why"] == "delta.dataSkippingStatsColumns does not name it"
-    assert columns["flag"]["why"] == "of type boolean only nulls are counted"
-    assert columns["day"]["why"] == "a partition column: the log has its values"
+    assert columns["name"]["why"] == "no minimum or maximum: delta.dataSkippingStatsColumns does not name the column"
+    assert columns["flag"]["why"] == "type boolean has null counts alone"
+    assert columns["day"]["why"] == "partition column: the log has its values"
     assert next(size["files"] for size in found["sizes"]) == found["files"] == 3
     assert [
         column["name"] for column in json.loads(prune("inspect", table, "--json", "--column", "X").stdout)["columns"]
@@ -138,7 +138,7 @@ def test_inspect_shows_clustering_columns_and_what_is_demanded_of_rows(demanding
 
 def test_inspect_says_of_a_float_column_that_its_least_value_is_trusted_where_nan_is_open(demanding):
     columns = {column["name"]: column for column in json.loads(prune("inspect", demanding, "--json").stdout)["columns"]}
-    why = "the largest value is NaN or not told; the smallest is trusted in 1 of the files"
+    why = "the maximum is NaN: the minimum alone is used"
     assert (columns["x"]["bounds"], columns["x"]["why"]) == (0, why)
 
 

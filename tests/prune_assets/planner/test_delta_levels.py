@@ -157,8 +157,8 @@ def test_a_file_that_does_not_tell_its_rows_says_so(partitioned):
         ("day = DATE '2024-01-09'", "not_applicable", "partition values leave no file"),
         ("day > DATE '2024-01-01'", "not_applicable", "from statistics of files"),
         ("concat(x, day) = 'A'", "not_applicable", "from statistics of files"),
-        ("x = 3 AND day = DATE '2024-01-04'", "absent", "no file has statistics that may be trusted for x"),
-        ("x > 3", "consulted", ""),
+        ("x = 3 AND day = DATE '2024-01-04'", "absent", "no file has usable statistics for x; `prune inspect` gives"),
+        ("x > 3", "consulted", "1 of 4 files have no usable statistics for x; `prune inspect` gives the reason"),
     ],
 )
 def test_the_level_of_the_log_says_whether_it_was_asked(partitioned, where, status, why):

@@ -1,0 +1,132 @@
+"""How far statistics reach: in how many files a column has bounds and null counts, and why not in the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from deltalog.stats.file_bounds import ABSENT, ask_batch, believed_bounds
+from deltalog.stats.widened_bounds import widened
+from parquet_core.arrow_arrays import flags_from
+from parquet_core.spark_rules.calendars import common_calendar_start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.file_block import StatisticsBatch
+    from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.stats.enclosing_values import Pair
+    from deltalog.stats.file_bounds import Said
+    from deltalog.table.schema import TableColumn
+
+    _Flags = NDArray[np.bool_]
+
+NO_BOUNDS = "no minimum or maximum"
+NO_STATISTICS = "no statistics"
+_NO_COUNT = "no null count"
+_BOUNDS, _NULLS = ("minValues", "maxValues"), "nullCount"
+
+
+class Coverage(NamedTuple):
+    """In how many files a column has both bounds, and a null count; `missing`: the files that lack one, by reason."""
+
+    bounds: int
+    null_counts: int
+    missing: Counter[str]
+
+
+def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Coverage]:
+    """Count the files in which columns have statistics that are used; each of the others has a reason.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> for rows in ([1, 2], [None]):
+    ...     _ = deltalog.write_table(table, pa.table({"x": pa.array(rows, pa.int64())}), mode="append")
+    >>> snapshot = deltalog.open_snapshot(table)
+    >>> coverage_of(snapshot, snapshot.schema.columns)
+    [Coverage(bounds=1, null_counts=2, missing=Counter({'only nulls': 1}))]
+    """
+    found = [Coverage(0, 0, Counter()) for _ in columns]
+    files = 0
+    for block in snapshot.blocks if columns else ():
+        for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
+            found = [_sum(*pair) for pair in zip(found, _of_batch(columns, batch), strict=True)]
+            files += len(batch.positions)
+    for coverage in found:
+        coverage.missing[NO_STATISTICS] += snapshot.file_count - files
+    return [coverage._replace(missing=+coverage.missing) for coverage in found]
+
+
+def _sum(one: Coverage, other: Coverage) -> Coverage:
+    return Coverage(one.bounds + other.bounds, one.null_counts + other.null_counts, one.missing + other.missing)
+
+
+def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
+    return ask_batch(columns, batch, lambda said: [_of_column(column, said) for column in columns])
+
+
+def _of_column(column: TableColumn, said: Said) -> Coverage:
+    records, nulls = said.counts(("numRecords",)), said.counts((_NULLS, *column.physical))
+    pair = said.bounds(column)
+    used = believed_bounds(column, pair, records, nulls)
+    bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
+    reasons = [*_against_counts(records, nulls)]
+    if column.bounded:
+        against = _against_bounds(column, said, pair, only_nulls=(nulls == records))
+        reasons += [(flags & ~bounded, reason) for flags, reason in against]
+    reasons.append((~counted, _NO_COUNT))
+    lacking = ~counted | ~bounded if column.bounded else ~counted
+    chosen = np.select([flags for flags, _ in reasons], range(1, len(reasons) + 1), 0)[lacking]
+    missing = {reason: int(np.count_nonzero(chosen == i)) for i, (_, reason) in enumerate(reasons, 1)}
+    return Coverage(int(np.count_nonzero(bounded)), int(np.count_nonzero(counted)), +Counter(missing))
+
+
+def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> list[tuple[_Flags, str]]:
+    known = nulls != ABSENT
+    return [
+        (records == ABSENT, "no numRecords"),
+        (records <= 0, "numRecords is not positive"),
+        (known & ((nulls < 0) | (nulls > records)), "the null count does not fit numRecords"),
+    ]
+
+
+def _against_bounds(column: TableColumn, said: Said, pair: Pair, *, only_nulls: _Flags) -> list[tuple[_Flags, str]]:
+    """Return what may be wrong with bounds, the first that holds first."""
+    written = [said.written((part, *column.physical)) for part in _BOUNDS]
+    lower, upper = (flags for flags, _ in written)
+    stored = next((kind for _, kind in written if kind), "JSON")
+    read, wide = _valid(pair.lower) & _valid(pair.upper), widened(column, pair)
+    return [
+        (only_nulls & ~lower & ~upper, "only nulls"),
+        (~lower & ~upper, NO_BOUNDS),
+        (~lower, "no minimum: the maximum alone is used"),
+        (~upper, "no maximum: the minimum alone is used"),
+        (~read, f"a bound is no {column.kind} (stored as {stored})"),
+        *_lost(column, wide),
+        (only_nulls, "bounds, although the null count says that every value is null"),
+        (np.ones(len(lower), np.bool_), "the minimum is larger than the maximum"),
+    ]
+
+
+def _lost(column: TableColumn, wide: Pair) -> list[tuple[_Flags, str]]:
+    """Say which bounds of a type enclose nothing for certain."""
+    lower, upper = _valid(wide.lower), _valid(wide.upper)
+    if column.kind in {"float", "double"}:
+        return [(~lower & ~upper, "the bounds are NaN"), (~upper, "the maximum is NaN: the minimum alone is used")]
+    if column.kind == "string":
+        return [(~upper, "an old writer cut the maximum: the minimum alone is used")]
+    if pa.types.is_temporal(wide.lower.type):
+        start = str(common_calendar_start(wide.lower.type).cast(pa.date32()))
+        return [(~(lower & upper), f"a bound is before {start}, where the calendars of writers differ")]
+    return []
+
+
+def _valid(values: pa.Array) -> _Flags:
+    return flags_from(values.is_valid())
