@@ -21,6 +21,8 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     [[2, 1], [3, 2]]
     """
     together = pa.concat_arrays(arrays)
+    if pa.types.is_boolean(together.type):
+        together = together.cast(pa.uint8())
     # Nulls come last by default; saying so is spelled differently from one pyarrow to the next.
     numbers = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])

@@ -107,8 +107,10 @@ FILES_DO_NOT_OVERLAP = Check(
     {
         "overlap.files": Code(
             "Whether the bounds of files overlap on the first column of the sort key. Of files that overlap all "
-            "are opened for a value that lies in one of them. The message gives the overlap depth: in how many files "
-            "an average file begins; 1 is none.",
+            "are opened for a value that lies in one of them. Files that share only the value where one ends and the "
+            "next begins are in order. The message gives the overlap depth, as Snowflake counts it: for each file, how "
+            "many files hold the value of it that most files hold, averaged over the files. It is k where k files all "
+            "overlap, and 1 where no two share a value. A shared end value counts: a query for it opens both files.",
             _SORT,
         ),
         "overlap.row_groups": Code(

@@ -6,7 +6,6 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from
@@ -14,13 +13,14 @@ from parquet_core.format.schema import Physical
 from parquet_core.inspection.chunks import codec_name, column_order_name, encoding_names, uncompressed_bytes
 from parquet_core.inspection.facts import ColumnFacts, PageSummary, Spread
 from parquet_core.inspection.values import plain_values
-from parquet_core.layout.overlap import overlap_depth
-from parquet_core.ranks import ranks
+from parquet_core.layout.overlap_depth import intervals_of, may_hold_values, overlap_depth
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.judgement import trust
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.footer import Footers
     from parquet_core.format.schema import LeafColumn
@@ -66,7 +66,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         with_column_index=int((chunks.column_index[:, 0] > 0).sum()),
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
         with_bloom_filter=int((chunks.bloom_filter[:, 0] > 0).sum()),
-        overlap_depth=_overlap_depth(bounds),
+        overlap_depth=overlap_depth(intervals_of(bounds)),
         pages=None if footers is None else _pages(index, column),
     )
 
@@ -98,24 +98,4 @@ def _count(flags: pa.Array) -> int:
 
 def _without_bounds(bounds: Bounds, there: np.ndarray) -> int:
     known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-    return int((there & _may_hold_values(bounds) & ~known).sum())
-
-
-def _may_hold_values(bounds: Bounds) -> np.ndarray:
-    """Tell for each row group whether it may hold a value beside nulls and NaN."""
-    nulls, nans = pc.fill_null(bounds.null_count, -1).to_numpy(), pc.fill_null(bounds.nan_count, 0).to_numpy()
-    valued: np.ndarray = (nulls < 0) | (nulls + nans != bounds.row_count)
-    return valued & (np.asarray(bounds.row_count) > 0)
-
-
-def _overlap_depth(bounds: Bounds) -> float | None:
-    """Return the overlap depth of the row groups that hold a value; None when bounds of one are unknown."""
-    valued = np.flatnonzero(_may_hold_values(bounds))
-    low, high = (_rankable(side.take(valued)) for side in (bounds.lower, bounds.upper))
-    if len(valued) == 0 or low.null_count or high.null_count:
-        return None
-    return overlap_depth(*ranks(low, high))
-
-
-def _rankable(values: pa.Array) -> pa.Array:
-    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values
+    return int((there & may_hold_values(bounds) & ~known).sum())

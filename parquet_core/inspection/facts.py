@@ -89,7 +89,8 @@ class ColumnFacts:
     `unsupported`: why predicates do not prune on it, empty when they do. `lower`, `upper`, `null_count` and
     `nan_count` are known when every row group lets them be. `with_...` and `encrypted` count row groups,
     `without_bounds` those that may hold a value and have no bounds.
-    `overlap_depth`: how many row groups hold the point where an average one begins, 1 is no overlap.
+    `overlap_depth`: for an average row group, how many hold the value of it that most hold; 1.0 is no overlap,
+    None where no row group has bounds, and one without counts as holding every value.
     `pages` and `uncompressed_bytes` are None for a table.
     """
 

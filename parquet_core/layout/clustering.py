@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import flags_from
-from parquet_core.layout.overlap import overlap_depth
+from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,23 +37,20 @@ def check_clustering(
             "clustering.ineffective" if lost else "clustering.effective",
             Severity.ERROR if lost else Severity.INFO,
             f"column {column.name}",
-            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups on average, by their bounds; "
-            f"overlap depth {depth:.2f}",
+            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups on average, by their bounds"
+            + ("" if depth is None else f"; overlap depth {depth:.2f}"),
             _REMEDY if lost else "",
         )
 
 
-def _kept(index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]) -> tuple[float, float]:
+def _kept(index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]) -> tuple[float, float | None]:
     """Return how many row groups hold the middle of an average one, and the overlap depth within partitions."""
     bounds = index.page_indexes.filled_bounds(column)
-    known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
-    unknown = np.count_nonzero((index.row_count > 0) & ~flags_from(pc.equal(bounds.null_count, bounds.row_count)))
-    unknown -= np.count_nonzero(index.row_count[known] > 0)
-    if not len(known):
-        return float(unknown), 0.0
-    low, high = ranks(bounds.lower.take(known), bounds.upper.take(known))
-    asked = (low + high) / 2
-    begun = np.searchsorted(np.sort(low), asked, side="right")
-    ended = np.searchsorted(np.sort(high), asked, side="left")
-    apart = partition[index.file[known]] * (int(high.max(initial=0)) + 1)
-    return float((begun - ended).mean()) + float(unknown), overlap_depth(low + apart, high + apart)
+    found = intervals_of(bounds)
+    unknown = float(found.unknown.sum())
+    if not len(found.at):
+        return unknown, None
+    middle = (found.low + found.high) / 2
+    begun = np.searchsorted(np.sort(found.low), middle, side="right")
+    ended = np.searchsorted(np.sort(found.high), middle, side="left")
+    return float((begun - ended).mean()) + unknown, overlap_depth(intervals_of(bounds, partition[index.file]))

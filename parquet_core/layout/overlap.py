@@ -1,4 +1,8 @@
-"""Proof that files and row groups do not overlap on the sort key; touching bounds are no overlap."""
+"""Proof that files and row groups do not overlap on the sort key.
+
+Those that share one value, where one ends and the next begins, are in order: rows of equal keys make every sort do so.
+The overlap depth counts them, since a reader that looks for that value opens both.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
-from parquet_core.ranks import ranks
+from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.overlap_depth import Intervals
 
     Positions = NDArray[np.int64]
 
@@ -43,56 +49,38 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partitio
             "overlap.unknown",
             Severity.ERROR,
             row_group_place(index, int(unknown[0]), column),
-            f"no bounds that may be trusted in {len(unknown)} of {len(valued)} row groups: overlap cannot be told",
+            f"no trusted bounds in {len(unknown):,} of {counted(len(valued), 'row group')}: overlap is unknown",
             "write with Spark 3.3 or newer and leave statistics on",
         )
         return
-    low_rank, high_rank = ranks(low, high)
-    file = index.file[valued]
-    # Further apart than all values are: what lies in two partitions never overlaps.
-    apart = partition[file] * (int(high_rank.max(initial=0)) + 1)
-    low_rank, high_rank = low_rank + apart, high_rank + apart
-    within = " within their partitions" if partition.any() else ""
+    groups = intervals_of(bounds, partition[index.file])
+    file = index.file[groups.at]
     first = np.flatnonzero(np.diff(file, prepend=-1))
     if len(first):
-        files_low, files_high = np.minimum.reduceat(low_rank, first), np.maximum.reduceat(high_rank, first)
-        labels = [file_name(index, int(i)) for i in file[first]]
-        yield _finding("files", column, files_low, files_high, labels, within=within)
-    groups = [row_group_place(index, int(p)) for p in valued]
-    yield _finding("row_groups", column, low_rank, high_rank, groups, within=within)
+        files = groups._replace(
+            at=file[first],
+            low=np.minimum.reduceat(groups.low, first),
+            high=np.maximum.reduceat(groups.high, first),
+            partition=groups.partition[first],
+        )
+        yield _finding("file", column, files, [file_name(index, int(i)) for i in files.at])
+    yield _finding("row group", column, groups, [row_group_place(index, int(i)) for i in groups.at])
 
 
-def _finding(
-    unit: str, column: LeafColumn, low: Positions, high: Positions, labels: list[str], *, within: str
-) -> Finding:
-    words = unit.replace("_", " ")
-    order = np.lexsort((high, low))
-    reach = np.maximum.accumulate(high[order])
-    late = np.flatnonzero(low[order][1:] < reach[:-1])
-    depth = overlap_depth(low, high)
-    if len(late) == 0:
-        message = f"{len(labels)} {words} do not overlap{within}; overlap depth {depth:.2f}"
-        return Finding(f"overlap.{unit}", Severity.INFO, f"column {column.name}", message)
-    inner = order[late[0] + 1]
-    outer = order[int(np.argmax(high[order[: late[0] + 1]]))]
-    return Finding(
-        f"overlap.{unit}",
-        Severity.ERROR,
-        f"column {column.name}: {labels[inner]}",
-        f"{len(late)} of {len(labels)} {words} begin below the end of another, the first inside {labels[outer]}; "
-        f"overlap depth {depth:.2f} (1 is none)",
-        _REMEDY,
-    )
-
-
-def overlap_depth(low: Positions, high: Positions) -> float:
-    """Return how many of the intervals hold the point where an average one begins; 1.0 is no overlap at all.
-
-    An interval that ends there does not hold it. After Snowflake's average overlap depth.
-
-    >>> overlap_depth(np.array([0, 5]), np.array([5, 9])), overlap_depth(np.array([0, 4]), np.array([5, 9]))
-    (1.0, 1.5)
-    """
-    begun = np.searchsorted(np.sort(low), low, side="right")
-    ended = np.searchsorted(np.sort(high), low, side="right")
-    return float(np.maximum(begun - ended, 1).mean()) if len(low) else 0.0
+def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str]) -> Finding:
+    code, place, many = f"overlap.{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
+    within = " within their partitions" if found.partition.any() else ""
+    depth = overlap_depth(found)
+    said = "" if depth is None else f"; overlap depth {depth:.2f}"
+    order = np.lexsort((found.high, found.low))
+    # Of those that begin where one that comes earlier ends, none is late.
+    late = found.low[order][1:] < np.maximum.accumulate(found.high[order])[:-1]
+    if not late.any():
+        apart = f"do{'es' * (len(labels) == 1)} not overlap"
+        how = apart if depth in {None, 1.0} else "overlap only at shared end values"
+        return Finding(code, Severity.INFO, place, f"{many} {how}{within}{said}")
+    at = int(np.argmax(late))
+    inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(found.high[order[: at + 1]]))]]
+    overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
+    message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{said} (1 is no overlap)"
+    return Finding(code, Severity.ERROR, f"{place}: {inner}", message, _REMEDY)

@@ -45,7 +45,7 @@ def _fold_side(
     chosen = np.full(containers, -1)
     (holders,) = np.nonzero(known)
     if len(holders):
-        (order,) = ranks(_rankable(values.take(holders)))
+        (order,) = ranks(values.take(holders))
         owner = container[holders]
         starts = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
         extremes = (np.minimum if smallest else np.maximum).reduceat(order, starts)
@@ -54,10 +54,6 @@ def _fold_side(
         page_of_rank[order] = holders
         chosen[owner[starts]] = page_of_rank[extremes]
     return values.take(from_numpy(chosen, valid=~silent & (chosen >= 0)))
-
-
-def _rankable(values: pa.Array) -> pa.Array:
-    return values.cast(pa.uint8()) if pa.types.is_boolean(values.type) else values
 
 
 def _sum(counts: pa.Array, starts: NDArray[np.int64], container: NDArray[np.int64], containers: int) -> pa.Array:

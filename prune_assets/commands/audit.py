@@ -9,9 +9,10 @@ import click
 
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
+from parquet_core.quantities import bytes_text
 from prune_assets.commands.check import findings_text
 from prune_assets.report.output import json_text
-from prune_assets.report.quantities import bytes_text, count_text, seconds_text
+from prune_assets.report.quantities import count_text, seconds_text
 
 if TYPE_CHECKING:
     from prune_assets.metadata_audit.report import AuditReport

@@ -9,9 +9,9 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec, Severity
+from parquet_core.quantities import bytes_text
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
-from prune_assets.report.quantities import bytes_text
 from prune_assets.tables.changes import table_fingerprint
 from prune_assets.tables.uri import table_uri
 

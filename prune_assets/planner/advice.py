@@ -30,8 +30,9 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
+from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
-from prune_assets.report.quantities import bytes_text, share_text
+from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import row_groups_text
 

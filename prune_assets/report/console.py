@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from parquet_core.printable import printable
-from prune_assets.report.quantities import bytes_text, clipped, count_text, seconds_text, share_text, short_path
+from parquet_core.quantities import bytes_text
+from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
     comparison,
     delta_text,

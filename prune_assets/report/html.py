@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 
 from parquet_core.printable import printable
+from parquet_core.quantities import bytes_text
 from prune_assets.report import quantities, wording
 from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
@@ -142,7 +143,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        bytes=quantities.bytes_text,
+        bytes=bytes_text,
         count=quantities.count_text,
         seconds=quantities.seconds_text,
         text=_text,
@@ -176,9 +177,7 @@ def to_card(report: SkipReport) -> str:
     lines = [comparison(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]
-    files = (
-        f"{report.kept.files:,} of {report.total.files:,} files, {quantities.bytes_text(report.kept.bytes)} are read"
-    )
+    files = f"{report.kept.files:,} of {report.total.files:,} files, {bytes_text(report.kept.bytes)} are read"
     said = "".join(f"<div>{_escaped(part)}</div>" for part in [files, *lines] if part)
     share = 100 * report.kept.bytes / report.total.bytes if report.total.bytes else 0
     return (

@@ -11,7 +11,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from parquet_core.printable import printable
-from prune_assets.report.quantities import bytes_text, clipped, short_path
+from parquet_core.quantities import bytes_text
+from prune_assets.report.quantities import clipped, short_path
 from prune_assets.report.wording import level_title
 
 if TYPE_CHECKING:

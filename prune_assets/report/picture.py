@@ -11,8 +11,9 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, NamedTuple
 
+from parquet_core.quantities import bytes_text
 from prune_assets.report.map import spans
-from prune_assets.report.quantities import bytes_text, count_text
+from prune_assets.report.quantities import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

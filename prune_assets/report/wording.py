@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prune_assets.report.quantities import bytes_text, clipped, share_text
+from parquet_core.quantities import bytes_text
+from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport

@@ -11,7 +11,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import redacted
-from prune_assets.report.quantities import bytes_text
+from parquet_core.quantities import bytes_text
 from prune_assets.tables.log_health import MAX_SMALL_FILES, SMALL_BYTES
 from prune_assets.tables.opening import read_whole
 

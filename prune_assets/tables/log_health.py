@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import Finding, Severity
-from prune_assets.report.quantities import bytes_text
+from parquet_core.quantities import bytes_text
 from prune_assets.tables.delta import delta_table
 
 if TYPE_CHECKING:

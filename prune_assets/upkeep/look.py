@@ -18,7 +18,7 @@ from prune_assets.tables.delta import DeltaTable
 from prune_assets.tables.opening import made_steadily, open_table
 from prune_assets.upkeep.measure import Measured, measure
 from prune_assets.upkeep.pick import Picked, pick
-from prune_assets.upkeep.predict import pieces_of, predicted_bytes
+from prune_assets.upkeep.predict import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.upkeep.result import OptimizeResult, PickedFile, PredicateBytes
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def plan_of(asked: Asked, sql: str, look: Look) -> Plan:
 def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:
     """Tell what was picked, and predict what rewriting it brings."""
     measured, groups, reasons = look.measured, look.picked.groups, look.picked.reasons
-    index, depth = measured.index, measured.depth()
+    index = measured.index
     pieces = pieces_of(measured, groups, layout) if groups else None
     return OptimizeResult(
         table=look.table.name,
@@ -170,9 +170,8 @@ def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeR
         ),
         new_files=sum(group.outputs for group in groups),
         new_bytes=int(look.live_bytes),
-        depth_before=depth,
-        # Whatever overlaps is in a group, and groups overlap with nothing.
-        depth_predicted=None if depth is None else 1.0,
+        depth_before=measured.depth(),
+        depth_predicted=predicted_depth(measured, groups),
         predicates=tuple(
             PredicateBytes(
                 plan.lowered.sql,

@@ -13,8 +13,9 @@ from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.errors import LayoutError
 from parquet_core.format.schema import Physical
 from parquet_core.layout.check import find_column
-from parquet_core.layout.overlap import overlap_depth
+from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.ranks import ranks
+from parquet_core.trust.fold_pages import fold_pages
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
 from prune_assets.upkeep.pick import UNKNOWN, FileNumbers, Reason
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.overlap_depth import Intervals
     from parquet_core.layout.sort_key import SortKey
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.trust.bounds import Bounds
@@ -50,14 +52,18 @@ class Measured:
     ranks: tuple[Numbers, Numbers]
     values: pa.Array
 
-    def depth(self) -> float | None:
-        """Return the overlap depth of the files on the leading key, within their partitions; None without a key."""
-        found = self.numbers
-        known = found.low != UNKNOWN
-        if not self.keys or not known.any():
+    def intervals(self) -> Intervals | None:
+        """Return what the files span of the leading key, within their partitions; None without a key."""
+        if not self.keys:
             return None
-        apart = found.partition[known] * (int(found.high.max()) + 1)
-        return overlap_depth(found.low[known] + apart, found.high[known] + apart)
+        bounds = self.index.page_indexes.filled_bounds(self.keys[0])
+        files = fold_pages(bounds, self.index.file, len(self.index.files))
+        return intervals_of(files.take(self.at), self.numbers.partition)
+
+    def depth(self) -> float | None:
+        """Return the overlap depth of the files on the leading key; None without a key."""
+        found = self.intervals()
+        return None if found is None else overlap_depth(found)
 
 
 def measure(

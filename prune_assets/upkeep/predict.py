@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.layout.overlap_depth import Intervals, overlap_depth
 from parquet_core.outcomes import may_match, unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning import constant_answers, fold
@@ -111,6 +112,41 @@ def predicted_bytes(plan: Plan, measured: Measured, groups: Sequence[Group], pie
         share = float(pieces.share[alive & (pieces.group == number)].sum())
         left += min(before, int(share * sum(whole.get(path, 0) for path in paths))) - before
     return left
+
+
+def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
+    """Return the overlap depth of the files after the rewrite: the new files of a group have no value in common."""
+    found = measured.intervals()
+    if found is None or not groups:
+        return measured.depth()
+    group = np.full(len(measured.at), -1)
+    for number, each in enumerate(groups):
+        group[list(each.files)] = number
+    group = group[found.at]
+    picked = np.flatnonzero(group >= 0)
+    numbers, first = np.unique(group[picked], return_index=True)
+    lowest, highest = np.full(len(groups), found.high.max(initial=0)), np.zeros(len(groups), np.int64)
+    np.minimum.at(lowest, group[picked], found.low[picked])
+    np.maximum.at(highest, group[picked], found.high[picked])
+    low, high = lowest[numbers], highest[numbers]
+    # Rows of one value stay in one file.
+    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[numbers], 1)
+    # All but the last file of a group take one rank, of those that are put between two values of old.
+    scale = int(outputs.max(initial=1))
+    new = np.repeat(np.arange(len(numbers)), outputs)
+    place = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
+    new_low = low[new] * scale + place
+    new_high = np.where(place == outputs[new] - 1, high[new] * scale, new_low)
+    left = np.flatnonzero(group < 0)
+    return overlap_depth(
+        Intervals(
+            at=np.concatenate([left, new]),
+            low=np.concatenate([found.low[left] * scale, new_low]),
+            high=np.concatenate([found.high[left] * scale, new_high]),
+            partition=np.concatenate([found.partition[left], found.partition[picked][first][new]]),
+            unknown=found.unknown,
+        )
+    )
 
 
 def _by_file(plan: Plan, of_groups: Numbers) -> Mapping[str, int]:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.printable import printable, redacted
-from prune_assets.report.quantities import bytes_text, count_text, short_path
+from parquet_core.quantities import bytes_text
+from prune_assets.report.quantities import count_text, short_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +40,9 @@ class OptimizeResult:
     """What `optimize` picked of `considered` files, and what became of it; `print` shows it.
 
     `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`.
-    `depth_before`, `depth_predicted`, `depth_after`: how many files hold the point of the leading sort key where an
-    average one begins; 1.0 where none overlap, None without a key, and after a `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: the overlap depth on the leading sort key: for an average file,
+    how many files hold the value of it that most hold. 1.0 where no two share a value, None without a key, and after
+    a `dry_run`.
     `version`: of a Delta table the one that was looked at or, after a rewrite, made.
     `left`: the files that still need it.
     """
@@ -89,7 +91,7 @@ class OptimizeResult:
         if len(self.picked) > _SHOWN:
             yield f"  and {count_text(len(self.picked) - _SHOWN)} more"
         if self.depth_before is not None:
-            yield f"overlap depth (1 is none): {_steps(*map(_depth, self._depths()))}"
+            yield f"overlap depth (1 is no overlap): {_steps(*map(_depth, self._depths()))}"
         for one in self.predicates:
             sizes = (one.before, one.predicted, one.after)
             yield f"kept of {printable(one.sql)}: {_steps(*(None if s is None else bytes_text(s) for s in sizes))}"

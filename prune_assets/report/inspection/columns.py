@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.inspection.parts import (
     bound_text,
     cells,
-    counted,
     coverage_text,
     filter_text,
     is_valueless,
@@ -22,7 +22,6 @@ from prune_assets.report.inspection.parts import (
     sizes_text,
     type_text,
 )
-from prune_assets.report.quantities import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

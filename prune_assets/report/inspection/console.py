@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.inspection.columns import column_block, column_lines
 from prune_assets.report.inspection.parts import (
     cells,
-    counted,
     grid,
     line,
     more,
@@ -19,7 +19,7 @@ from prune_assets.report.inspection.parts import (
     sizes_text,
     sorting_text,
 )
-from prune_assets.report.quantities import bytes_text, clipped, short_path
+from prune_assets.report.quantities import clipped, short_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

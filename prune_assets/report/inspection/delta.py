@@ -6,8 +6,9 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
-from prune_assets.report.inspection.parts import cells, counted, grid, line, more, name_text, section
-from prune_assets.report.quantities import bytes_text, clipped, share_text
+from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
+from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

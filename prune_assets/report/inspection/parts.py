@@ -11,7 +11,8 @@ from rich.text import Text
 
 from parquet_core.inspection.facts import Hex
 from parquet_core.printable import printable
-from prune_assets.report.quantities import bytes_text, clipped
+from parquet_core.quantities import bytes_text
+from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,15 +71,6 @@ def number_text(number: int | None) -> str:
     ('1,234', '?')
     """
     return UNKNOWN if number is None else f"{number:,}"
-
-
-def counted(count: int, what: str) -> str:
-    """Show a count with its noun.
-
-    >>> counted(1, "page"), counted(1234, "row group")
-    ('1 page', '1,234 row groups')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def nulls_text(nulls: int | None, nans: int | None) -> str:

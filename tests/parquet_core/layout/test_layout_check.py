@@ -12,7 +12,6 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout import check
 from parquet_core.layout.order import first_unsorted
-from parquet_core.layout.overlap import overlap_depth
 from parquet_core.layout.sort_key import SortKey, parse_sort_key
 from parquet_core.layout.spec import LayoutSpec, Severity
 
@@ -51,8 +50,8 @@ def test_a_sorted_table_is_proven_at_every_strength(table):
     assert said["order.row_groups"].startswith("strength row groups: ascending in all 2 files")
     assert "ASCENDING without overlap in 7 row groups" in said["order.pages"]
     assert said["order.rows"] == "strength rows: all 602 rows ascend inside their files"
-    assert "2 files do not overlap" in said["overlap.files"]
-    assert "7 row groups do not overlap" in said["overlap.row_groups"]
+    assert said["overlap.files"] == "2 files overlap only at shared end values; overlap depth 2.00"
+    assert said["overlap.row_groups"] == "7 row groups overlap only at shared end values; overlap depth 1.29"
     assert "in 7 of 7 row groups" in said["bloom_filter.present"]
     margins = [finding for finding in findings if finding.code == "column_index.present"]
     assert [finding.location for finding in margins] == ["column day", "column key", "column word"]
@@ -87,7 +86,8 @@ def test_files_that_overlap_are_named_with_their_depth(table):
     found = errors(check(table, layout=LAYOUT))
     assert set(found) == {"overlap.files", "overlap.row_groups"}
     assert found["overlap.files"].location == "column day: 1.parquet"
-    assert "inside 0.parquet; overlap depth 1.50" in found["overlap.files"].message
+    said = "overlaps 0.parquet; 2 of 2 files overlap another; overlap depth 2.00 (1 is no overlap)"
+    assert found["overlap.files"].message == said
     assert found["overlap.files"].remedy
 
 
@@ -291,9 +291,8 @@ def test_files_that_overlap_in_one_partition_are_named_with_it(table):
     found = errors(check(table, layout=LAYOUT))
     assert set(found) == {"overlap.files", "overlap.row_groups"}
     assert found["overlap.files"].location == "column day: p=2/1.parquet"
-    assert (
-        "1 of 3 files begin below the end of another, the first inside p=2/0.parquet" in found["overlap.files"].message
-    )
+    said = "overlaps p=2/0.parquet; 2 of 3 files overlap another within their partitions; overlap depth 1.67 "
+    assert found["overlap.files"].message == f"{said}(1 is no overlap)"
     assert found["overlap.row_groups"].location == "column day: p=2/1.parquet, row group 0"
 
 
@@ -329,13 +328,6 @@ def test_a_file_beside_partition_folders_is_not_judged(table):
     partitioned(table, p_1=range(10))
     write(table / "0.parquet", range(10, 0, -1))
     assert errors(check(table, layout=LayoutSpec(sort_by=["p", "day"]))) == {}
-
-
-def test_overlap_depth_counts_the_intervals_at_an_average_begin():
-    import numpy as np
-
-    assert overlap_depth(np.array([0, 0, 0]), np.array([9, 9, 9])) == 3
-    assert overlap_depth(np.array([0, 3, 6]), np.array([3, 6, 9])) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 from report_factory import make_report
 
+from parquet_core.quantities import bytes_text
 from prune_assets.report.html import to_html
-from prune_assets.report.quantities import bytes_text
 from prune_assets.report.skip_report import (
     Advice,
     Conjunct,

@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.inspection import inspect_table
 
 ROWS = 200
 
@@ -147,6 +149,30 @@ def test_a_layout_without_a_key_asks_for_no_order(tmp_path):
     assert {file.reasons for file in done.picked} == {("small",)}
     assert (done.depth_before, done.depth_predicted) == (None, None)
     assert "overlap" not in str(done)
+
+
+@pytest.mark.parametrize("wide", [1, 20, 90])
+def test_optimize_check_and_inspect_tell_one_overlap_depth(tmp_path, wide):
+    """Of ten files of a row group each, which begin ten values apart."""
+    for i in range(10):
+        put(tmp_path, f"{i}.parquet", range(10 * i, 10 * i + wide + 1))
+    found, layout = dry(tmp_path), pr.LayoutSpec(sort_by=["x"])
+    inspected = inspect_table(str(tmp_path), index := read_dataset(tmp_path), index.columns).columns[0].overlap_depth
+    said = {one.code: one.message for one in pr.check(tmp_path, layout=layout)}
+    assert found.depth_before == inspected == {1: 1.0, 20: 3.0, 90: 10.0}[wide]
+    for unit in ("files", "row_groups"):
+        assert f"overlap depth {inspected:.2f}" in said[f"overlap.{unit}"]
+
+
+def test_the_depth_after_counts_what_is_left_as_it_is(tmp_path):
+    """Two files become one, whose ends two others share; those stay."""
+    target = pr.LayoutSpec(sort_by=["x"], target_file_bytes=1_000)
+    for i, (low, high) in enumerate([(0, 10), (10, 20), (15, 30), (30, 40)]):
+        put(tmp_path, f"{i}.parquet", range(low, high + 1))
+    found = dry(tmp_path, layout=target)
+    assert sorted(file.path[-9:] for file in found.picked) == ["1.parquet", "2.parquet"]
+    # 0 and 3 share a value with one new file each; there is one new file or there are two.
+    assert (found.depth_before, found.depth_predicted) == (2.0, 2.0)
 
 
 def test_a_table_that_is_not_there_is_said_in_a_line(tmp_path):
