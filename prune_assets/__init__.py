@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError
     from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+    from prune_assets.layout_file import load_layout
     from prune_assets.layout_proof import check
     from prune_assets.metadata_audit.report import AuditReport
     from prune_assets.metadata_audit.run import audit
@@ -39,6 +40,7 @@ _HOMES = {
     "SparkSemantics": "prune_assets.semantics",
     "audit": "prune_assets.metadata_audit.run",
     "check": "prune_assets.layout_proof",
+    "load_layout": "prune_assets.layout_file",
     "optimize": "prune_assets.spark.writing.optimize",
     "plan": "prune_assets.planner.plan",
     "read": "prune_assets.spark.reading.reader",
@@ -59,6 +61,7 @@ __all__ = [
     "SparkSemantics",
     "audit",
     "check",
+    "load_layout",
     "optimize",
     "plan",
     "read",

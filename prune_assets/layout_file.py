@@ -7,43 +7,70 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, get_type_hints
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
 import yaml
 
 from parquet_core.errors import LayoutError, StorageFailure
 from parquet_core.layout.spec import CODECS, LayoutSpec
-from parquet_core.printable import shown
-from parquet_core.storage import find_file
+from parquet_core.printable import redacted, shown
+from parquet_core.storage import find_file, is_remote
 from prune_assets.report.output import description_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]
 
 _MOST_BYTES = 256 << 10
 _KEYS = tuple(field.name for field in fields(LayoutSpec))
 
 
-def load_layout(path: Path) -> LayoutSpec:
-    """Read a layout; keys that are absent have the defaults of `LayoutSpec`.
+def load_layout(layout: LayoutSource) -> LayoutSpec:
+    r"""Return a layout from the path of a `layout.yaml`, from a mapping of its keys, or as it is.
+
+    Whatever takes `layout=` takes all three, so that one file serves a write, its check, Dagster, Airflow and CI:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import prune_assets as pr
+    >>> path = Path(tempfile.mkdtemp(), "layout.yaml")
+    >>> written = path.write_text("sort_by: [day, id]\nbloom: {id: 0.01}\n")
+    >>> layout = pr.load_layout(path)
+    >>> layout.sort_by, layout.bloom
+    (('day', 'id'), {'id': 0.01})
+    >>> pr.load_layout({"sort_by": ["day", "id"], "bloom": {"id": 0.01}}) == layout
+    True
+    >>> pr.load_layout({"sortby": ["day"]})
+    Traceback (most recent call last):
+    parquet_core.errors.LayoutError: layout: unknown key 'sortby'; did you mean 'sort_by'?
+
+    Absent keys have the defaults of `LayoutSpec`. A relative path starts at the working directory.
 
     Raises LayoutError, in one line with file and key, for what is not YAML, an unknown or repeated
     key, a value of another type or out of its range.
     """
-    values = _mapping(path)
+    if isinstance(layout, LayoutSpec):
+        return layout
+    if isinstance(layout, Mapping):
+        return _layout_of(layout, "layout")
+    if not isinstance(layout, str | PathLike):
+        raise LayoutError(f"layout = {shown(layout)}: give the path of a layout.yaml, its keys, or a LayoutSpec")
+    if is_remote(str(layout)):
+        raise LayoutError(f"{redacted(str(layout))}: a layout is a local file; copy it to this machine")
+    path = Path(layout)
+    return _layout_of(_mapping(path), str(path))
+
+
+def _layout_of(values: Mapping[Any, Any], place: str) -> LayoutSpec:
     try:
-        return layout_of(values)
+        return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
     except LayoutError as error:
-        raise LayoutError(f"{path}: {error}") from error
-
-
-def layout_of(values: Mapping[Any, Any]) -> LayoutSpec:
-    """Return the layout of the keys and values that a file of YAML holds; LayoutError names the wrong one."""
-    return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
+        raise LayoutError(f"{place}: {error}") from error
 
 
 def layout_schema() -> dict[str, Any]:
@@ -79,7 +106,7 @@ def _mapping(path: Path) -> dict[Any, Any]:
         _refuse_repeated_keys(yaml.compose(text, Loader=_Loader))
         values = yaml.load(text, Loader=_Loader)  # noqa: S506 - of the safe kind
     except OSError as error:
-        raise LayoutError(f"{path}: cannot be read ({error.strerror}); name a layout file with --layout") from error
+        raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_file_meant(path)}") from error
     except (
         yaml.YAMLError,
         RecursionError,
@@ -109,9 +136,9 @@ def _text(path: Path) -> bytes:
     try:
         file = find_file(str(path))
     except StorageFailure as error:
-        raise LayoutError(f"{error}, or name a layout file with --layout") from None
+        raise LayoutError(f"{error}, or name a layout file") from None
     if file is not None and file.size > _MOST_BYTES:
-        raise LayoutError(f"{path}: {file.size:,} bytes are too many for a layout; name a layout file with --layout")
+        raise LayoutError(f"{path}: {file.size:,} bytes are too many for a layout; name a layout file")
     return path.read_bytes()
 
 
@@ -170,6 +197,15 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _file_meant(path: Path) -> str:
+    """Name the file of YAML beside a path that is not there, which may be what was meant."""
+    beside: list[str] = []
+    with suppress(OSError):  # no directory, or none that can be listed
+        beside = [file.name for file in path.parent.iterdir() if file.suffix in {".yaml", ".yml"}]
+    close = get_close_matches(path.name, beside, n=1)
+    return f"did you mean {path.with_name(close[0])}?" if close else "name a layout file, e.g. layout.yaml"
 
 
 def _position(error: Exception) -> str:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding
+    from prune_assets.layout_file import LayoutSource
 
 
 CHECKS = {each.name: each for each in LAYOUT.checks}
@@ -27,7 +28,7 @@ READ_ROWS = {each.name for each in LAYOUT.checks if each.reads_values}
 def check(
     table: str | os.PathLike[str] | Sequence[str],
     *,
-    layout: LayoutSpec,
+    layout: LayoutSource,
     where: str | None = None,
     rows: bool = True,
     session: SparkSession | None = None,
@@ -49,6 +50,7 @@ def check(
     What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
     no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
 
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them.
     `where`: look only at the files that may have such rows by their partition values, or by the statistics of a Delta
     log: what a write of one day left, of a table of many.
     `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
@@ -59,15 +61,17 @@ def check(
     TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
     """
     from parquet_core.layout import check_index
+    from prune_assets.layout_file import load_layout
     from prune_assets.tables.catalogs.resolve import catalog_entry
     from prune_assets.tables.opening import read_whole
 
+    spec = load_layout(layout)
     entry = catalog_entry(table, session)
     place = table if entry is None else entry.location
     index, partition = read_whole(place, allow=allow) if where is None else _read_some(place, where, allow)
     if entry is not None:
         entry.check_files(index.files)
-    return check_index(index, layout=layout, rows=rows, partition=partition)
+    return check_index(index, layout=spec, rows=rows, partition=partition)
 
 
 def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:

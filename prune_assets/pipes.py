@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from dagster_pipes import PipesContext
 
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.spark.writing.write_result import WriteResult
 
@@ -51,7 +52,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | S
 def report_layout(
     pipes: PipesContext,
     table: str,
-    layout: LayoutSpec,
+    layout: LayoutSource,
     *,
     where: str | None = None,
     severity: Literal["ERROR", "WARN"] = "ERROR",
@@ -67,9 +68,9 @@ def report_layout(
     >>> report_layout(pipes, "lake/ids", pr.LayoutSpec(sort_by=["id"]))  # doctest: +SKIP
     True
 
-    The asset has `check_specs=layout_check_specs(key)`, which names them. `where`: as `check` has it. `severity`: of a
-    check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A table that cannot
-    be read fails every check with the reason.
+    The asset has `check_specs=layout_check_specs(key)`, which names them. `layout`, `where`: as `check` has them.
+    `severity`: of a check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A
+    table that cannot be read fails every check with the reason.
     """
     try:
         findings = check(table, layout=layout, where=where)

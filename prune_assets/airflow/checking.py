@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from prune_assets.airflow.failing import TableTaskError
-from prune_assets.airflow.operator import TableOperator, layout_from
+from prune_assets.airflow.operator import TableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from airflow.sdk import Context
 
-    from parquet_core.layout.spec import Finding, LayoutSpec
+    from parquet_core.layout.spec import Finding
+    from prune_assets.layout_file import LayoutSource
 
 MAX_SHOWN = 100
 
@@ -41,7 +41,7 @@ class LayoutCheckOperator(TableOperator):
     def __init__(
         self,
         *,
-        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        layout: LayoutSource,
         severity: Literal["error", "warn"] = "error",
         where: str | None = None,
         rows: bool = True,
@@ -60,11 +60,12 @@ class LayoutCheckOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
+        from prune_assets.layout_file import load_layout
         from prune_assets.layout_proof import check
 
         if self.severity not in {"error", "warn"}:
             raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
-        layout = layout_from(self.layout)
+        layout = load_layout(self.layout)
         found = check(str(self.table), layout=layout, where=self.where, rows=self.rows, allow=self.allow)
         worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
         context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])

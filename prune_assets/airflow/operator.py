@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from parquet_core.layout.spec import LayoutSpec
-
 
 class TableOperator(BaseOperator):
     """An operator on one table; `table`: a path, an address, or a name in a catalog.
@@ -52,16 +50,3 @@ class TableOperator(BaseOperator):
                 told.extra.update(numbers)
                 if partition is not None:
                     told.extra["partition"] = partition
-
-
-def layout_from(given: Mapping[str, Any] | LayoutSpec | str | Path) -> LayoutSpec:
-    """Return a layout from its keys, from a `layout.yaml`, or as it is."""
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from parquet_core.layout.spec import LayoutSpec
-    from prune_assets.layout_file import layout_of, load_layout
-
-    if isinstance(given, LayoutSpec):
-        return given
-    return layout_of(given) if isinstance(given, Mapping) else load_layout(Path(given))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from prune_assets.airflow.operator import TableOperator, layout_from
+from prune_assets.airflow.operator import TableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from airflow.sdk import Context
 
-    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import LayoutSource
 
 
 class OptimizeTableOperator(TableOperator):
@@ -36,7 +35,7 @@ class OptimizeTableOperator(TableOperator):
     def __init__(
         self,
         *,
-        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        layout: LayoutSource,
         where: str | None = None,
         predicates: Sequence[str] = (),
         dry_run: bool = False,
@@ -55,12 +54,13 @@ class OptimizeTableOperator(TableOperator):
         from functools import partial
 
         from prune_assets.airflow.spark import session_for
+        from prune_assets.layout_file import load_layout
         from prune_assets.spark.writing.optimize import optimize
 
         again = partial(
             optimize,
             table=str(self.table),
-            layout=layout_from(self.layout),
+            layout=load_layout(self.layout),
             where=self.where,
             predicates=self.predicates,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from prune_assets.airflow.operator import TableOperator, layout_from
+from prune_assets.airflow.operator import TableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.spark.writing.write_result import Mode, WriteResult
 
 
@@ -49,7 +50,7 @@ class SortedWriteOperator(TableOperator):
         self,
         *,
         source: str | Path | Callable[[SparkSession], DataFrame],
-        layout: Mapping[str, Any] | LayoutSpec | str | Path,
+        layout: LayoutSource,
         format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
         mode: Mode = "overwrite",
         where: str | None = None,
@@ -70,7 +71,9 @@ class SortedWriteOperator(TableOperator):
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
         """Write, and return how much."""
-        layout = layout_from(self.layout)
+        from prune_assets.layout_file import load_layout
+
+        layout = load_layout(self.layout)
         self._refuse_other_formats()
         done = self._write(layout)
         version = "" if done.version is None else f"version {done.version}, "

@@ -13,14 +13,14 @@ from parquet_core.layout.spec import LayoutSpec
 from parquet_core.storage import is_remote
 from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.skipping_checks import build_skipping_checks
-from prune_assets.layout_file import layout_of, load_layout
+from prune_assets.layout_file import load_layout
 
 
 def _layout(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
     try:
         if isinstance(given, str):
             return load_layout(context.resolve_source_relative_path(given))
-        return layout_of(context.resolve_value(given))
+        return load_layout(context.resolve_value(given))
     except LayoutError as error:
         raise ValueError(str(error)) from None
 

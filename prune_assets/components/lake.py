@@ -7,13 +7,14 @@ from typing import Annotated
 
 import dagster as dg
 from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.components.fields import CheckOptions, Layout, checks_of
 from prune_assets.components.layout_checks import WhenChecked, automation
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
+from prune_assets.layout_file import load_layout
 from prune_assets.tables.lake import tables_below
 
 # What every table should have, whatever its order.
@@ -27,6 +28,7 @@ class TableRule(CheckOptions):
         str, dg.Resolver.default(description="A pattern for names such as sales/orders; * stands for anything.")
     ]
     layout: Layout
+    _of_python = field_validator("layout", mode="before")(load_layout)
 
 
 @dg.scaffold_with(FromExample)

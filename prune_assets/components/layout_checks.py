@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.external import external_table
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
 from prune_assets.dagster.sensors import build_new_files_sensor
+from prune_assets.layout_file import load_layout
 
 
 class CheckedTable(CheckOptions):
@@ -19,6 +20,7 @@ class CheckedTable(CheckOptions):
     asset: Annotated[dg.ResolvedAssetKey, dg.Resolver.default(description="The key of its asset.")]
     table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
     layout: Layout
+    _of_python = field_validator("layout", mode="before")(load_layout)
     external: Annotated[
         bool, dg.Resolver.default(description="Whether nothing else in this code location defines the asset.")
     ] = True

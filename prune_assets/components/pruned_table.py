@@ -3,10 +3,12 @@
 from typing import Annotated, Any, Literal
 
 import dagster as dg
+from pydantic import field_validator
 
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
 from prune_assets.components.scaffolding import FromExample
 from prune_assets.dagster.assets import build_table_asset
+from prune_assets.layout_file import load_layout
 
 
 @dg.scaffold_with(FromExample)
@@ -27,6 +29,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
         ),
     ]
     layout: Layout
+    _of_python = field_validator("layout", mode="before")(load_layout)
     format: Annotated[Format, dg.Resolver.default(description="Plain Parquet, or Delta.")] = "parquet"
     mode: Annotated[
         Literal["append", "overwrite", "replace_partitions", "error"],

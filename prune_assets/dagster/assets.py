@@ -20,6 +20,7 @@ from prune_assets.dagster.metadata import (
     written_metadata,
 )
 from prune_assets.dagster.resources import session_for
+from prune_assets.layout_file import load_layout
 from prune_assets.report.quantities import seconds_text
 from prune_assets.report.wording import compared_engines
 from prune_assets.sql.syntax.parsed import parse_predicate
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import Engine, SkipReport
     from prune_assets.spark.reading.comparison import Comparison, Reading
@@ -53,11 +54,11 @@ def build_table_asset(
     key: AssetName,
     *,
     table: "Path | str",
-    layout: "LayoutSpec",
+    layout: "LayoutSource",
     source: "str | Path | Callable[[SparkSession], DataFrame]",
     format: str = "parquet",  # noqa: A002 - the word of DataFrameWriter
     mode: "Mode" = "overwrite",
-    written_as: "LayoutSpec | None" = None,
+    written_as: "LayoutSource | None" = None,
     options: "Mapping[str, str] | None" = None,
     check_layout: bool = False,
     **asset_options: Any,
@@ -76,7 +77,7 @@ def build_table_asset(
     `source`: a query in SQL, a Path or address of Parquet or Delta, or a function that makes the rows in the session
     that it is given. The asset needs a resource `spark` (SparkSessionResource, or your own); nothing starts Spark
     before the asset runs. An asset whose runs have partitions is made with `pruned_asset`.
-    `format`, `mode`: as `prune_assets.write` has them. `options`: go to Spark's writer.
+    `layout`, `format`, `mode`: as `prune_assets.write` has them. `options`: go to Spark's writer.
     `written_as`: what is really asked of the writer, when a table claims more than that.
     `check_layout`: whether the checks of `build_layout_checks` are made by the run itself. Dagster shows no result of a
     check beside a run that did not make it; it cannot start these without writing the table again.
@@ -85,7 +86,8 @@ def build_table_asset(
 
     When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
     """
-    asked = layout if written_as is None else written_as
+    layout = load_layout(layout)
+    asked = layout if written_as is None else load_layout(written_as)
     key = asset_key_of(key)
     _refuse_partitions(key, asset_options.get("partitions_def"))
 

@@ -16,6 +16,7 @@ from prune_assets.dagster.partitions import (
     kinds_of_partitions,
     partition_predicate,
 )
+from prune_assets.layout_file import load_layout
 from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_core.layout.spec import Finding, LayoutSpec
+    from prune_assets.layout_file import LayoutSource
 
 MAX_SHOWN = 100
 
@@ -30,7 +32,7 @@ MAX_SHOWN = 100
 def build_layout_checks(
     asset_key: AssetName,
     table: "str | Path",
-    layout: "LayoutSpec",
+    layout: "LayoutSource",
     *,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
@@ -56,6 +58,7 @@ def build_layout_checks(
     `severity`, a warning fails it with WARN, which never blocks. A table that cannot be read fails every check and
     says why.
 
+    `layout`: as `prune_assets.write` has it.
     `blocking`: whether a check that fails keeps assets downstream from running.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
     `prefix`: begins the names of the checks, for a second layout of the same asset.
@@ -65,6 +68,7 @@ def build_layout_checks(
     Raises LayoutError where `partitions_def` and the layout do not fit.
     """
     asset_key = asset_key_of(asset_key)
+    layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
 
     @dg.multi_asset_check(

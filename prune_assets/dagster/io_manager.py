@@ -7,11 +7,11 @@ import dagster as dg
 from pydantic import Field
 
 from parquet_core.errors import LayoutError, WrongUse
-from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
 from prune_assets.dagster.resources import session_of
+from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.spark.writing.write_result import Mode
 
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
@@ -27,7 +28,7 @@ TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prun
 
 def pruned_asset(
     *,
-    layout: LayoutSpec,
+    layout: "LayoutSource",
     table: "str | Path | None" = None,
     format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
     mode: "Mode" = "overwrite",
@@ -59,12 +60,13 @@ def pruned_asset(
     that `where` selects: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
 
     `table`: where it lies; by default the key of the asset below the `root` of the IO manager.
-    `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
+    `layout`, `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
     `partition_expr`: the partition column of the layout that a partition of the asset is, or one for each dimension.
     `io_manager_key`: of a PrunedTableIOManager among the resources. All else is passed to Dagster's `asset`.
 
     Raises LayoutError where `partitions_def` and the layout do not fit.
     """
+    layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
     told = {FORMAT: format, MODE: mode, PARTITION_EXPR: partition_expr, TABLE: None if table is None else str(table)}
     described = layout_metadata(layout, table, format=format) | {
@@ -89,6 +91,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     's3://lake/sales/orders'
 
     Definitions take it as `resources={"tables": tables}`; `pruned_asset` says of each table what its layout is. An
+    asset that is made otherwise has it in its metadata, as `prune/layout`: the path of a `layout.yaml`, or its keys. An
     input whose predicate is wrong fails the run before anything is written.
     """
 
@@ -110,7 +113,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         told = {key: _plain(value) for key, value in (context.definition_metadata or {}).items()}
         if LAYOUT not in told:
             raise LayoutError(f"{context.asset_key.to_user_string()}: the asset has no layout; use pruned_asset for it")
-        layout = LayoutSpec(**told[LAYOUT])
+        layout = load_layout(told[LAYOUT])
         place = self.place_of(context.asset_key.path, told)
         mode = told.get(MODE, "overwrite")
         where = _partitions_of(context, told, obj) if mode == "overwrite" else None

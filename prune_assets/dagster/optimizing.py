@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from parquet_core.layout.spec import LayoutSpec, Severity
+from parquet_core.layout.spec import Severity
 from parquet_core.quantities import bytes_text
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
+from prune_assets.layout_file import load_layout
 from prune_assets.tables.changes import table_fingerprint
 from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.upkeep.result import OptimizeResult
 
 
@@ -31,14 +33,17 @@ class KeptTable:
     >>> orders.key.to_user_string()
     'sales/orders'
 
-    `where`: the partitions to look at, as of `prune_assets.optimize`; all by default.
+    `layout`, `where`: as of `prune_assets.optimize`, the latter the partitions to look at; all by default.
     """
 
     asset: AssetName
     table: str | Path
-    layout: LayoutSpec
+    layout: "LayoutSource"
     predicates: "Sequence[str]" = ()
     where: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layout", load_layout(self.layout))
 
     @property
     def key(self) -> dg.AssetKey:

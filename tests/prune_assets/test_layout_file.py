@@ -3,13 +3,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import fields
+from dataclasses import asdict, fields
 from importlib.resources import files
+from types import MappingProxyType
 
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import prune_assets as pr
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import LayoutSpec
+from prune_assets import dagster
+from prune_assets.components.lake import TableRule
+from prune_assets.components.layout_checks import CheckedTable
+from prune_assets.components.pruned_table import PrunedTableComponent
 from prune_assets.layout_file import layout_schema, load_layout, schema_text
 
 
@@ -144,3 +153,103 @@ def test_schema_and_layout_agree_on_probabilities(layout_file):
 def test_schema_and_layout_agree_on_codecs(layout_file):
     for codec in layout_schema()["properties"]["compression"]["enum"]:
         assert load_layout(layout_file(f"compression: {codec}")).compression == codec
+
+
+TEXT = "sort_by: [id]\nbloom: {id: 0.01}\n"
+LAYOUT = LayoutSpec(sort_by=["id"], bloom={"id": 0.01})
+
+
+def test_a_layout_is_a_path_a_text_a_mapping_or_itself(layout_file):
+    path = layout_file(TEXT)
+    for given in (
+        path,
+        str(path),
+        {"sort_by": ("id",), "bloom": {"id": 0.01}},
+        MappingProxyType(asdict(LAYOUT)),
+        LAYOUT,
+    ):
+        assert pr.load_layout(given) == LAYOUT
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sortby": ["id"]}, "layout: unknown key 'sortby'; did you mean 'sort_by'?"),
+        ({"page_rows": "many"}, "layout: page_rows = 'many': expected int, got str"),
+        (7, "layout = 7: give the path of a layout.yaml, its keys, or a LayoutSpec"),
+        (None, "layout = None: give the path"),
+        ("s3://bob:secret@lake/layout.yaml", "a layout is a local file; copy it to this machine"),
+        ("gone/layout.yaml", "cannot be read (No such file or directory); name a layout file, e.g. layout.yaml"),
+        ("layouts.yaml", "cannot be read (No such file or directory); did you mean layout.yaml?"),
+    ],
+)
+def test_what_is_no_layout_is_refused_in_one_line(layout_file, monkeypatch, given, message):
+    monkeypatch.chdir(layout_file(TEXT).parent)
+    with pytest.raises(LayoutError) as raised:
+        pr.load_layout(given)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def parts(definition):
+    """What Dagster shows of a layout."""
+    return definition.metadata_by_key[definition.key]["prune/layout"].data
+
+
+# Each makes a layout of what it is given, and returns it as a mapping or as it is.
+TAKERS = {
+    "table": lambda given: parts(dagster.build_table_asset("t", table="t", layout=given, source="SELECT 1")),
+    "pruned": lambda given: parts(dagster.pruned_asset(layout=given, name="t")(lambda: None)),
+    "kept": lambda given: asdict(dagster.KeptTable("t", "t", given).layout),
+    "rule": lambda given: asdict(TableRule(match="*", layout=given).layout),
+    "checked": lambda given: asdict(CheckedTable(asset=dg.AssetKey("t"), table="t", layout=given).layout),
+    "component": lambda given: asdict(
+        PrunedTableComponent(asset=dg.AssetSpec("t"), table="t", source="SELECT 1", layout=given).layout
+    ),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_all_of_dagster_takes_a_path_a_mapping_and_a_layout(layout_file, taker):
+    for given in (layout_file(TEXT), {"sort_by": ["id"], "bloom": {"id": 0.01}}, LAYOUT):
+        assert pr.load_layout(TAKERS[taker](given)) == LAYOUT
+    with pytest.raises(LayoutError, match="did you mean 'sort_by'"):
+        TAKERS[taker]({"sortby": ["id"]})
+
+
+def test_what_is_written_and_what_is_claimed_are_both_paths(layout_file):
+    path, claimed = layout_file(TEXT), {"sort_by": ["day"]}
+    one, same = (
+        dagster.build_table_asset("t", table="t", layout=claimed, written_as=written, source="SELECT 1")
+        for written in (path, LAYOUT)
+    )
+    assert one.code_versions_by_key == same.code_versions_by_key
+
+
+def test_checks_take_a_path_wherever_they_run(layout_file, tmp_path):
+    table = tmp_path / "t"
+    table.mkdir()
+    pq.write_table(pa.table({"id": [1, 2]}), table / "0.parquet", write_page_index=True)
+    path = layout_file(TEXT)
+    assert pr.check(table, layout=path) == pr.check(table, layout=LAYOUT)
+    told = pr.optimize(None, table, layout=str(path), dry_run=True)
+    assert len(told.picked) == len(pr.optimize(None, table, layout=LAYOUT, dry_run=True).picked) == 1
+    results = list(dagster.build_layout_checks("t", table, path)(dg.build_asset_check_context()))
+    assert [result.check_name for result in results if not result.passed] == ["bloom_filters_present"]
+
+
+@pytest.mark.spark
+def test_a_write_and_an_io_manager_take_a_path(spark, layout_file, tmp_path):
+    path = layout_file(TEXT)
+    pr.write(spark.range(9), tmp_path / "t", layout=path)
+    assert not [one for one in pr.check(tmp_path / "t", layout=path) if one.severity == "error"]
+
+    @dg.asset(metadata={"prune/layout": str(path)}, io_manager_key="tables")
+    def ids():
+        return spark.range(9)
+
+    resource = dagster.SparkSessionResource()
+    tables = dagster.PrunedTableIOManager(root=str(tmp_path / "lake"), spark=resource)
+    assert dg.materialize([ids], resources={"tables": tables, "spark": resource}).success
+    assert not [one for one in pr.check(tmp_path / "lake/ids", layout=path) if one.severity == "error"]

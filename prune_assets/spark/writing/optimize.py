@@ -17,11 +17,11 @@ from uuid import NAMESPACE_OID, uuid5
 import numpy as np
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.errors import LayoutError, MalformedFile, UnsupportedFeature, WrongUse
+from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.layout.spec import LayoutSpec
-from parquet_core.printable import redacted, shown
+from parquet_core.printable import redacted
 from parquet_core.storage import list_data_files, summaries_below
+from prune_assets.layout_file import load_layout
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.reading.delta_version import file_uri, live_files, open_live
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from deltalog.stats.footer_statistics import NewFile
     from deltalog.table.schema import TableSchema
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import LayoutSource
     from prune_assets.upkeep.result import OptimizeResult
 
 # What the first round makes may be merged or cut once more, where sizes come out otherwise than foreseen.
@@ -55,7 +57,7 @@ def optimize(
     spark: SparkSession | None,
     table: str | os.PathLike[str],
     *,
-    layout: LayoutSpec,
+    layout: LayoutSource,
     where: str | Column | None = None,
     predicates: Sequence[str] = (),
     dry_run: bool = False,
@@ -80,8 +82,8 @@ def optimize(
     the layout, or when it is small, below a quarter of the target size, and merging it with its neighbours at least
     doubles every one of them. The others stay, so that new data cost about what they take themselves.
 
-    `where`: the partitions to look at, as of `write`. `predicates`: of each the bytes that it keeps are compared,
-    before and after. `dry_run`: only say what would be done; `spark` may then be None.
+    `layout`, `where`: as of `write`; the latter are the partitions to look at. `predicates`: of each the bytes that it
+    keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
 
     A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
     removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
@@ -90,8 +92,7 @@ def optimize(
     Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable for a Delta table
     with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
     """
-    if not isinstance(layout, LayoutSpec):
-        raise LayoutError(f"layout = {shown(layout)}: give a LayoutSpec; `prune optimize` reads one from a file")
+    layout = load_layout(layout)
     place = os.fspath(table)
     if not has_log(place):
         place = str(plain_directory(place))

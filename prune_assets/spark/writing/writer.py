@@ -11,6 +11,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
+from prune_assets.layout_file import load_layout
 from prune_assets.semantics import SparkSemantics
 from prune_assets.spark.session import naming_jobs
 from prune_assets.spark.stores import reach_as
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.layout_file import LayoutSource
 
 
 def write(
     df: DataFrame,
     table: str | os.PathLike[str],
     *,
-    layout: LayoutSpec,
+    layout: LayoutSource,
     format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
     mode: Mode = "append",
     where: str | Column | None = None,
@@ -75,6 +77,7 @@ def write(
     "overwrite" replaces all rows, or those that `where` selects by the partition columns, and then refuses others;
     "error" refuses a table that holds files. Overwriting all of a plain table removes every file of data at or below
     `table`, and `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them.
     `options`: go to Spark's writer beside those of the layout.
 
     `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
@@ -101,6 +104,7 @@ def write(
         raise WrongUse(f"format={format!r}: choose 'parquet' or 'delta'")
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
+    layout = load_layout(layout)
     reach_as(df.sparkSession, table)
     with naming_jobs(df.sparkSession, f"write {redacted(os.fspath(table))}"):
         if format == "delta" or (format is None and has_log(table)):
