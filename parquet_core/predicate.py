@@ -140,7 +140,7 @@ class Unsupported:
 
     `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
     FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
-    that this part does, and nothing else.
+    that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
     """
 
     sql: str
@@ -150,6 +150,7 @@ class Unsupported:
     exact: bool = False
     null_with: tuple[Path, ...] = ()
     is_whole: bool = False
+    may_raise: bool = True
 
 
 class ValueTest(Protocol):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class SparkSemantics:
     """The settings of a Spark session that decide what a predicate means, to plan without one.
 
-    The defaults are those of Spark 4; only the time zone has none, and predicates with local times need it. An hour
-    east of Greenwich midnight comes an hour earlier, so one more of these 48 row groups is skipped:
+    The defaults are those of Spark 4; only the time zone has none: with it, predicates with local times skip more. An
+    hour east of Greenwich midnight comes an hour earlier, so one more of these 48 row groups is skipped:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -28,7 +28,7 @@ class SparkSemantics:
     24
     23
 
-    `time_zone` None: unknown; what depends on it takes no part in skipping.
+    `time_zone` None: unknown; what depends on it skips what no zone selects, 18 hours east or west of Greenwich.
     `legacy_literals`: string literals mean what they meant in Spark 1.6 or 3 (`escapedStringLiterals`,
     `consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names have the type that fits them, or are all strings.

@@ -121,7 +121,7 @@ def _access(question: Question, before: LevelState, pages: PageAnswers | None) -
 
 def _may_raise(question: Question, before: LevelState) -> NDArray[np.bool_]:
     """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
-    if any(isinstance(part, Unsupported) for part in question.parts):
+    if any(isinstance(part, Unsupported) and part.may_raise for part in question.parts):
         return np.ones(len(question.index), np.bool_)
     numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues | OnPartitions)]
     unasked: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)

@@ -37,6 +37,7 @@ from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, Propagated
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_types import (
     BOOLEAN,
+    ON_UNKNOWN_CLOCKS,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -46,6 +47,7 @@ from prune_assets.sql.types.spark_types import (
     type_of_value,
 )
 from prune_assets.sql.types.spark_values import Kind
+from prune_assets.sql.types.timestamps import ZONE_NEEDED
 from prune_assets.sql.types.zones import NO_TIMESTAMP, NO_TIMESTAMP_NTZ
 
 if TYPE_CHECKING:
@@ -110,7 +112,8 @@ class Binder:
 
     def __init__(self, context: BindingContext) -> None:
         self.context = context
-        self.timestamp = SparkType(Kind.TIMESTAMP, zone=context.clocks.zone)
+        zone = context.clocks.zone
+        self.timestamp = ON_UNKNOWN_CLOCKS if zone is None else SparkType(Kind.TIMESTAMP, zone=zone)
 
     def operand(self, node: exp.Expr) -> Term:
         """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
@@ -162,7 +165,7 @@ class Binder:
             raise Refusal(f"columns of type {column.type} are not pruned on yet")
         if found == TIMESTAMP_NTZ and not self.context.clocks.infer_timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP_NTZ)
-        return self.timestamp if found == TIMESTAMP else found
+        return found if found != TIMESTAMP or self.context.clocks.zone is None else self.timestamp
 
     def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
         met = pairs(self.bind(node.this), self.bind(node.expression))
@@ -172,6 +175,8 @@ class Binder:
         self._check([left, right])
         if sign in {Sign.PLUS, Sign.MINUS} and is_time_sum(left, right):
             return time_sum(left, right, 1 if sign is Sign.PLUS else -1, self.timestamp)
+        if any(isinstance(value, Fixed) and value.doubt for value in (left, right)):
+            raise Refusal(*ZONE_NEEDED)
         return arithmetic(sign, left, right)
 
     def _check(self, values: Sequence[Value]) -> None:

@@ -42,6 +42,8 @@ class Clock:
 
 
 def _today(clock: Clock) -> str | None:
+    if clock.zone is None:
+        return _cast(clock, "DATE")
     local = clock.local()
     return None if local is None else f"DATE '{local:%Y-%m-%d}'"
 
@@ -55,11 +57,18 @@ def instant(micros: int) -> str | None:
     return f"TIMESTAMP_LTZ '{moment:%Y-%m-%d %H:%M:%S.%f}Z'" if moment.year >= 1000 else None
 
 
+def _cast(clock: Clock, kind: str) -> str | None:
+    """Return what an instant is in a zone that is not known, as an expression that says it in every zone."""
+    return None if (now := instant(clock.now)) is None else f"CAST({now} AS {kind})"
+
+
 def _instant(clock: Clock) -> str | None:
     return instant(clock.now)
 
 
 def _on_the_wall(clock: Clock) -> str | None:
+    if clock.zone is None:
+        return _cast(clock, "TIMESTAMP_NTZ")
     local = clock.local()
     return None if local is None else f"TIMESTAMP_NTZ '{local:%Y-%m-%d %H:%M:%S.%f}'"
 

@@ -16,13 +16,15 @@ from prune_assets.sql.types.spark_types import (
     BIGINT,
     DOUBLE,
     FLOAT,
+    ON_UNKNOWN_CLOCKS,
+    TIMESTAMP,
     SparkType,
     decimal_type,
     digits_of,
     ordinal_of_float,
 )
 from prune_assets.sql.types.spark_values import MAX_DIGITS, Kind
-from prune_assets.sql.types.timestamps import TIMES, read_moment
+from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED, read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +53,8 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
         return _beside_string(right if left.kind is Kind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Above a date stands a timestamp without a zone, above both one with it.
-        return max(left, right, key=lambda type_: _CALENDAR.index(type_.kind))
+        found = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
+        return ON_UNKNOWN_CLOCKS if found == TIMESTAMP else found
     if not (left.is_number and right.is_number):
         raise Refusal(f"Spark casts to compare {left} with {right}", f"write a literal of type {left}")
     if Kind.DOUBLE in {left.kind, right.kind}:
@@ -97,6 +100,8 @@ def apply(function: Function, value: Value) -> Value:
         return Chain(value.column, function.result, (*value.functions, function))
     if value.ordinal is None:
         return Fixed(function.result, None)
+    if value.doubt or function.doubt:
+        return _of_doubtful(function, value.ordinal, value.doubt + function.doubt)
     if value.ordinal in function.nulls:
         return Fixed(function.result, None)
     if not any(piece.first <= value.ordinal <= piece.last for piece in function.pieces):
@@ -107,6 +112,17 @@ def apply(function: Function, value: Value) -> Value:
     if function.overflows_to_null:
         return Fixed(function.result, None)
     raise Refusal(f"{function.name} of this constant overflows {function.result}")
+
+
+def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
+    """Return what a function makes of a constant that may be so much less or more."""
+    least, most = ordinal - doubt, ordinal + doubt
+    if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
+        raise Refusal(*ZONE_NEEDED)
+    low, found, high = (function.value(at) for at in (least, ordinal, most))
+    if not function.result.least <= min(low, high) <= max(low, high) <= function.result.greatest:
+        raise Refusal(*ZONE_NEEDED)
+    return Fixed(function.result, found, doubt=max(abs(low - found), abs(high - found)))
 
 
 def as_number(value: Value) -> Value:

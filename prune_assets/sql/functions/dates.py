@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -132,10 +133,15 @@ def _add_months(arguments: Sequence[Value], _: SparkType) -> Value:
 def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
     end, start = map(_as_date, arguments)
     if isinstance(start, Fixed) and start.ordinal is not None:
-        return apply(days_since(start.ordinal), end)
+        return apply(_off_by(days_since(start.ordinal), start.doubt), end)
     if isinstance(end, Fixed) and end.ordinal is not None and isinstance(start, Chain):
-        return apply(days_until(end.ordinal), start)
+        return apply(_off_by(days_until(end.ordinal), end.doubt), start)
     raise Refusal("the days between two columns have no range", "compare one column with a constant")
+
+
+def _off_by(function: Function, doubt: int) -> Function:
+    """Return a difference from a constant that may be so much less or more: as if the argument were."""
+    return replace(function, doubt=doubt)
 
 
 def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.ranges import NOTHING, Ranges, intersection, joined, union
+from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, joined, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,8 @@ class Function:
 
     A function that comes back again and again has an `image` instead of pieces: all that it comes to, and is asked for
     nothing but whether that is all wanted or not at all. `why` says so, with a remedy.
+
+    `doubt`: what it is applied to may be up to so much less or more than the argument: an offset that is not known.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Function:
     overflows_to_null: bool = False
     image: Ranges | None = None
     why: tuple[str, str] = ("", "")
+    doubt: int = 0
 
     @property
     def overflows(self) -> Ranges:
@@ -81,12 +84,38 @@ def invert(function: Function, results: Preimage) -> Preimage:
         return Preimage(*(_all_or_nothing(function.image, part, function.why) for part in results))
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
-    return Preimage(
+    found = Preimage(
         preimage(function, results.chosen),
         union(function.nulls, preimage(function, results.nulls), overflows if function.overflows_to_null else NOTHING),
         union(function.raises, preimage(function, results.raises), lost),
         union(function.uncertain, preimage(function, results.uncertain)),
     )
+    if not function.doubt:
+        return found
+    return doubted(found, function.doubt, function.pieces[0].first, function.pieces[-1].last)
+
+
+def doubted(found: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
+    """Return what is known where each value may be up to `doubt` less or more: what may be two things is uncertain.
+
+    No value is less than `least` nor more than `greatest`.
+
+    >>> doubted(Preimage(Ranges(((10, 99),))), 3, 0, 99)
+    Preimage(chosen=Ranges(pairs=((13, 99),)), nulls=Ranges(pairs=()), raises=Ranges(pairs=()), \
+uncertain=Ranges(pairs=((7, 12),)))
+    """
+    if not doubt:
+        return found
+    chosen, nulls, raises = (_shrunk(part, doubt, least, greatest) for part in found[:3])
+    rest = complement(union(chosen, nulls, raises), least, greatest)
+    possible = joined((first - doubt, last + doubt) for part in found for first, last in part.pairs)
+    return Preimage(chosen, nulls, raises, intersection(rest, possible))
+
+
+def _shrunk(part: Ranges, doubt: int, least: int, greatest: int) -> Ranges:
+    """Return the values that are in a set and stay there however far they are moved."""
+    ends = ((a if a <= least else a + doubt, b if b >= greatest else b - doubt) for a, b in part.pairs)
+    return joined((a, b) for a, b in ends if a <= b)
 
 
 def _all_or_nothing(image: Ranges, part: Ranges, why: tuple[str, str]) -> Ranges:

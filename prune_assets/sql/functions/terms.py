@@ -14,9 +14,9 @@ import pyarrow as pa
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Constant, Not, children_of
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.spark_types import float_of_ordinal, ordinal_of_float
+from prune_assets.sql.types.spark_types import ON_UNKNOWN_CLOCKS, TIMESTAMP, float_of_ordinal, ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind, SparkValue, computed
-from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment, ZoneNeeded
+from prune_assets.sql.types.timestamps import UNCERTAIN_TIME, WRITE_TIMESTAMP, ZONE_NEEDED, Moment
 from prune_assets.sql.types.zones import UncertainTime
 
 if TYPE_CHECKING:
@@ -38,12 +38,14 @@ class Fixed:
     """A constant: its ordinal, None for NULL and for types without ordinals, whose value `plain` holds.
 
     `digits`: of an integer that is a literal, because Spark then makes a decimal of no more digits of it; else 0.
+    `doubt`: by how much it may be less or more, as the session's time zone is not known.
     """
 
     type: SparkType
     ordinal: int | None
     digits: int = 0
     plain: SparkValue | None = None
+    doubt: int = 0
 
     @property
     def is_null(self) -> bool:
@@ -156,15 +158,18 @@ def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
 
 
 def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of value)
-    """Return a constant as the literal that Spark's optimizer folds it to."""
+    """Return a constant as the literal that Spark's optimizer folds it to; raises Refusal for one that is in doubt."""
     type_, ordinal = constant.type, constant.ordinal
+    if constant.doubt:
+        raise Refusal(*ZONE_NEEDED)
     if constant.plain is not None:
         return constant.plain
     if ordinal is None:
         return SparkValue(Kind.NULL)
     match type_.kind:
         case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ as kind:
-            return SparkValue(kind, Moment(ordinal, "UTC" if kind is Kind.TIMESTAMP else None))
+            is_local = kind is Kind.TIMESTAMP_NTZ or type_ == ON_UNKNOWN_CLOCKS
+            return SparkValue(kind, Moment(ordinal, None if is_local else "UTC"))
         case Kind.DOUBLE:
             return SparkValue(Kind.DOUBLE, float_of_ordinal(ordinal, type_.bits), bits=type_.bits)
         case Kind.BOOLEAN:
@@ -176,14 +181,17 @@ def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of 
 
 
 def fixed_time(kind: Kind, moment: Moment | None, type_: SparkType) -> Fixed:
-    """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal."""
+    """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal.
+
+    In an unknown zone it is an instant where it has a zone of its own, and else what the session's clocks show.
+    """
     if moment is None or (type_.kind is Kind.TIMESTAMP_NTZ and moment.zone is not None):
         raise Refusal(f"this {kind} has no value that is certain before Spark runs", WRITE_TIMESTAMP)
     try:
-        local = type_.kind is Kind.TIMESTAMP_NTZ
-        return Fixed(type_, moment.on_the_wall() if local else moment.instant(type_.zone))
-    except ZoneNeeded:
-        raise Refusal(*ZONE_NEEDED) from None
+        if type_.is_unzoned:
+            ordinal, doubt = moment.in_unknown_zone()
+            return Fixed(ON_UNKNOWN_CLOCKS if moment.zone is None else TIMESTAMP, ordinal, doubt=doubt)
+        return Fixed(type_, moment.on_the_wall() if type_.zone is None else moment.instant(type_.zone))
     except UncertainTime:
         raise Refusal(*UNCERTAIN_TIME) from None
 

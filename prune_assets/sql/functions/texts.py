@@ -61,6 +61,8 @@ def _constant(value: Value) -> str | None:
 
 
 def _text_of(value: Fixed) -> str | None:
+    if value.doubt:
+        return None
     match value.type.kind, value.ordinal:
         case _, None:
             return None

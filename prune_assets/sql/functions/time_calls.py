@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,9 @@ from prune_assets.sql.functions.dates import (
     null_of_any,
 )
 from prune_assets.sql.functions.entry import SqlFunction
-from prune_assets.sql.functions.terms import Fixed, fixed_time
+from prune_assets.sql.functions.terms import Fixed, fixed_time, literal_of
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.types.spark_types import BIGINT, DATE
+from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import INTERVALS, TIMES, Moment, Step
 from prune_assets.sql.types.zones import DAY, SECOND
@@ -47,7 +48,8 @@ def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def _to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    return to_type(as_time(arguments, "yyyy-MM-dd HH:mm:ss"), timestamp)
+    value = as_time(arguments, "yyyy-MM-dd HH:mm:ss")
+    return value if value.type.kind is Kind.TIMESTAMP else to_type(value, timestamp)
 
 
 def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
@@ -56,14 +58,16 @@ def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     unit = unit_named(constant_text(name))
     if unit is None or unit.names[0] != constant_text(name) or 0 < unit.micros < SECOND:
         raise Refusal(f"the unit {constant_text(name)} is not looked into", "add an INTERVAL")
-    value = value if value.type.kind is Kind.TIMESTAMP_NTZ else _time(value, timestamp)
+    value = value if value.type.kind in TIMES else _time(value, timestamp)
     return _moved(value, unit.months * constant_int(count), unit.micros * constant_int(count))
 
 
 def _moved(value: Value, months: int, micros: int) -> Value:
     """Return a timestamp with an interval added; a constant moves on where clocks change too."""
-    if isinstance(value, Fixed) and value.type.kind is Kind.TIMESTAMP and value.ordinal is not None:
-        return fixed_time(Kind.TIMESTAMP, Moment(value.ordinal, "UTC", steps=(Step(months, micros),)), value.type)
+    if isinstance(value, Fixed) and value.type.kind is Kind.TIMESTAMP and not value.is_null:
+        moment = literal_of(value).value
+        assert isinstance(moment, Moment)
+        return fixed_time(Kind.TIMESTAMP, replace(moment, steps=(Step(months, micros),)), value.type)
     return apply(times.moved(value.type, months, micros), value)
 
 
@@ -71,21 +75,27 @@ def _unix(size: int, arguments: Sequence[Value], _: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind not in TIMES:
         raise Refusal("Spark takes nothing but a timestamp here", "write a timestamp")
-    return apply(times.in_units("unix_time", value.type, size), value)
+    return apply(times.in_units("unix_time", value.type, size), _as_instant(value))
 
 
 def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     """Return unix_timestamp(x), which takes local times for those of UTC."""
     (value,) = arguments
-    value = value if value.type.kind is Kind.TIMESTAMP_NTZ else _time(value, timestamp)
+    value = _as_instant(value if value.type.kind in TIMES else _time(value, timestamp))
     return apply(times.in_units("unix_timestamp", value.type, 1_000_000, cut_off=True), value)
+
+
+def _as_instant(value: Value) -> Value:
+    """Return what clocks in an unknown zone show as an instant, everything else as it stands."""
+    return to_type(value, TIMESTAMP) if value.type == ON_UNKNOWN_CLOCKS else value
 
 
 def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind is not Kind.INTEGER:
         raise Refusal(f"a timestamp made of {value.type} is not turned into a range", "write a whole number")
-    return apply(times.from_units(str(Kind.TIMESTAMP), BIGINT, timestamp, size), to_type(value, BIGINT))
+    result = TIMESTAMP if timestamp.is_unzoned else timestamp
+    return apply(times.from_units(str(Kind.TIMESTAMP), BIGINT, result, size), to_type(value, BIGINT))
 
 
 def is_time_sum(left: Value, right: Value) -> bool:

@@ -16,10 +16,10 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.types.calendar import months_later
 from prune_assets.sql.types.floats import towards_zero
 from prune_assets.sql.types.ranges import complement, joined
-from prune_assets.sql.types.spark_types import BIGINT, DATE, TIMESTAMP_NTZ
+from prune_assets.sql.types.spark_types import BIGINT, DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.timestamps import ZONE_NEEDED
-from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, SECOND
+from prune_assets.sql.types.zones import DAY, LEAST_INSTANT, MOST_OFFSET, MOST_SHIFT, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,7 +31,9 @@ _NEAR, _YEAR = 3 * DAY, 366 * DAY
 
 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
-    """Return a cast between dates and timestamps, None for any other; raises Refusal without a time zone."""
+    """Return a cast between dates and timestamps, None for any other."""
+    if argument.is_unzoned or result.is_unzoned:
+        return _in_unknown_zone(argument, result)
     match argument.kind, result.kind:
         case Kind.DATE, Kind.TIMESTAMP_NTZ:
             return _of_all(argument, result, lambda day: day * DAY)
@@ -47,6 +49,21 @@ def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noq
             return _instant(result, zone_of(result))
         case _:
             return None
+
+
+def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
+    """Return a cast between dates, instants and what clocks show, one of them a timestamp in an unknown zone."""
+    doubt = 0
+    if TIMESTAMP in (argument, result):
+        doubt = MOST_OFFSET
+    elif argument.kind is Kind.TIMESTAMP:  # a time that clocks leap over is shown as one behind the leap
+        doubt = MOST_SHIFT
+    if argument == DATE and doubt:
+        raise Refusal(*ZONE_NEEDED)
+    if argument == DATE:
+        return _of_all(argument, result, lambda day: max(result.least, min(day * DAY, result.greatest)))
+    size = DAY if result == DATE else 1
+    return replace(_of_all(argument, result, lambda time: time // size), doubt=doubt)
 
 
 def zone_of(timestamp: SparkType) -> Zone:
@@ -95,6 +112,8 @@ def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Fu
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     """Return x + interval; raises Refusal where days on a clock are not all of one length."""
     days = abs(micros) // DAY
+    if timestamp == ON_UNKNOWN_CLOCKS:
+        raise Refusal(*ZONE_NEEDED)
     if timestamp.kind is Kind.TIMESTAMP and (months or days) and not zone_of(timestamp).is_fixed:
         raise Refusal("where clocks change, days are not all of one length", "move the interval to the literal's side")
     offset = zone_of(timestamp).offset(0) if months and timestamp.kind is Kind.TIMESTAMP else 0

@@ -11,14 +11,14 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import array_of, scalar_of
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
-from prune_assets.sql.functions.function import Preimage, invert
+from prune_assets.sql.functions.function import Preimage, doubted, invert
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.types.domain import always, domain_of, is_read_wider, never
 from prune_assets.sql.types.ranges import NOTHING, Ranges, complement, intersection, span, union
 from prune_assets.sql.types.spark_types import SparkType, float_of_ordinal, type_of_column
 from prune_assets.sql.types.spark_values import Kind
-from prune_assets.sql.types.timestamps import TIMES
+from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,26 +171,34 @@ UNCERTAIN = "for some values it is not known what Spark computes"
 
 
 class ClassifiedValues(NamedTuple):
-    """The values of a column by the outcome of a condition; all others make it FALSE."""
+    """The values of a column by the outcome of a condition; all others make it FALSE.
+
+    `in_zones`: the outcome is uncertain for want of the session's time zone alone.
+    """
 
     column: ColumnValues
     true: Ranges
     null: Ranges
     raises: Ranges
     uncertain: Ranges
+    in_zones: bool = False
 
 
-def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None) -> ClassifiedValues:
+def classify_values(chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0) -> ClassifiedValues:
     """Return what becomes of the column's values when the chain's results in `wanted` make a condition TRUE.
 
-    `written`: how the column itself is compared.
+    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more, as the session's
+    time zone is not known.
     """
-    column = values_of(chain.column, written)
-    found = Preimage(wanted)
+    is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
+    column = values_of(chain.column, None if is_doubtful else written)
+    found = doubted(Preimage(wanted), doubt, chain.type.least, chain.type.greatest)
     for function in reversed(chain.functions):
         found = invert(function, found)
     inside = span(column.least, column.greatest)
-    return ClassifiedValues(column, *(intersection(part, inside) for part in found))
+    true, null, raises, uncertain = (intersection(part, inside) for part in found)
+    in_zones = is_doubtful and not any(function.uncertain for function in chain.functions)
+    return ClassifiedValues(column, true, null, raises, uncertain, in_zones)
 
 
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
@@ -248,9 +256,10 @@ def _surely(column: ColumnValues, part: Ranges) -> Predicate:
 
 
 def _exceptions(values: ClassifiedValues, sql: str, null: Ranges | None = None) -> list[tuple[Ranges, Predicate]]:
+    unknown = Unsupported(sql, *ZONE_NEEDED, may_raise=False) if values.in_zones else Unsupported(sql, UNCERTAIN)
     found: list[tuple[Ranges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
-        (values.uncertain, Unsupported(sql, UNCERTAIN)),
+        (values.uncertain, unknown),
         (values.null if null is None else null, Constant(Outcomes.NULL)),
     ]
     return [(part, outcome) for part, outcome in found if part]

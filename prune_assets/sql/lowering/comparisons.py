@@ -40,10 +40,10 @@ from prune_assets.sql.simplify.rules import all_of
 from prune_assets.sql.syntax.nodes import MIRRORED
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.ranges import NOTHING, Ranges, joined, span, union
-from prune_assets.sql.types.spark_types import DATE, TIMESTAMP_NTZ
+from prune_assets.sql.types.spark_types import DATE, ON_UNKNOWN_CLOCKS, TIMESTAMP, TIMESTAMP_NTZ
 from prune_assets.sql.types.spark_values import Kind, SparkValue
-from prune_assets.sql.types.timestamps import TIMES
-from prune_assets.sql.types.zones import DAY
+from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED
+from prune_assets.sql.types.zones import DAY, most_shift
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ class Comparisons:
                 lower = self._classify_comparison(value, Op.GE, least)
                 upper = self._classify_comparison(value, Op.LE, most)
                 both = intersect(lower, upper)
-                if both is not None and lower.true and upper.true and not any(both[1:]):
+                if both is not None and lower.true and upper.true and not any(both[1:5]):
                     return And((IsNull(value.column.path), _NULL))  # ends in reverse: FALSE for all but null
                 if both is not None:
                     return self._predicate(both)
@@ -148,8 +148,10 @@ class Comparisons:
     def _classify_comparison(self, chain: Chain, op: Op, constant: Fixed) -> ClassifiedValues:
         """Sort the column's values by a comparison."""
         _refuse_rounded_order(chain, op, constant)
+        constant = _parsed_time(constant, chain.type)
         common = wider(chain.type, constant.type, right_digits=constant.digits)
-        if not chain.functions and (local := _local_range(chain.type, op, constant)) is not None:
+        plain = not chain.functions and not common.is_unzoned
+        if plain and (local := _local_range(chain.type, op, constant)) is not None:
             return self._classified(chain, local, written=op)
         value, limit = to_type(chain, common), to_type(constant, common)
         assert isinstance(value, Chain)
@@ -157,10 +159,13 @@ class Comparisons:
         if limit.ordinal is None:
             raise Refusal(f"{common} is not turned into a range here")
         wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
-        return self._classified(value, wanted, written=None if chain.functions else op)
+        doubt = _doubt(chain, [constant], [limit])
+        return self._classified(value, wanted, written=None if chain.functions else op, doubt=doubt)
 
-    def _classified(self, chain: Chain, wanted: Ranges, *, written: Op | None = None) -> ClassifiedValues:
-        found = classify_values(chain, wanted, written=written)
+    def _classified(
+        self, chain: Chain, wanted: Ranges, *, written: Op | None = None, doubt: int = 0
+    ) -> ClassifiedValues:
+        found = classify_values(chain, wanted, written=written, doubt=doubt)
         if self._semantics.ansi:
             return found
         return found._replace(raises=NOTHING, uncertain=union(found.raises, found.uncertain))
@@ -195,17 +200,21 @@ class Comparisons:
         kinds = {constant.type.kind for constant in (value, *constants)} - {Kind.NULL}
         if Kind.STRING in kinds and len(kinds) > 2:
             raise Refusal("what the list is cast to depends on its order", "write values of one type")
+        constants = [_parsed_time(constant, value.type) for constant in constants]
         common = common_type([value, *constants])
-        cast = [to_type(constant, common) for constant in constants]
-        if any(isinstance(one, Fixed) and one.plain is not None for one in cast):
+        cast = [one for constant in constants if isinstance(one := to_type(constant, common), Fixed)]
+        if any(one.plain is not None for one in cast):
             raise Refusal(f"{common} is not turned into a range here")
-        ordinals = [one.ordinal for one in cast if isinstance(one, Fixed) and one.ordinal is not None]
+        ordinals = [one.ordinal for one in cast if one.ordinal is not None]
         written = None if isinstance(value, Chain) and value.functions else Op.EQ
+        doubt = _doubt(value, constants, cast)
         value = to_type(value, common)
+        if isinstance(value, Fixed) and (doubt or value.doubt):
+            raise Refusal(*ZONE_NEEDED)
         if isinstance(value, Fixed):
             return _NULL if value.is_null else (_TRUE if value.ordinal in ordinals else _FALSE)
         points = Ranges(tuple((ordinal, ordinal) for ordinal in sorted(set(ordinals))))
-        found = self._classified(value, points if written else joined(points.pairs), written=written)
+        found = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
         held = sum(last - first + 1 for first, last in found.true.pairs)
         if 0 < held < len(points.pairs) and found.column.arrow in {pa.uint8(), pa.uint16()}:
             return Or((self._predicate(found), beyond(found.column)))
@@ -298,7 +307,32 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     one, other = to_type(left, common), to_type(right, common)
     if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
         raise Refusal("no column is asked about")
+    doubt = one.doubt + _doubt(left, [right], [other])
+    if doubt and abs(one.ordinal - other.ordinal) <= doubt:
+        raise Refusal(*ZONE_NEEDED)
     return _TRUE if _HOLDS[op](one.ordinal, other.ordinal) else _FALSE
+
+
+def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
+    """Return a text beside a timestamp in an unknown zone as the time that it is, everything else as it stands."""
+    if constant.type.kind is not Kind.STRING or not beside.is_unzoned:
+        return constant
+    parsed = to_type(constant, beside)
+    assert isinstance(parsed, Fixed)
+    return parsed
+
+
+def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> int:
+    """Return by how much constants, given as they are and as cast, may be off from what a value is compared with.
+
+    In an unknown zone an instant is cast to what clocks show, which says how far it may be off. Spark compares
+    instants: where clocks change, those of two times that clocks show are as much nearer or further apart.
+    """
+    found = [one.doubt for one in cast]
+    for i, (constant, one) in enumerate(zip(constants, cast, strict=True)):
+        if one.type == ON_UNKNOWN_CLOCKS and TIMESTAMP not in (value.type, constant.type) and one.ordinal is not None:
+            found[i] += most_shift(one.ordinal)
+    return max(found, default=0)
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:

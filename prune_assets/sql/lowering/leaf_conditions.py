@@ -116,9 +116,9 @@ class LeafConditions:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         try:
             value = self._bind(node).single
+            return SparkLiteral(this=literal_of(value)) if isinstance(value, Fixed) else None
         except (Refusal, PredicateTypeError):
             return None
-        return SparkLiteral(this=literal_of(value)) if isinstance(value, Fixed) else None
 
     # -- comparisons
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind, SparkValue
+from prune_assets.sql.types.zones import UNKNOWN_ZONE
 
 if TYPE_CHECKING:
     from prune_assets.sql.types.zones import Zone
@@ -29,7 +30,8 @@ _ORDINAL_BITS = {Kind.DATE: 32, Kind.TIMESTAMP: 64, Kind.TIMESTAMP_NTZ: 64}
 class SparkType:
     """A type; `bits` of integers and floats, `digits` and `scale` of decimals.
 
-    `zone`: of a timestamp the session's, None where it is not known.
+    `zone`: of a timestamp the session's. Where that is not known, a timestamp is counted as an instant (None), or as
+    what the session's clocks show (UNKNOWN_ZONE): of a column the former is known, of most literals the latter.
     """
 
     kind: Kind
@@ -55,6 +57,11 @@ class SparkType:
     def is_ordinal(self) -> bool:
         """Whether its values have ordinals."""
         return self.kind in {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.BOOLEAN} or self.kind in _ORDINAL_BITS
+
+    @property
+    def is_unzoned(self) -> bool:
+        """Whether it is a timestamp in a session whose zone is not known."""
+        return self.kind is Kind.TIMESTAMP and (self.zone is None or self.zone == UNKNOWN_ZONE)
 
     @property
     def is_number(self) -> bool:
@@ -104,6 +111,7 @@ INTEGERS = {type_.bits: type_ for type_ in (TINYINT, SMALLINT, INT, BIGINT)}
 FLOAT, DOUBLE = SparkType(Kind.DOUBLE, bits=32), SparkType(Kind.DOUBLE, bits=64)
 DATE, TIMESTAMP, STRING, BINARY = (SparkType(kind) for kind in (Kind.DATE, Kind.TIMESTAMP, Kind.STRING, Kind.BINARY))
 TIMESTAMP_NTZ = SparkType(Kind.TIMESTAMP_NTZ)
+ON_UNKNOWN_CLOCKS = SparkType(Kind.TIMESTAMP, zone=UNKNOWN_ZONE)
 VOID = SparkType(Kind.NULL)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.date_literals import months_later
 from prune_assets.sql.types.spark_values import Kind, SparkValue
-from prune_assets.sql.types.zones import DAY, SECOND, UncertainTime, Zone, zone_named
+from prune_assets.sql.types.zones import DAY, SECOND, UNKNOWN_ZONE, UncertainTime, Zone, most_shift, zone_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +24,7 @@ _KINDS: Mapping[str, Kind] = {
     "TIMESTAMP_LTZ": Kind.TIMESTAMP,
     "TIMESTAMP_NTZ": Kind.TIMESTAMP_NTZ,
 }
-ZONE_NEEDED = (
-    "the session's time zone decides which instant this is",
-    "pass session= to plan, or --time-zone",
-)
+ZONE_NEEDED = ("kept because the time zone is not known", "pass session= or --time-zone")
 UNCERTAIN_TIME = (
     "clocks change near this time, or zone databases differ about it",
     "set the session's time zone to UTC, or write the time with Z or an offset",
@@ -35,7 +32,8 @@ UNCERTAIN_TIME = (
 WRITE_TIMESTAMP = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
 TIMES = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 INTERVALS = frozenset({Kind.MONTHS, Kind.DAYS, Kind.TIME})
-_NO_ZONE = Zone("", zone_named("UTC").rules)  # type: ignore[union-attr]  # the one zone that is always known
+# Where the day is not known, the same months later is up to so much earlier or later: months have 28 to 31 days.
+_DAY_AND_MONTHS = 4 * DAY
 
 
 class Step(NamedTuple):
@@ -43,10 +41,6 @@ class Step(NamedTuple):
 
     months: int
     micros: int
-
-
-class ZoneNeeded(Exception):
-    """The session's time zone decides which instant is meant, and is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +56,10 @@ class Moment:
     is_day: bool = False
     steps: tuple[Step, ...] = ()
 
-    def instant(self, session: Zone | None) -> int:
-        """Return the instant meant in a session of that zone; raises ZoneNeeded and UncertainTime."""
+    def instant(self, session: Zone) -> int:
+        """Return the instant meant in a session of that zone; raises UncertainTime."""
         clocks = session if self.zone is None else zone_named(self.zone)
-        if clocks is None:
-            raise ZoneNeeded
+        assert clocks is not None, "what is written is a zone"
         found = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
         for step in self.steps:
             found = _moved(found, step, session)
@@ -76,15 +69,23 @@ class Moment:
 
     def on_the_wall(self) -> int:
         """Return the local time of a TIMESTAMP_NTZ; raises UncertainTime."""
-        return replace(self, zone=None).instant(_NO_ZONE)
+        return replace(self, zone=None).instant(UNKNOWN_ZONE)
+
+    def in_unknown_zone(self) -> tuple[int, int]:
+        """Return the instant, without a zone what clocks show, and by how much steps make it differ between zones.
+
+        Raises UncertainTime.
+        """
+        start, found = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
+        shift = most_shift(min(start, found))
+        calendar = [step for step in self.steps if self.zone is None or step.months or abs(step.micros) >= DAY]
+        return found, sum(shift + (_DAY_AND_MONTHS if step.months else 0) for step in calendar)
 
 
-def _moved(instant: int, step: Step, session: Zone | None) -> int:
+def _moved(instant: int, step: Step, session: Zone) -> int:
     """Move an instant on as Spark does: months and whole days on the clocks, the rest in time that passes."""
     days = abs(step.micros) // DAY * (1 if step.micros > 0 else -1)
     if step.months or days:
-        if session is None:
-            raise ZoneNeeded
         offset = session.offset(instant)
         day, time = divmod(instant + offset, DAY)
         later = months_later(day, step.months) if step.months else day + days

@@ -35,6 +35,8 @@ _LEAST, _MOST = ((moment - _EPOCH) // _MICROSECOND for moment in (datetime(1, 1,
 _FROM_1981 = (datetime(1981, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _FROM_2038 = (datetime(2038, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _FROM_1997 = (datetime(1997, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
+# Apia and Fakaofo were the last to cross the date line, on 2011-12-30; since then clocks move by 3 hours at most.
+_FROM_2012 = (datetime(2012, 1, 8) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 
 # 1840 to 2100, in steps between which clocks change once at most.
 _SCANNED = (-4_102_444_800 * SECOND, 4_102_444_800 * SECOND)
@@ -45,6 +47,20 @@ _LARGEST_OFFSET = 18 * 60
 _UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT"})
 # What Java's short names mean is not what the zone database says of the same name.
 _SHORT_NAMES = re.compile("[A-Z]{3}")
+
+
+# No clock is further from UTC at any time: java.time.ZoneOffset holds no more, and Spark takes every offset up to it.
+MOST_OFFSET = 18 * HOUR
+MOST_SHIFT, _SHIFT_FROM_2012 = 2 * MOST_OFFSET, 6 * HOUR
+
+
+def most_shift(time: int) -> int:
+    """Return how much the offset of one zone, whichever it is, may have changed between then and any later time.
+
+    >>> most_shift(0) // HOUR, most_shift(1_704_067_200 * SECOND) // HOUR
+    (36, 6)
+    """
+    return _SHIFT_FROM_2012 if time >= _FROM_2012 else MOST_SHIFT
 
 
 class UncertainTime(Exception):
@@ -146,6 +162,10 @@ def _in_calendar(time: int) -> int:
 def _micros(offset: timedelta | None) -> int:
     assert offset is not None
     return offset // _MICROSECOND
+
+
+# Stands for the zone of a session where that is not known: times are what its clocks show, whatever instants these are.
+UNKNOWN_ZONE = Zone("", UTC)
 
 
 class Change(NamedTuple):

@@ -178,6 +178,9 @@ def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
             kept = named_rows(made.index, access.ranges)
             assert selected <= kept, where
             assert named_rows(made.index, access.matches) <= selected, where
+            in_any_zone = plan(tmp_path / "t", where=where)
+            assert selected <= named_rows(in_any_zone.index, in_any_zone.evaluation.access.ranges), where
+            assert named_rows(in_any_zone.index, in_any_zone.evaluation.access.matches) <= selected, where
             lowered += not any(isinstance(part, Unsupported) for part in leaves(made.lowered.predicate))
             skipped += len(kept) < len(truth)
             assert made.report.kept.rows == len(kept)

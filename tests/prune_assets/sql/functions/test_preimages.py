@@ -84,7 +84,7 @@ def values_to_try(draw, found):
     least, greatest = found.column.least, found.column.greatest
     if greatest - least < 300:
         return range(least, greatest + 1)
-    ends = {end for part in found[1:] for pair in part.pairs for end in pair}
+    ends = {end for part in found[1:5] for pair in part.pairs for end in pair}
     near = {end + step for end in ends for step in (-1, 0, 1)}
     near |= {draw.randint(least, greatest) for _ in range(40)} | set(range(-40, 40))
     return [at for at in near if least <= at <= greatest]
