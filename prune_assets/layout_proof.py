@@ -88,6 +88,15 @@ def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if CHECK_OF.get(finding.code, name) == name]
 
 
+def prefix_of_names(prefix: str) -> str:
+    """Return what begins the names of checks: an underscore ends it, given or not.
+
+    >>> prefix_of_names("by_day"), prefix_of_names("by_day_"), prefix_of_names("")
+    ('by_day_', 'by_day_', '')
+    """
+    return f"{prefix}_" if prefix and not prefix.endswith("_") else prefix
+
+
 def _read_some(
     place: str | os.PathLike[str] | Sequence[str], where: str, allow: Sequence[str]
 ) -> tuple[MetadataIndex, NDArray[np.int64] | None]:

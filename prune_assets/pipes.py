@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted
-from prune_assets.layout_proof import CHECKS, check, findings_of
+from prune_assets.layout_proof import CHECKS, check, findings_of, prefix_of_names
 from prune_assets.report.picture import to_data_uri
 from prune_assets.report.wording import comparison, headline
 
@@ -72,6 +72,7 @@ def report_layout(
     `severity`: of a check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A
     table that cannot be read fails every check with the reason.
     """
+    prefix = prefix_of_names(prefix)
     try:
         findings = check(table, layout=layout, where=where)
     except PruneError as error:

@@ -17,7 +17,7 @@ from prune_assets.dagster.partitions import (
     partition_predicate,
 )
 from prune_assets.layout_file import load_layout
-from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of
+from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of, prefix_of_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -61,13 +61,13 @@ def build_layout_checks(
     `layout`: as `prune_assets.write` has it.
     `blocking`: whether a check that fails keeps assets downstream from running.
     `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
-    `prefix`: begins the names of the checks, for a second layout of the same asset.
+    `prefix`: begins the names of the checks, for a second layout of the same asset: by_day makes by_day_sorted_order.
     `partitions_def`, `partition_expr`: those of the asset, as `pruned_asset` has them: the checks run by partition too,
     and look at the files of the partitions of the run. Dagster calls partitions of checks a preview, and warns.
 
     Raises LayoutError where `partitions_def` and the layout do not fit.
     """
-    asset_key = asset_key_of(asset_key)
+    asset_key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
 
@@ -107,7 +107,7 @@ def layout_check_specs(
 
     The arguments are those of `build_layout_checks`.
     """
-    key = asset_key_of(asset_key)
+    key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
     options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
     return [
         dg.AssetCheckSpec(f"{prefix}{name}", asset=key, blocking=blocking, description=check.proves, **options)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.quantities import bytes_text
 from prune_assets.report.map import spans
-from prune_assets.report.quantities import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import FileReport, RowGroupReport, SkipReport
 
 # As wide as the column of values on an asset's page in a window of 1,440 points.
-_LABEL, _BAR, _SAID = 70, 180, 120
+_LABEL, _BAR, _GAP, _LEAST_WIDTH = 70, 180, 8, 370
+# Of a character of 12 points, in the widest of the fonts that browsers take: digits, with points and spaces between.
+_CHARACTER = 7
 _PITCH, _MIDDLE = 22, 7
 # Seen on light and on dark ground: an image does not know which of them its page has.
 _TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
@@ -68,11 +69,14 @@ def _drawing(lines: list[_Line], resolution: int) -> str:
     whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
     kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
     texts = "".join(
-        f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + 8}">{line.said}</tspan></text>'
+        f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + _GAP}">{line.said}</tspan></text>'
         for i, line in enumerate(lines)
     )
+    longest = max(len(line.said) for line in lines)
+    width, height = max(_LEAST_WIDTH, _LABEL + _BAR + _GAP + longest * _CHARACTER), _PITCH * len(lines)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LABEL + _BAR + _SAID}" height="{_PITCH * len(lines)}" '
+        # With a view box it shrinks where a page is narrow; without one it would be cut off.
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif" font-size="12" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
         f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{kept}"/></g>{texts}</svg>'
     )
@@ -96,8 +100,21 @@ def _dashes(line: _Line, y: int, resolution: int) -> str:
 
 
 def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _Line:
-    kept, total = (count_text(getattr(extent, unit)) for extent in (report.kept, report.total))
-    return _Line(unit.replace("_", " "), f"{kept} of {total}", ranges, end)
+    kept, total = getattr(report.kept, unit), getattr(report.total, unit)
+    return _Line(unit.replace("_", " "), _part_text(kept, total), ranges, end)
+
+
+def _part_text(kept: int | None, total: int | None) -> str:
+    if kept is None:
+        return "unknown"
+    return f"{kept:,} of {total:,}" if total is not None else f"{kept:,}, total unknown"
+
+
+def _part_of_bytes_text(kept: int, total: int) -> str:
+    """Render a part and the whole, with their unit once where it is the same."""
+    part, whole = bytes_text(kept), bytes_text(total)
+    number, _, unit = part.partition(" ")
+    return f"{number if whole.endswith(f' {unit}') else part} of {whole}"
 
 
 def _by_row_group(report: SkipReport) -> list[_Line]:
@@ -136,11 +153,10 @@ def _in_runs(report: SkipReport) -> list[_Line]:
 
 def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_Line]:
     total, kept = report.total, report.kept
-    share = f"{bytes_text(kept.bytes)} of {bytes_text(total.bytes)}"
     return [
         _line(report, "row_groups", groups, end),
         _line(report, "rows" if None in {total.pages, kept.pages} else "pages", rows, end),
-        _Line("bytes", share, [(0, kept.bytes)], total.bytes),
+        _Line("bytes", _part_of_bytes_text(kept.bytes, total.bytes), [(0, kept.bytes)], total.bytes),
     ]
 
 

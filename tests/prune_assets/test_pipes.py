@@ -29,7 +29,7 @@ from prune_assets.spark.writing.write_result import WriteResult
 table = sys.argv[1]
 with open_dagster_pipes() as pipes:
     report_write(pipes, WriteResult(table, ("a", "b"), 500, 99, 2, (), 7), asset_key="sales/ids")
-    print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), asset_key=["sales", "ids"]))
+    print(report_layout(pipes, table, pr.LayoutSpec(sort_by=["id"]), prefix="by_id", asset_key=["sales", "ids"]))
     if pipes.get_extra("plans"):
         report_skip(pipes, pr.plan(table, where="id < 10").report, asset_key="report")
 assert "dagster" not in sys.modules
@@ -41,7 +41,8 @@ def run(tmp_path, *, plans):
     (tmp_path / "job.py").write_text(JOB)
 
     @dg.multi_asset(
-        specs=[dg.AssetSpec(ids), dg.AssetSpec(report, skippable=True)], check_specs=layout_check_specs(ids)
+        specs=[dg.AssetSpec(ids), dg.AssetSpec(report, skippable=True)],
+        check_specs=layout_check_specs(ids, prefix="by_id"),
     )
     def job(context, pipes: dg.PipesSubprocessClient):
         command = [sys.executable, str(tmp_path / "job.py"), str(tmp_path / "t")]
@@ -78,7 +79,8 @@ def test_a_layout_that_does_not_hold_fails_its_checks(tmp_path, table, is_there)
         pq.write_table(pa.table({"id": [3, 1, 2]}), table / "0.parquet", write_page_index=True)
     else:
         (table / "1.parquet").unlink()
-    found = {it.check_name: it for it in run(tmp_path, plans=False).get_asset_check_evaluations()}
+    evaluations = run(tmp_path, plans=False).get_asset_check_evaluations()
+    found = {it.check_name.removeprefix("by_id_"): it for it in evaluations}
     wrong = {name for name, evaluation in found.items() if not evaluation.passed}
     assert wrong == ({"sorted_order"} if is_there else set(CHECKS))
     said = found["sorted_order"].metadata

@@ -7,7 +7,7 @@ import pytest
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.checks import CHECKS, build_layout_checks, layout_check_specs
 
 KEY = dg.AssetKey(["lake", "events"])
 LAYOUT = LayoutSpec(sort_by=("day",), page_rows=100)
@@ -196,3 +196,16 @@ def test_without_partitions_the_same_table_is_checked_whole(by_part):
 def test_checks_by_partition_name_its_column():
     with pytest.raises(LayoutError, match="which column has the partition"):
         build_layout_checks(KEY, "t", BY_PART, partitions_def=DAYS)
+
+
+@pytest.mark.parametrize("prefix", ["by_day", "by_day_"])
+def test_an_underscore_ends_a_prefix_given_or_not(tmp_path, prefix):
+    results = evaluate(put(tmp_path / "t", range(250)), prefix=prefix)
+    assert (
+        set(results)
+        == {f"by_day_{name}" for name in CHECKS}
+        == {spec.name for spec in layout_check_specs(KEY, prefix=prefix)}
+    )
+    assert failed(results) == set()
+    definition = build_layout_checks(KEY, tmp_path / "t", LAYOUT, prefix=prefix)
+    assert definition.op.name == "lake__events_by_day_layout"

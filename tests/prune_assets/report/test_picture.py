@@ -67,5 +67,38 @@ def test_pages_that_nobody_counted_are_told_as_rows():
     report = make_report()
     *_, (title, _, said), _ = lines_of(replace(report, kept=replace(report.kept, pages=None)))
     assert (title, said) == ("rows", f"{report.kept.rows:,} of {report.total.rows:,}")
-    *_, (_, _, unknown), _, _ = lines_of(replace(report, total=replace(report.total, row_groups=None)))
-    assert unknown.endswith("of not counted")
+
+
+def test_a_total_that_nobody_knows_is_called_unknown():
+    report = make_report()
+    some = replace(report, total=replace(report.total, row_groups=None))
+    assert lines_of(some)[1][2] == f"{report.kept.row_groups:,}, total unknown"
+    none = replace(some, kept=replace(report.kept, row_groups=None))
+    assert lines_of(none)[1][2] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("kept", "total", "said"),
+    [
+        (10 << 20, (11 << 20) - 9, "10.0 of 11.0 MiB"),
+        (999, 999 << 40, "999 B of 999.0 TiB"),
+        (0, 0, "0 of 0 B"),
+    ],
+)
+def test_a_unit_that_both_have_is_said_once(kept, total, said):
+    report = make_report()
+    report = replace(report, kept=replace(report.kept, bytes=kept), total=replace(report.total, bytes=total))
+    assert lines_of(report)[-1][2] == said
+
+
+def test_no_label_is_cut_off():
+    report = make_report(files=24)
+    large = replace(report, total=replace(report.total, rows=10**10, pages=None), kept=replace(report.kept, rows=10**9))
+    for told in (report, large):
+        root = ET.fromstring(to_svg(told))
+        width = int(root.get("width"))
+        assert root.get("viewBox") == f"0 0 {width} {22 * 4}", "shrinks as a whole"
+        for node in root.findall(".//{*}tspan"):
+            # 7.64 points has the widest digit of the fonts at hand, 3.8 a comma or a space.
+            points = sum(3.9 if character in ",. " else 8 for character in node.text)
+            assert int(node.get("x")) + points <= width, node.text
