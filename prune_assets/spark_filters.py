@@ -5,9 +5,12 @@ No SQL here: `sql/as_spark_filters.py` makes such trees, `planner/engines/` asks
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
+
+from parquet_core.arrow_arrays import array_of_scalars
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +55,48 @@ OPPOSITE = {
 }
 
 
+class Values(Sequence["pa.Scalar"]):
+    """The values of a list, at least one, as Arrow has them: a long one costs no step for each of them.
+
+    >>> import pyarrow as pa
+    >>> Values(pa.array([7, 8])) == (pa.scalar(7), pa.scalar(8))
+    True
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, index: int) -> pa.Scalar: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Values: ...
+
+    def __getitem__(self, index: int | slice) -> pa.Scalar | Values:
+        return Values(self.array[index]) if isinstance(index, slice) else self.array[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and bool(self.array.equals(array_of_values(other)))
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[0], self[-1]))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def array_of_values(values: Sequence[pa.Scalar]) -> pa.Array:
+    """Return at least one value of a filter as Arrow has those."""
+    return values.array if isinstance(values, Values) else array_of_scalars(values)
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """`column rel values`; `with_null`: the list of IN holds a NULL.
@@ -61,7 +106,7 @@ class Filter:
 
     column: Path
     rel: Rel
-    values: tuple[pa.Scalar, ...] = ()
+    values: Sequence[pa.Scalar] = ()
     with_null: bool = False
     strict: bool = False
 

@@ -22,6 +22,8 @@ PREDICATES = {
         "OR", [f"(l_orderkey > {i * 37} AND l_partkey < {i})" for i in range(1_000)]
     ),
     "IN of 100,000": f"l_orderkey IN ({', '.join(str(i * 6) for i in range(100_000))})",
+    "NOT IN of 100,000 strings": f"l_comment NOT IN ({', '.join(map(repr, map(str, range(100_000))))})",
+    "5,000 signs": f"l_orderkey = {'- ' * 5_000}1",
     "2,000 levels": "".join(f"(l_orderkey = {i} {'AND' if i % 2 else 'OR'} " for i in range(2_000))
     + "l_partkey = 1"
     + ")" * 2_000,

@@ -69,7 +69,7 @@ class CachedSnapshot:
         else:
             for key in changed:
                 _save_column(self.cache, self.generation, key, known[key])
-        self.cache.cache.evict()
+        self.cache.cache.make_room()
 
 
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
@@ -121,7 +121,7 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
     latest = latest_cached(cached.cache)
     if latest is None or latest <= snapshot.version or latest not in snapshot.listing.commits:
         cached.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
-    cached.cache.cache.evict()
+    cached.cache.cache.make_room()
     cached.later = snapshot.version, generation
     cached.store.changed.clear()
     if cached.version is None:

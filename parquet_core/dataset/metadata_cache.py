@@ -19,6 +19,7 @@ import pyarrow as pa
 import xxhash
 
 from parquet_core.dataset.arrow_form import to_batch
+from parquet_core.dataset.cache_size import count_written, most_bytes_of, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,16 +64,29 @@ class MetadataCache:
         name = blake2b(table.encode(errors="surrogateescape"), digest_size=12).hexdigest()
         return TableCache(self.directory / name, self)
 
+    def make_room(self) -> None:
+        """Remove what was used least recently where what was written may have grown beyond `most_bytes`."""
+        known = most_bytes_of(self.directory)
+        if known is None or known > self.most_bytes:
+            with contextlib.suppress(OSError):  # another process does it
+                self.evict()
+
     def evict(self) -> None:
-        """Remove what was used least recently until the rest fits, and what a crashed writer left."""
-        found = sorted(self._entries())
-        total = sum(size for _, size, _ in found)
-        for used, size, path in found:
-            abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
-            if total > self.most_bytes or abandoned:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                total -= size
+        """Look at every file; remove what was used least recently until the rest fits, and what a crashed writer left.
+
+        Where they do not fit, an eighth is left free, so that the next writes need no look.
+        """
+        with scan(self.directory) as left:
+            found = sorted(self._entries())
+            total = sum(size for _, size, _ in found)
+            most = self.most_bytes if total <= self.most_bytes else self.most_bytes * 7 // 8
+            for used, size, path in found:
+                abandoned = path.endswith(".part") and used < time.time() - _STALE_SECONDS
+                if total > most or abandoned:
+                    with contextlib.suppress(OSError):
+                        os.unlink(path)
+                    total -= size
+            left.append(total)
         for directory in _directories(self.directory):
             with contextlib.suppress(OSError):
                 os.rmdir(directory)  # of an empty one; any other stays
@@ -133,7 +147,9 @@ class TableCache:
                 with pa.ipc.new_stream(sink, schema) as stream:
                     stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
             _seal(part)
+            size = part.stat().st_size
             part.replace(self._path(name))
+            count_written(self.cache.directory, size)
         except OSError:
             with contextlib.suppress(OSError):
                 part.unlink()

@@ -171,7 +171,7 @@ class StoredIndex:
     def finish(self) -> None:
         """Make room for what was kept."""
         if self.changed:
-            self.cache.cache.evict()
+            self.cache.cache.make_room()
             self.changed = False
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:

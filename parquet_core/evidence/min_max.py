@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, ordered_numbers
+from parquet_core.evidence.listed_values import ListedValues, listed_values
 from parquet_core.evidence.patterns import pattern_ruled_out
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Interval, IsNaN, IsNull, OnValues, Op, Pattern
-from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +140,7 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
             inside = _surely(Op.GE, lower, low) & _surely(Op.LE, upper, high)
             return outside, inside
         case In(_, values):
-            return _in(lower, upper, values.cast(lower.type))
+            return _in(lower, upper, listed_values(values, lower.type))
         case holds:
             return np.full(len(lower), not holds), np.full(len(lower), holds)
 
@@ -210,38 +210,16 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
     return holds if bound.null_count == 0 else holds & flags_from(bound.is_valid())
 
 
-def _in(lower: pa.Array, upper: pa.Array, values: pa.Array) -> tuple[Flags, Flags]:
+def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, Flags]:
     """Decide per value, not by the hull of the list: TRUE needs a value between the bounds, FALSE one that it lacks."""
-    low, high, wanted = ranks(lower, upper, values)
-    order = np.argsort(wanted, kind="stable")
-    wanted = wanted[order]
-    first = np.searchsorted(wanted, low)
-    next_value = wanted[np.minimum(first, len(wanted) - 1)]
-    known = _certain(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
-    above_all = (first == len(wanted)) & _certain(pc.is_valid(lower))
-    below_all = (high < wanted[0]) & _certain(pc.is_valid(upper))
-    ruled_out = above_all | below_all | (known & (next_value > high))
-    last = np.maximum(np.searchsorted(wanted, high, "right") - 1, 0)
-    runs = _runs(values.take(from_numpy(order)))
-    inside = known & (next_value == low) & (wanted[last] == high)
-    return ruled_out, inside & (runs[np.minimum(first, len(wanted) - 1)] == runs[last])
-
-
-def _runs(values: pa.Array) -> NDArray[np.int64]:
-    """Number ascending values so that two share a number where every value between them is there too."""
-    numbers = ordered_numbers(values)
-    if pa.types.is_decimal128(values.type):
-        halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]
-        low, high = halves[:, 0], halves[:, 1]
-        carried = (low[1:] < low[:-1]).astype(np.uint64)
-        together = (np.diff(low) <= 1) & (np.diff(high) == carried)
-    elif numbers is None or pa.types.is_floating(values.type):
-        together = flags_from(pc.equal(values[1:], values[:-1]))
-    else:
-        # Too large a step wraps around, but never to 0 or 1.
-        step = np.diff(numbers)
-        together = (step == 0) | (step == 1)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(~together)])
+    low, high, count = values.places(lower), values.places(upper), len(values.ascending)
+    first, last = low // 2, (high + 1) // 2 - 1
+    has_lower, has_upper = _certain(pc.is_valid(lower)), _certain(pc.is_valid(upper))
+    known = has_lower & has_upper
+    ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (known & (last < first))
+    are_listed = known & (low % 2 == 1) & (high % 2 == 1)
+    runs = values.runs
+    return ruled_out, are_listed & (runs[np.minimum(first, count - 1)] == runs[np.maximum(last, 0)])
 
 
 def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:

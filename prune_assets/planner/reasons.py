@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from parquet_core.evidence.listed_values import listed_values
 from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import (
     ColumnLeaf,
@@ -247,12 +247,6 @@ def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
 
 
 def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:
-    asked = values.cast(low.type) if values.type != low.type else values
-    inside = pa.array([True] * len(asked))
-    if low.is_valid:
-        inside = pc.and_(inside, pc.greater_equal(asked, low))
-    if high.is_valid:
-        inside = pc.and_(inside, pc.less_equal(asked, high))
-    first = pc.filter(asked, inside)
+    first = listed_values(values, low.type).between(low, high)
     some = f", such as {value_text(first[0])}" if len(first) else ""
     return f"{len(first):,} of {len(values):,} values lie in min {value_text(low)} .. max {value_text(high)}{some}"

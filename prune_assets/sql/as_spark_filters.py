@@ -32,14 +32,14 @@ from parquet_core.predicate import (
     StartsWith,
     Unsupported,
 )
-from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, all_of, any_of, opposite
+from prune_assets.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, InList, SparkLiteral
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
@@ -172,11 +172,13 @@ class _Filters:
         """Tell whether Spark casts the column of a plain condition to what has not all of its digits."""
         operands = [fold_constants(operand) for operand in node.iter_expressions()]
         columns = [self._scope.resolve(it.parts_of_name).column for it in operands if isinstance(it, ColumnName)]
+        decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
+        if isinstance(node, InList) and decimals:
+            operands += node.expressions
         values = [it.spark_value for it in operands if isinstance(it, SparkLiteral)]
         counts = self._minimum_precision and not isinstance(node, exp.In)
         if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
-        decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
     def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
@@ -246,7 +248,7 @@ def _is_plain(node: exp.Expr) -> bool:
         case exp.In():
             if node.args.get("query") is not None:
                 return False
-            operands = [node.this, *node.expressions]
+            operands = list(node.iter_expressions())
         case exp.Is():
             operands = [node.this]
         case _ if isinstance(node, (*_COMPARISONS, *_NULL_SAFE)):
@@ -292,7 +294,7 @@ def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
         case Compare():
             return _compare(leaf, negated=negated)
         case In(column, values):
-            return _signed(Filter(column, Rel.IN, tuple(values)), negated=negated)
+            return _signed(Filter(column, Rel.IN, Values(values)), negated=negated)
         case IsNull(column):
             return _signed(Filter(column, Rel.IS_NULL), negated=negated)
         case StartsWith(column, text) | EndsWith(column, text) | Contains(column, text) if pa.types.is_string(

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, numbers_from
+from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.bloom import hash_values, may_contain
 from parquet_core.spark_rules.type_promotion import as_stored
-from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Rel, array_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,6 +135,10 @@ def _outside(leaf: Filter, of: Evidence) -> Flags:
         return _prefix_outside(leaf, of)
     if not leaf.values or leaf.rel in _PATTERNS | _NOT_PATTERNS:
         return np.zeros(len(of.known), np.bool_)
+    if leaf.rel is Rel.NE:
+        # Of several values one of them is enough: each is a filter of its own.
+        found = pc.is_in(of.low, _literals(leaf).cast(of.low.type))
+        return flags_from(pc.and_(found, pc.equal(of.low, of.high)))
     least, most = _least_and_most(_literals(leaf))
     match leaf.rel:
         case Rel.LT:
@@ -145,8 +149,6 @@ def _outside(leaf: Filter, of: Evidence) -> Flags:
             outside = pc.less_equal(of.high, least)
         case Rel.GE:
             outside = pc.less(of.high, least)
-        case Rel.NE:
-            outside = pc.and_(pc.equal(of.low, least), pc.equal(of.high, least))
         case _:
             outside = pc.or_(pc.greater(of.low, most), pc.less(of.high, least))
     return flags_from(outside)
@@ -161,7 +163,7 @@ def _prefix_outside(leaf: Filter, of: Evidence) -> Flags:
 
 
 def _literals(leaf: Filter) -> pa.Array:
-    return in_java_order(array_of_scalars(leaf.values))
+    return in_java_order(array_of_values(leaf.values))
 
 
 def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
@@ -218,7 +220,7 @@ def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Block
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):
         return dropped
-    held = as_stored(array_of_scalars(leaf.values), column)
+    held = as_stored(array_of_values(leaf.values), column)
     if held is None or len(held) == 0:
         return dropped
     hashes = hash_values(column, held)

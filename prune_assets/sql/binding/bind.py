@@ -117,6 +117,7 @@ class Binder:
 
     def operand(self, node: exp.Expr) -> Term:
         """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
+        node = fold_constants(node)
         if isinstance(node, SparkLiteral):
             return always(self._literal(node))
         if not isinstance(node, ColumnName) and _is_deep(node):

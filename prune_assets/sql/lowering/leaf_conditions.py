@@ -16,10 +16,11 @@ from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.terms import NULL, Fixed, literal_of
 from prune_assets.sql.lowering.comparisons import Comparisons, beyond_bigint
+from prune_assets.sql.lowering.plain_lists import in_plain_list
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, CastTo, ColumnName, InList, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -166,7 +167,10 @@ class LeafConditions:
     def _in(self, node: exp.In) -> Predicate:
         if node.args.get("query") is not None:
             raise Refusal("a subquery is not run while planning", "write the values as a list")
-        return self._terms().is_in(self._bind(node.this), [self._bind(value) for value in node.expressions])
+        term = self._bind(node.this)
+        if isinstance(node, InList) and (found := in_plain_list(term, node)) is not None:
+            return found
+        return self._terms().is_in(term, [self._bind(value) for value in node.expressions])
 
     def _is(self, node: exp.Is) -> Predicate:
         if node.expression.name != "NULL":

@@ -43,7 +43,10 @@ def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
     Not those beside which another operand may raise all the same.
     """
     found = tuple(dict.fromkeys(_columns(node, scope)))
-    raising = list(islice((part for part in _evaluated(node) if found and _may_raise(part)), MOST_RAISING + 1))
+    above = _above_columns(node) if found else frozenset()
+    raising = list(
+        islice((part for part in _evaluated(node) if id(part) in above and _may_raise(part)), MOST_RAISING + 1)
+    )
     if len(raising) > MOST_RAISING or (found and _casts_strings(node, scope)):
         return ()
     harmless = [set(_columns(part, scope)) for part in raising]
@@ -59,15 +62,24 @@ def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
         stack += [part.this] if isinstance(part, (exp.Between, exp.In)) else list(part.iter_expressions())
 
 
+def _above_columns(node: exp.Expr) -> frozenset[int]:
+    """Return the ids of the parts that name a column."""
+    found: set[int] = set()
+    for name in node.find_all(ColumnName):
+        part: exp.Expr | None = name
+        while part is not None and id(part) not in found:
+            found.add(id(part))
+            part = None if part is node else part.parent
+    return frozenset(found)
+
+
 def _may_raise(part: exp.Expr) -> bool:
-    """Tell whether a part may raise for some rows alone."""
+    """Tell whether a part that names a column may raise for some rows alone."""
     if isinstance(part, CastTo):
-        does = not part.args.get("is_try")
-    else:
-        function = _function(part)
-        fails = function is None or function.may_raise
-        does = isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and fails)
-    return does and part.find(ColumnName) is not None
+        return not part.args.get("is_try")
+    function = _function(part)
+    fails = function is None or function.may_raise
+    return isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and fails)
 
 
 def _casts_strings(node: exp.Expr, scope: Scope) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import Cursor
-from prune_assets.sql.syntax.nodes import BINARY, PATTERNS, Binding, CastTo, LikeList, Opaque
+from prune_assets.sql.syntax.nodes import BINARY, PATTERNS, Binding, CastTo, InList, LikeList, Opaque
 from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand, read_suffixes
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string
@@ -282,6 +282,11 @@ class _Parser:
         if self.cursor.sign(1) in QUERY_STARTS:
             self.cursor.skip_brackets()
             self._settle(exp.In(this=self.done[-1], query=Opaque(this="")), negated=negated)
+        elif self.cursor.kind(1) == TokenType.LIST:
+            self.cursor.take()
+            literals = self.cursor.take().text
+            self.cursor.expect(")")
+            self._settle(InList(this=self.done[-1], literals=literals), negated=negated)
         else:
             self.cursor.take()
             self._wait(_Pending("IN", 0, first, negated=negated))

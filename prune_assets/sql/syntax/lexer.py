@@ -13,6 +13,9 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType
 
 EXCERPT = 30
+# Shorter lists are read value by value.
+SHORTEST_LIST = 256
+MAX_TOKENS = 1_000_000
 _SPACE = " \t\n\f\r\v\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000"
 _SKIPPED = re.compile(rf"[{_SPACE}]+|--(?:\\\n|[^\r\n])*")
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[rR]'[^']*'|[rR]"[^"]*\"""", re.DOTALL)
@@ -24,15 +27,25 @@ _WORD = re.compile(r"\w+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
 # Most of what a predicate is made of, each where no longer match can begin: the rest is told apart one by one.
+LONG_REMEDY = "write many equalities of a column as one IN (...), or join with a table of the values"
 _USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
 _USUAL_KINDS = {1: TokenType.NUMBER, 2: TokenType.VAR, 3: TokenType.UNKNOWN}
+# A list of plain whole numbers, or of plain strings, is one token: its values take no time until they are used.
+_GAP = r"[ \t\n\r]*+"
+_LISTS = tuple(
+    re.compile(rf"{_GAP}({value}(?:{_GAP},{_GAP}{value}){{{SHORTEST_LIST - 1},}}+){_GAP}(?=\))")
+    for value in (r"-?[0-9]{1,18}+[lL]?+(?![\w.])", r"'[^'\\]*+'")
+)
+_WIDE_GAP = re.compile(r"[\t\n\r]| {2}")
+_GAP_OR_STRING = re.compile(r"('[^']*')|[ \t\n\r]+")
 
 
 def tokenize(sql: str) -> list[Token]:
     """Return the tokens without white space and comments; `start` and `end` are those of a slice.
 
     Words are VAR, back-quoted names IDENTIFIER, strings STRING and numbers NUMBER; all else is
-    UNKNOWN. `text` is the source as written. Raises PredicateSyntaxError.
+    UNKNOWN. A long list of plain values after IN is one LIST. `text` is the source as written; of a LIST without gaps
+    wider than a space. Raises PredicateSyntaxError.
 
     >>> [token.text for token in tokenize("x>= 1.5BD -- why")]
     ['x', '>=', '1.5BD']
@@ -40,12 +53,16 @@ def tokenize(sql: str) -> list[Token]:
     tokens: list[Token] = []
     position = 0
     while position < len(sql):
+        if len(tokens) > MAX_TOKENS:
+            refuse(sql, position, f"the predicate has more than {MAX_TOKENS:,} words and signs; {LONG_REMEDY}")
         usual = _USUAL.match(sql, position)
         if usual is not None:
             position = usual.end()
             if usual.lastindex is not None:
                 text, start = usual.group(usual.lastindex), usual.start(usual.lastindex)
                 tokens.append(Token(_USUAL_KINDS[usual.lastindex], text, start=start, end=position))
+                if text == "(" and len(tokens) > 1 and tokens[-2].text.upper() == "IN":
+                    position = _read_list(sql, position, tokens)
             continue
         after = _skip(sql, position)
         if after == position:
@@ -54,6 +71,26 @@ def tokenize(sql: str) -> list[Token]:
             after = token.end
         position = after
     return tokens
+
+
+def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
+    """Add a long list of plain values as one token; returns where what comes after it begins."""
+    found = next((match for pattern in _LISTS if (match := pattern.match(sql, position))), None)
+    if found is None or not _is_encodable(found.group(1)):
+        return position
+    text = found.group(1)
+    if _WIDE_GAP.search(text):
+        text = _GAP_OR_STRING.sub(lambda part: part.group(1) or " ", text)
+    tokens.append(Token(TokenType.LIST, text, start=found.start(1), end=found.end(1)))
+    return found.end(1)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refuse(sql: str, position: int, problem: str) -> NoReturn:

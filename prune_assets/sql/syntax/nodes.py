@@ -5,12 +5,14 @@ How tightly they bind is said by the rules booleanExpression and valueExpression
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from parquet_core.predicate import Op
 from prune_assets.sql.syntax.sqlglot_nodes import exp
-from prune_assets.sql.types.spark_values import SparkValue
+from prune_assets.sql.types.number_literals import read_number
+from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +44,41 @@ class LikeList(exp.Expression, exp.Condition):
     """`this LIKE ALL`, or where not `every` ANY, of several patterns; `negated` is each of them, not the whole."""
 
     arg_types = {"this": True, "expressions": True, "every": True, "negated": True}  # noqa: RUF012
+
+
+class InList(exp.In):
+    """`this IN (...)` with a long list of plain whole numbers, or of plain strings; `literals` is its source.
+
+    `expressions` makes a node of each value: what can do without asks for `numbers` or `strings`.
+    """
+
+    arg_types = {"this": True, "literals": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
+
+    @property
+    def numbers(self) -> list[int] | None:
+        """Return the values of a list of whole numbers, None of strings."""
+        text = self.args["literals"]
+        if text.startswith("'"):
+            return None
+        return list(map(int, text.translate(_NO_SUFFIX).split(",")))
+
+    @property
+    def strings(self) -> list[str] | None:
+        """Return the values of a list of strings, None of numbers."""
+        text = self.args["literals"]
+        return re.findall("'([^']*)'", text) if text.startswith("'") else None
+
+    @property
+    def expressions(self) -> list[exp.Expr]:
+        """Return each value as a literal."""
+        if (strings := self.strings) is not None:
+            return [SparkLiteral(this=SparkValue(Kind.STRING, value)) for value in strings]
+        sources = (source.strip() for source in self.args["literals"].split(","))
+        values = (read_number(source.lstrip("-"), negative=source[0] == "-") for source in sources)
+        return [SparkLiteral(this=value) for value in values]
+
+
+_NO_SUFFIX = str.maketrans("", "", "lL")
 
 
 class CastTo(exp.Expression, exp.Condition):

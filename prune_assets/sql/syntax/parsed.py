@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
-from prune_assets.sql.syntax.lexer import refuse, tokenize
+from prune_assets.sql.syntax.lexer import LONG_REMEDY, refuse, tokenize
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
 MAX_DEPTH = 10_000
+MAX_CONNECTIVES = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +64,7 @@ def parse_predicate(sql: str) -> ParsedPredicate:
     """Parse a text; raises PredicateSyntaxError."""
     tokens = tokenize(sql)
     _refuse_deep_brackets(sql, tokens)
+    _refuse_many_conditions(tokens)
     return ParsedPredicate(sql, tokens, parse(sql, tokens))
 
 
@@ -87,6 +90,13 @@ def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
                 refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
         elif token.text == ")":
             depth -= 1
+
+
+def _refuse_many_conditions(tokens: Sequence[Token]) -> None:
+    count = sum(token.token_type == TokenType.VAR and token.text.upper() in {"AND", "OR"} for token in tokens)
+    if count > MAX_CONNECTIVES:
+        problem = f"it joins {count + 1:,} conditions by AND and OR, more than {MAX_CONNECTIVES:,}"
+        raise PredicateSyntaxError(f"predicate: {problem}; {LONG_REMEDY}")
 
 
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})

@@ -281,7 +281,7 @@ def test_what_was_used_least_recently_goes_first(table, tmp_path, cache):
 
 def test_what_a_crashed_writer_left_is_removed(table, cache):
     assert_as_from_files(table, cache)
-    (place,) = cache.directory.iterdir()
+    (place,) = (path for path in cache.directory.iterdir() if path.is_dir())
     for name, age in (("old.part", 2 * 3600), ("new.part", 0)):
         (place / name).write_bytes(b"half")
         os.utime(place / name, (time.time() - age, time.time() - age))

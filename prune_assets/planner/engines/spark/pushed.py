@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from parquet_core.format.schema import Physical, SortOrder
 from parquet_core.spark_rules.spark_schema import tells_nulls
-from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, all_of, any_of, conjuncts
+from prune_assets.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, all_of, any_of, array_of_values, conjuncts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
@@ -104,7 +105,7 @@ def _for_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> Spar
 
 
 def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
-    if column is None or leaf.rel not in _relations(column) or not all(_fits(value, column) for value in leaf.values):
+    if column is None or leaf.rel not in _relations(column) or not _fit(leaf.values, column):
         return None
     if leaf.rel not in {Rel.IN, Rel.NOT_IN}:
         return leaf
@@ -117,13 +118,15 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
     return any_of([*(Filter(leaf.column, Rel.EQ, (value,)) for value in leaf.values), *null])
 
 
-def _fits(value: pa.Scalar, column: LeafColumn) -> bool:
-    """Tell whether a file can hold the value: one of shorter integers than the table is not asked about others."""
+def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
+    """Tell whether a file can hold the values: one of shorter integers than the table is not asked about others."""
     kind = column.type
-    if kind is None or not pa.types.is_signed_integer(value.type) or not pa.types.is_signed_integer(kind):
+    if kind is None or not values or not pa.types.is_signed_integer(values[0].type):
         return True
-    half = 1 << kind.bit_width - 1
-    return bool(-half <= value.as_py() < half)
+    if not pa.types.is_signed_integer(kind):
+        return True
+    half, ends = 1 << kind.bit_width - 1, pc.min_max(array_of_values(values)).as_py()
+    return bool(-half <= ends["min"] and ends["max"] < half)
 
 
 def _relations(column: LeafColumn) -> frozenset[Rel]:

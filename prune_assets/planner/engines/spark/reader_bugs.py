@@ -85,11 +85,9 @@ def _asked(plan: Plan) -> list[Filter]:
 
 
 def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+    """Yield the leaves, NOT IN as a `<>` of each of its values."""
     for leaf in leaves:
-        if leaf.rel is Rel.NOT_IN:
-            yield from (Filter(leaf.column, Rel.NE, (value,), strict=True) for value in leaf.values)
-        else:
-            yield leaf
+        yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
 
 
 def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
