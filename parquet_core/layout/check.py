@@ -39,7 +39,7 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": [2, 1]}), f"{table}/part-0.parquet", write_page_index=True)
     >>> [finding.message for finding in check(table, layout=LayoutSpec(sort_by=["id"])) if finding.code == "order.rows"]
-    ['strength rows: row 1 sorts before row 0']
+    ['rows are not sorted by id: first break at row 1']
 
     `rows` also reads the sort key (and columns without a column index) to prove what bounds alone
     cannot. Files are compared within a partition, and a partition column of the sort key holds by its directories.

@@ -1,4 +1,4 @@
-"""Proof of order by the sort key at three strengths: bounds of row groups, bounds of pages, the rows."""
+"""Proof of order by the sort key from bounds of row groups, from bounds of pages, and from the rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.quantities import counted
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values, read_arrow_footers, reading
 
@@ -33,8 +34,17 @@ _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
 _REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
 
 
+def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:
+    """Read the key in some files; return those with a row that sorts before its predecessor."""
+    stored = [each.key._replace(column=index.name_in_files(each.column)) for each in sort_key]
+    chosen = [index.files[i] for i in files]
+    footers = read_arrow_footers(chosen, traffic=Traffic())
+    broken = (_first_unsorted_in(file, footer, stored)[0] for file, footer in zip(chosen, footers, strict=True))
+    return [file for file, row in zip(files, broken, strict=True) if row is not None]
+
+
 def check_order(index: MetadataIndex, sort_key: Sequence[OrderedColumn], *, read_rows: bool) -> Iterator[Finding]:
-    """Report the order of the key inside every file, in its directions, at each strength."""
+    """Report the order of the key inside every file, in its directions, by bounds and by rows."""
     if not sort_key:
         return
     yield _by_row_groups(index, sort_key[0])
@@ -63,12 +73,16 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     broken = np.flatnonzero(same_file & steps)
     if len(broken):
         place = row_group_place(index, int(broken[0]) + 1, column)
-        message = (
-            f"strength row groups: {len(broken)} row groups begin {_SIDE[ordered.order]} the end of the one before"
-        )
+        count = counted(len(broken), "row group")
+        message = f"{count} of a file begin {_SIDE[ordered.order]} the end of the row group before"
         return Finding("order.row_groups", Severity.ERROR, place, message, _REMEDY)
-    message = f"strength row groups: {ordered.order.name.lower()} in all {len(index.files)} files"
-    message += f", by the bounds of {len(index)} row groups"
+    groups = np.bincount(index.file, minlength=len(index.files))
+    several, single = int((groups > 1).sum()), int((groups == 1).sum())
+    message = f"row groups are {ordered.order.name.lower()} by their bounds in {counted(several, 'file')}"
+    if not several:
+        message = "the order of row groups proves nothing: every file has a single one"
+    elif single:
+        message += f"; {counted(single, 'file')} with a single row group prove nothing"
     return Finding("order.row_groups", Severity.INFO, f"column {column.name}", message)
 
 
@@ -84,13 +98,13 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     positions = np.flatnonzero(index.row_count > 0)
     place = f"column {column.name}"
     if column.physical is Physical.BYTE_ARRAY:
-        message = "strength pages: not provable, a column index may hold cut strings; see strength rows"
+        message = "the order of pages proves nothing: a column index may hold cut strings; `order.rows` reads the rows"
         return Finding("order.pages", Severity.INFO, place, message)
     batch = index.page_indexes.read(column, positions)
     without = np.flatnonzero(batch.reason != "")
     if len(without):
         where = row_group_place(index, int(positions[without[0]]), column)
-        message = f"strength pages: no usable column index ({batch.reason[without[0]]})"
+        message = f"no usable column index ({batch.reason[without[0]]})"
         return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
     count = np.diff(batch.first)
     group = np.repeat(np.arange(len(count)), count)
@@ -101,13 +115,16 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         pages = batch.bounds.take(np.flatnonzero(group == first))
         order = boundary_order(pages.lower, pages.upper)
         how = "overlap" if order is ordered.order else f"are {order.name}"
-        message = f"strength pages: its {len(pages)} pages {how}"
+        message = f"its {len(pages)} pages {how}"
         where = row_group_place(index, int(positions[first]), column)
         return Finding("order.pages", Severity.ERROR, where, message, _REMEDY)
     single, proven = int(np.count_nonzero(count < 2)), int(np.count_nonzero(count >= 2))
     flags_differ = int(np.count_nonzero(batch.boundary_order != ordered.order))
-    message = f"strength pages: {ordered.order.name} without overlap in {proven} row groups of two pages or more"
-    message += f"; {single} row groups have one page, which proves nothing" if single else ""
+    message = f"pages are {ordered.order.name.lower()} without overlap in {counted(proven, 'row group')}"
+    if not proven:
+        message = "the order of pages proves nothing: every row group has a single one"
+    elif single:
+        message += f"; {counted(single, 'row group')} with a single page prove nothing"
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
     return Finding("order.pages", Severity.INFO, place, message)
 
@@ -129,16 +146,17 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
         try:
             broken, rows = _first_unsorted_in(file, footer, stored)
         except UnsupportedFeature as error:
-            message = f"strength rows: not provable: {error}"
+            message = f"the order of rows cannot be proven: {error}"
             return Finding("order.rows", Severity.WARN, key, message, "sort by a column whose values can be compared")
         if broken is not None:
             place = f"{file_name(index, number)}, row {broken:,}, {key}"
-            message = f"strength rows: row {broken:,} sorts before row {broken - 1:,}"
+            names = ", ".join(each.column.name for each in sort_key)
+            message = f"rows are not sorted by {names}: first break at row {broken:,}"
             return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
         total += rows
     ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
     way = ways.pop() if len(ways) == 1 else "are sorted"
-    return Finding("order.rows", Severity.INFO, key, f"strength rows: all {total:,} rows {way} inside their files")
+    return Finding("order.rows", Severity.INFO, key, f"all {total:,} rows {way} inside their files")
 
 
 def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) -> tuple[int | None, int]:

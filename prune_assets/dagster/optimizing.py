@@ -55,7 +55,7 @@ class KeptTable:
         from prune_assets.spark.writing.optimize import optimize
 
         return optimize(
-            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True
+            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True, rows=False
         )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.layout.order import OrderedColumn, unsorted_files
 from parquet_core.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.plan import lower_predicate
@@ -16,8 +18,8 @@ from prune_assets.planner.plan import plan as make_plan
 from prune_assets.semantics import SparkSemantics
 from prune_assets.tables.delta import DeltaTable
 from prune_assets.tables.opening import made_steadily, open_table
-from prune_assets.upkeep.measure import Measured, measure
-from prune_assets.upkeep.pick import Picked, pick
+from prune_assets.upkeep.measure import Measured, measure, sort_keys
+from prune_assets.upkeep.pick import Picked, Reason, pick
 from prune_assets.upkeep.predict import pieces_of, predicted_bytes, predicted_depth
 from prune_assets.upkeep.result import OptimizeResult, PickedFile, PredicateBytes
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan
     from prune_assets.tables.table import Table
 
+# Of so many picked files the rows are read to tell whether they are sorted.
+MAX_READ = 1_000
 # What a rewrite adds to the rows for its own time: the number of the group, and the file.
 GROUP, FILE = "prune_group", "__prune_file"
 RESERVED = {GROUP, FILE}
@@ -148,6 +152,20 @@ def plan_of(asked: Asked, sql: str, look: Look) -> Plan:
     """Plan a predicate on the version that was looked at."""
     version = look.table.snapshot.version if isinstance(look.table, DeltaTable) else None
     return make_plan(asked.place, where=sql, session=asked.spark, depth="row_groups", version=version)
+
+
+def with_unsorted_rows(look: Look, layout: LayoutSpec) -> Look:
+    """Read the sort key of the picked files whose bounds leave their order open; of very many, the first ones."""
+    measured, reasons = look.measured, dict(look.picked.reasons)
+    unknown = [file for file, found in reasons.items() if Reason.ORDER not in found][:MAX_READ]
+    files = {int(measured.at[file]): file for file in unknown} if measured.keys else {}
+    keys = sort_keys(measured.index, layout)
+    ordered = [OrderedColumn(column, key) for column, key in zip(measured.keys, keys, strict=True)]
+    # Rows that cannot be compared tell nothing, and what is picked is rewritten for the reasons that are known.
+    with suppress(UnsupportedFeature):
+        for number in unsorted_files(measured.index, list(files), ordered):
+            reasons[files[number]] += (Reason.ORDER,)
+    return look._replace(picked=look.picked._replace(reasons=reasons))
 
 
 def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:

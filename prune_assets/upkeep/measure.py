@@ -83,7 +83,7 @@ def measure(
     low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
     faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
     if keys:
-        descending = _sort_keys(index, layout)[0].descending
+        descending = sort_keys(index, layout)[0].descending
         unsorted = _unsorted(index, keys[0], groups, descending=descending)
         faults |= {Reason.ORDER: unsorted, Reason.PAGES: _unpaged(index, keys[0], groups)}
     gone = np.zeros(count, np.int64) if deleted is None else deleted
@@ -99,14 +99,14 @@ def measure(
 
 
 def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
-    keys = [find_column(key.column, index, "sort_by") for key in _sort_keys(index, layout)]
+    keys = [find_column(key.column, index, "sort_by") for key in sort_keys(index, layout)]
     for column in keys:
         if len(column.path) > 1:
             raise LayoutError(f"sort_by: {column.name} lies inside of {column.path[0]}; sort by top-level columns")
     return tuple(keys)
 
 
-def _sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
+def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
     """Return the keys that order rows inside of files: every file holds one value of a partition column."""
     partitions = {column.name.casefold() for column in index.partitions}
     return [key for key in layout.sort_keys if key.column.casefold() not in partitions]

@@ -100,6 +100,7 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
         np.logical_or.at(faulty, unit, flags[order])
     size = np.bincount(unit, files.live_bytes()[order], minlength=len(first)).astype(np.float64)
     merged = np.arange(len(first))
+    is_small = files.live_bytes() < target / SMALL_PART
     small = np.zeros(len(first), np.bool_)
     for start, stop in _small_runs(size, files.partition[order][first], target):
         merged[start:stop] = start
@@ -112,7 +113,9 @@ def pick(files: FileNumbers, *, target: int) -> Picked:
         groups.append(Group(tuple(here), max(1, -int(-total // target))))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:
-            found = [Reason.OVERLAP] * bool(overlapping[of]) + [Reason.SMALL] * bool(small[of])
+            # What overlaps is written as one anyway; that it is small is worth saying all the same.
+            merged_small = small[of] or (overlapping[of] and is_small[file])
+            found = [Reason.OVERLAP] * bool(overlapping[of]) + [Reason.SMALL] * bool(merged_small)
             reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
     return Picked(tuple(groups), reasons)
 

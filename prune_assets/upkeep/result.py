@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +66,18 @@ class OptimizeResult:
         """The bytes that are, or would be, rewritten."""
         return sum(file.bytes for file in self.picked)
 
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many of the picked files have each reason, the commonest first."""
+        return dict(Counter(reason for file in self.picked for reason in file.reasons).most_common())
+
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain values, with addresses that hold no secrets."""
-        said = asdict(self) | {"table": redacted(self.table), "picked_bytes": self.picked_bytes}
+        said = asdict(self) | {
+            "table": redacted(self.table),
+            "picked_bytes": self.picked_bytes,
+            "reasons": self.reasons,
+        }
         return said | {"picked": [asdict(file) | {"path": redacted(file.path)} for file in self.picked]}
 
     def __str__(self) -> str:
@@ -85,6 +95,7 @@ class OptimizeResult:
                 f"{place}: {count_text(len(self.picked))} of {count_text(self.considered)} files "
                 f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
             )
+            yield "  " + ", ".join(f"{reason}: {count_text(count)}" for reason, count in self.reasons.items())
         for file in self.picked[:_SHOWN]:
             name = printable(short_path(redacted(file.path), table, _PATH))
             yield f"  {name}  {bytes_text(file.bytes)}  {', '.join(file.reasons)}"

@@ -33,9 +33,7 @@ def test_removed_files_and_those_that_nobody_committed_are_not_looked_at(tmp_pat
     assert [severity for severity, _ in of_rows(check(table, layout=SORTED))] == [Severity.ERROR]
     write(table, [1, 2, 3], mode="overwrite")
     pq.write_table(pa.table({"x": [9, 8], "s": ["", ""]}), table / "not-committed.parquet")
-    assert of_rows(check(table, layout=SORTED)) == [
-        (Severity.INFO, "strength rows: all 3 rows ascend inside their files")
-    ]
+    assert of_rows(check(table, layout=SORTED)) == [(Severity.INFO, "all 3 rows ascend inside their files")]
     assert len(list(table.glob("*.parquet"))) == 3
 
 

@@ -33,7 +33,17 @@ from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory
 from prune_assets.spark.writing.write_options import bind_layout
 from prune_assets.tables.delta import DeltaTable, has_log
-from prune_assets.upkeep.look import FILE, GROUP, Asked, Look, clustered_by, foreseen, look_at, plan_of
+from prune_assets.upkeep.look import (
+    FILE,
+    GROUP,
+    Asked,
+    Look,
+    clustered_by,
+    foreseen,
+    look_at,
+    plan_of,
+    with_unsorted_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,6 +71,7 @@ def optimize(
     where: str | Column | None = None,
     predicates: Sequence[str] = (),
     dry_run: bool = False,
+    rows: bool = True,
 ) -> OptimizeResult:
     """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
 
@@ -84,6 +95,8 @@ def optimize(
 
     `layout`, `where`: as of `write`; the latter are the partitions to look at. `predicates`: of each the bytes that it
     keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
+    `rows`: in a dry run, also read the sort key of the first 1,000 picked files, to tell which of them are not sorted
+    where bounds leave it open.
 
     A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
     removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
@@ -98,6 +111,8 @@ def optimize(
         place = str(plain_directory(place))
     asked = Asked(place, layout, where, spark)
     first = look_at(asked)
+    if dry_run and rows:
+        first = with_unsorted_rows(first, layout)
     told = foreseen(first, [plan_of(asked, sql, first) for sql in predicates], layout)
     if dry_run:
         return told

@@ -47,9 +47,9 @@ def test_a_sorted_table_is_proven_at_every_strength(table):
     findings = check(table, layout=LAYOUT)
     assert errors(findings) == {}
     said = {finding.code: finding.message for finding in findings}
-    assert said["order.row_groups"].startswith("strength row groups: ascending in all 2 files")
-    assert "ASCENDING without overlap in 7 row groups" in said["order.pages"]
-    assert said["order.rows"] == "strength rows: all 602 rows ascend inside their files"
+    assert said["order.row_groups"] == "row groups are ascending by their bounds in 2 files"
+    assert "pages are ascending without overlap in 7 row groups" in said["order.pages"]
+    assert said["order.rows"] == "all 602 rows ascend inside their files"
     assert said["overlap.files"] == "2 files overlap only at shared end values; overlap depth 2.00"
     assert said["overlap.row_groups"] == "7 row groups overlap only at shared end values; overlap depth 1.29"
     assert "in 7 of 7 row groups" in said["bloom_filter.present"]
@@ -91,19 +91,31 @@ def test_files_that_overlap_are_named_with_their_depth(table):
     assert found["overlap.files"].remedy
 
 
+def test_one_row_group_a_file_proves_no_order(table):
+    for number in range(3):
+        write(table / f"{number}.parquet", range(number * 50, number * 50 + 50))
+    said = {finding.code: finding for finding in check(table, layout=LAYOUT)}
+    assert said["order.row_groups"].message == "the order of row groups proves nothing: every file has a single one"
+    write(table / "3.parquet", range(150, 400))
+    said = {finding.code: finding for finding in check(table, layout=LAYOUT)}
+    assert said["order.row_groups"].message == (
+        "row groups are ascending by their bounds in 1 file; 3 files with a single row group prove nothing"
+    )
+
+
 def test_one_page_proves_no_order(table):
     write(table / "0.parquet", range(100), max_rows_per_page=1000)
     findings = check(table, layout=LAYOUT)
     assert set(errors(findings)) == {"size.pages"}
     pages = next(finding for finding in findings if finding.code == "order.pages")
-    assert "in 0 row groups of two pages or more; 1 row groups have one page, which proves nothing" in pages.message
+    assert pages.message == "the order of pages proves nothing: every row group has a single one"
 
 
 def test_cut_strings_prove_no_order_by_pages(table):
     write(table / "0.parquet", range(100))
     findings = check(table, layout=LayoutSpec(sort_by=["word"], row_group_rows=100, page_rows=20))
     pages = next(finding for finding in findings if finding.code == "order.pages")
-    assert "not provable" in pages.message
+    assert "proves nothing: a column index may hold cut strings" in pages.message
     assert errors(findings)["order.rows"].location == "0.parquet, row 2, column word"
 
 
@@ -423,13 +435,13 @@ def test_a_descending_table_is_proven_and_an_ascending_one_is_not(table):
     findings = check(table, layout=layout)
     assert errors(findings) == {}
     said = {finding.code: finding.message for finding in findings}
-    assert said["order.row_groups"].startswith("strength row groups: descending in all 2 files")
-    assert "DESCENDING without overlap in 6 row groups" in said["order.pages"]
-    assert said["order.rows"] == "strength rows: all 500 rows descend inside their files"
+    assert said["order.row_groups"] == "row groups are descending by their bounds in 2 files"
+    assert "pages are descending without overlap in 6 row groups" in said["order.pages"]
+    assert said["order.rows"] == "all 500 rows descend inside their files"
     write(table / "1.parquet", range(250))
     found = errors(check(table, layout=layout))
     assert {"order.row_groups", "order.pages", "order.rows"} <= set(found)
-    assert "2 row groups begin above the end of the one before" in found["order.row_groups"].message
+    assert "2 row groups of a file begin above the end of the row group before" in found["order.row_groups"].message
 
 
 def test_a_key_of_few_values_says_what_it_costs(table):

@@ -134,14 +134,14 @@ def test_rows_of_any_type_are_compared(path, values, severity):
 def test_a_row_group_begins_where_the_one_before_ended(path):
     write(path, pa.array([1, 2, 3, 2]), row_group_size=3)
     (found,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x"])) if f.code == "order.rows"]
-    assert found.message == "strength rows: row 3 sorts before row 2"
+    assert found.message == "rows are not sorted by x: first break at row 3"
 
 
 def test_values_that_cannot_be_read_are_a_finding_of_their_own(path):
     claim(write(path, pa.array(range(100))), chunk=[((4,), 3)])
     (found,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x"])) if f.code == "order.rows"]
     assert found.severity is Severity.WARN
-    assert "not provable" in found.message
+    assert "cannot be proven" in found.message
     assert "compression codec 3 is not read" in found.message
 
 

@@ -178,3 +178,14 @@ def test_the_depth_after_counts_what_is_left_as_it_is(tmp_path):
 def test_a_table_that_is_not_there_is_said_in_a_line(tmp_path):
     with pytest.raises(pr.PruneError, match="no such"):
         dry(tmp_path / "none")
+
+
+def test_a_dry_run_counts_every_reason_and_reads_the_rows_that_bounds_leave_open(tmp_path):
+    for i in range(4):
+        values = range(i, ROWS * 4, 4)
+        put(tmp_path, f"{i}.parquet", values if i == 3 else [*values[1:], values[0]])
+    done = dry(tmp_path)
+    assert done.reasons == {"overlaps": 4, "small": 4, "not sorted": 3}
+    assert "overlaps: 4, small: 4, not sorted: 3" in str(done)
+    assert done.as_json()["reasons"] == done.reasons
+    assert dry(tmp_path, rows=False).reasons == {"overlaps": 4, "small": 4}
