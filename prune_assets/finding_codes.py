@@ -193,7 +193,9 @@ FILES_ARE_HEALTHY = Check(
     "Files give predicates something to skip by, and are not too small.",
     {
         "files.small": Code(
-            "More files than allowed are smaller than 32 MiB. Opening them costs more than reading them.",
+            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a warning where 50 "
+            "or more could be merged within their partitions, and an error where there are more than 1,000, or more "
+            "than `max_small_files` allows.",
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.missing": Code(
@@ -203,6 +205,22 @@ FILES_ARE_HEALTHY = Check(
         "statistics.untrusted": Code(
             "The file's writer is known for wrong bounds of this type, so they are not believed and skip nothing.",
             "Write these files again with another writer, or a newer version of it.",
+        ),
+        "statistics.nanoseconds": Code(
+            "The column holds timestamps of nanoseconds, which Spark reads as numbers or not at all.",
+            "Write microseconds: `coerce_timestamps='us'` in pandas and pyarrow. `prune write` does, and Spark does "
+            "with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+        ),
+        "page_index.absent": Code(
+            "Row groups have no page index, so pages inside of them cannot be skipped. It is a warning where a row "
+            "group has more rows than a page has by default, 20,000; smaller ones have nothing to skip inside.",
+            "Rewrite the files with `prune write`, or write with Spark, or with `write_page_index=True` in pyarrow.",
+        ),
+        "files.clustering": Code(
+            "How many row groups an equality keeps on the column that clusters the table by its log or, without one, "
+            "on the column whose bounds overlap least. Where that is more than 60% of at least 16 row groups, and the "
+            "table has no partitions, no column gives much to skip by.",
+            "Sort by a column that queries ask for: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.int96": Code(
             "The column is INT96, whose bounds nobody may believe: no predicate on it skips anything.",
@@ -234,7 +252,7 @@ LOG_IS_HEALTHY = Check(
             "See what writes the log, and write a checkpoint.",
         ),
         "log.small_files": Code(
-            "More live files than allowed are smaller than 32 MiB.",
+            "As `files.small`, of the live files.",
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "log.statistics": Code(

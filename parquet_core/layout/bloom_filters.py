@@ -8,7 +8,8 @@ import numpy as np
 
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import row_groups_place
-from parquet_core.layout.spec import Finding, Severity
+from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.quantities import counted
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> 
                 "bloom_filter.absent",
                 Severity.ERROR,
                 row_groups_place(index, absent, column),
-                f"absent in {len(absent)} of {len(positions)} row groups: {why}",
+                f"no bloom filter in {len(absent):,} of {counted(len(positions), 'row group')}: {why}",
                 remedy,
+                (column.name,),
             )
 
 
@@ -72,13 +74,13 @@ def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tupl
                 "every data page is dictionary-encoded, and parquet-java writes no filter then; "
                 "the dictionary answers the same question exactly (confirmed by the encodings)"
             ),
-            f"write with parquet.enable.dictionary#{name}=false to have the filter all the same",
+            f"rewrite the files: {OPTIMIZE}, or write with parquet.enable.dictionary#{name}=false",
         )
     writer = _WRITERS.get(application)
     why = f"{created_by or 'an unnamed writer'} writes none unless it is asked to (inferred)"
-    remedy = f"ask this writer for one of {name} if it can write any, or write through prune_assets.write"
+    remedy = f"rewrite the files: {OPTIMIZE}"
     if writer is not None:
-        why, remedy = writer.why, writer.remedy.format(name=name)
+        why, remedy = writer.why, f"{remedy}, or {writer.remedy.format(name=name)}"
     beside = "; the dictionary, which every data page uses, answers the same question" if in_dictionary else ""
     return why + beside, remedy
 
@@ -106,8 +108,7 @@ _WRITERS = {
     ),
     "DuckDB": _Writer(
         "DuckDB writes filters of dictionary-encoded chunks alone, since version 1.2 (inferred)",
-        "raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group, or write through "
-        "prune_assets.write",
+        "raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group",
     ),
     "delta-rs": _ARROW_RS,
     "parquet-rs": _ARROW_RS,

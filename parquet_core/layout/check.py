@@ -10,6 +10,7 @@ from parquet_core.errors import LayoutError
 from parquet_core.layout.bloom_filters import check_bloom_filters
 from parquet_core.layout.clustering import check_clustering
 from parquet_core.layout.column_indexes import check_column_indexes
+from parquet_core.layout.faults import by_fault
 from parquet_core.layout.low_cardinality import check_low_cardinality
 from parquet_core.layout.order import OrderedColumn, check_order
 from parquet_core.layout.overlap import check_overlap
@@ -72,7 +73,7 @@ def check_index(
     curve = [find_column(name, index, "zorder_by" if layout.zorder_by else "hilbert_by") for name in layout.curve_by]
     parts = partition_of_files(index) if partition is None else partition
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
-    return [
+    found = [
         *check_column_indexes(index, read_values=rows),
         *check_bloom_filters(index, bloom),
         *check_overlap(index, leading, parts),
@@ -82,6 +83,7 @@ def check_index(
         *check_low_cardinality(index, leading if len(layout.sort_by) == 1 else []),
         *check_sizes(index, layout),
     ]
+    return by_fault(found)
 
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
-from parquet_core.layout.spec import Finding, Severity
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 # Fewer row groups tell nothing, and an equality that keeps more than this is not worth a curve.
-_FEWEST, _MOST_KEPT = 16, 0.6
-_REMEDY = "write through prune_assets.write, which puts rows along the curve, or choose columns of more values"
+FEWEST, MOST_KEPT = 16, 0.6
+_REMEDY = f"put the rows along the curve: {WRITE_ANEW}; where that was done, choose columns of more values"
 
 
 def check_clustering(
@@ -29,9 +29,9 @@ def check_clustering(
 
     The order of single columns is not asked: along a curve none of them ascends.
     """
-    kept = [(column, *_kept(index, column, partition)) for column in columns]
+    kept = [(column, *kept_by_equality(index, column, partition)) for column in columns]
     groups = int(np.count_nonzero(index.row_count > 0))
-    lost = groups >= _FEWEST and all(share > _MOST_KEPT * groups for _, share, _ in kept)
+    lost = groups >= FEWEST and all(share > MOST_KEPT * groups for _, share, _ in kept)
     for column, share, depth in kept:
         yield Finding(
             "clustering.ineffective" if lost else "clustering.effective",
@@ -43,7 +43,9 @@ def check_clustering(
         )
 
 
-def _kept(index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]) -> tuple[float, float | None]:
+def kept_by_equality(
+    index: MetadataIndex, column: LeafColumn, partition: NDArray[np.int64]
+) -> tuple[float, float | None]:
     """Return how many row groups hold the middle of an average one, and the overlap depth within partitions."""
     bounds = index.page_indexes.filled_bounds(column)
     found = intervals_of(bounds)

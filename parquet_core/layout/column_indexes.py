@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
-from parquet_core.layout.places import row_groups_place
-from parquet_core.layout.spec import Finding, Severity
+from parquet_core.layout.places import row_groups_place, share_of_files
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.values import open_values, reading
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 MAX_STATS_SIZE = 4096
+_REMEDY = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 
 
@@ -45,14 +46,15 @@ def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator
             first = int(np.flatnonzero(~present)[0])
             of_first = offsets.take(np.array([first]))
             yield _absence(index, column, positions[~present].tolist(), of_first, read_values=read_values)
-        lost = positions[offsets.reason != ""].tolist()
+        lost = positions[(offsets.reason != "") & present].tolist()
         if lost:
             yield Finding(
                 "offset_index.absent",
                 Severity.ERROR,
                 row_groups_place(index, lost, column),
-                f"no offset index in {len(lost)} of {len(positions)} row groups: readers cannot skip pages there",
-                "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
+                f"no offset index in {share_of_files(index, lost)}: readers cannot skip pages there",
+                _REMEDY,
+                (column.name,),
             )
 
 
@@ -70,18 +72,23 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
 def _absence(
     index: MetadataIndex, column: LeafColumn, positions: list[int], offsets: OffsetIndexes, *, read_values: bool
 ) -> Finding:
-    place = row_groups_place(index, positions, column)
-    count = f"absent in {len(positions)} of {int((index.row_count > 0).sum())} row groups"
+    place, name = row_groups_place(index, positions, column), (column.name,)
+    share = share_of_files(index, positions)
     if column.physical is Physical.INT96:
         return Finding(
             "column_index.not_applicable",
             Severity.WARN,
             place,
-            f"{count}: INT96 has no defined order, so writers make none (confirmed by the schema)",
+            f"no column index in {share}: INT96 has no defined order, so writers make none (confirmed by the schema)",
             "write timestamps with spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS",
+            name,
         )
+    if offsets.reason[0]:
+        writer = index.provenance(positions[0]).created_by or "an unnamed writer"
+        message = f"no page index in {share}; written by {writer} (confirmed)"
+        return Finding("column_index.absent", Severity.ERROR, place, message, _REMEDY, name)
     cause, remedy = _cause(index, column, positions[0], offsets, read_values=read_values)
-    return Finding("column_index.absent", Severity.ERROR, place, f"{count}: {cause}", remedy)
+    return Finding("column_index.absent", Severity.ERROR, place, f"no column index in {share}: {cause}", remedy, name)
 
 
 def _cause(
@@ -89,12 +96,6 @@ def _cause(
 ) -> tuple[str, str]:
     """Return why the index is absent, confirmed or inferred, and what to do."""
     chunk = index.footers.chunks(column).chunk(position)
-    if offsets.reason[0]:
-        created_by = index.provenance(position).created_by
-        return (
-            f"the file has no page index at all; written by {created_by or 'an unnamed writer'} (confirmed)",
-            "write with Spark or parquet-java, or with write_page_index=True in pyarrow",
-        )
     flat = len(column.path) == 1 and column.max_repetition_level == 0
     if read_values and flat and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
         try:
@@ -114,7 +115,7 @@ def _cause(
         )
     return (
         "statistics were switched off for this column, or a page has none (inferred)",
-        f"write without parquet.column.statistics.enabled#{column.name}=false",
+        "write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false",
     )
 
 

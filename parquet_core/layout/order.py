@@ -13,7 +13,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name, row_group_place
-from parquet_core.layout.spec import Finding, Severity
+from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values, read_arrow_footers, reading
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.values import Footer
 
 _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
-_REMEDY = "write through prune_assets.write, or sort within partitions by the key just before the write"
+_REMEDY = f"sort the files by the key: {OPTIMIZE}"
 
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:

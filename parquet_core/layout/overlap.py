@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.places import file_name, row_group_place
-from parquet_core.layout.spec import Finding, Severity
+from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.int64]
 
-_REMEDY = "write through prune_assets.write, which range-partitions and sorts by the key"
+_REMEDY = f"rewrite the files that overlap: {OPTIMIZE}"
 
 
 def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partition: Positions) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.layout.spec import Finding, Severity
+from parquet_core.quantities import counted
 from parquet_core.storage import name_of
 from parquet_core.storage.partition_discovery import unescape
 
@@ -38,6 +39,14 @@ def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: Lea
     """Name the first of several row groups and say how many more there are."""
     place = row_group_place(index, positions[0], column)
     return place if len(positions) == 1 else f"{place} (and {len(positions) - 1} more row groups)"
+
+
+def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
+    """Say in how many of the files row groups lack something."""
+    files, lacking = (len(np.unique(index.file[at])) for at in (index.row_count > 0, positions))
+    if files == 1:
+        return f"{len(positions):,} of {counted(int((index.row_count > 0).sum()), 'row group')}"
+    return f"any of {files:,} files" if lacking == files else f"{lacking:,} of {files:,} files"
 
 
 def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:

@@ -21,6 +21,11 @@ _COUNTS = ("page_rows", "page_bytes", "row_group_bytes", "target_file_bytes")
 _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
 
 
+# The commands that mend most of what is found; `prune_assets.remedies` has what does the same elsewhere.
+OPTIMIZE = "prune optimize TABLE --layout layout.yaml"
+WRITE_ANEW = "prune write TABLE NEW_TABLE --layout layout.yaml"
+
+
 class Severity(StrEnum):
     """How much a finding matters: an `error` breaks a promise of the layout."""
 
@@ -40,7 +45,7 @@ class Finding:
 
     `code`: stable, and made for filters; `prune_assets.finding_codes` says what each means.
     `location`: file, row group and column, where they apply.
-    `remedy`: what to do; empty only for severity `info`.
+    `remedy`: what to do; empty only for severity `info`. `columns`: those that it is about, where it is about columns.
     """
 
     code: str
@@ -48,6 +53,7 @@ class Finding:
     location: str
     message: str
     remedy: str = ""
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

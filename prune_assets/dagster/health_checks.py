@@ -10,7 +10,7 @@ from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_result, unreadable_result
 from prune_assets.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
 from prune_assets.tables.file_health import check_files
-from prune_assets.tables.log_health import MAX_COMMITS, MAX_SMALL_FILES, check_log
+from prune_assets.tables.log_health import MAX_COMMITS, check_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ def build_log_health_check(
     table: "str | Path",
     *,
     max_commits: int = MAX_COMMITS,
-    max_small_files: int = MAX_SMALL_FILES,
+    max_small_files: int | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
@@ -37,7 +37,8 @@ def build_log_health_check(
     It reads the log alone, and starts no Spark. A table that is no Delta table, or that cannot be read, fails it.
 
     `max_commits`: how many commits a reader may have to replay on top of a checkpoint. `max_small_files`: how many
-    files may be smaller than 32 MiB. `blocking`, `severity`, `allow`: as for the checks of layouts.
+    files may be smaller than 32 MiB; by default more than 1,000 fail it, and 50 that could be merged warn. `blocking`,
+    `severity`, `allow`: as for the checks of layouts.
     """
     asset_key = asset_key_of(asset_key)
     name = LOG_IS_HEALTHY.name
@@ -46,7 +47,7 @@ def build_log_health_check(
         asset=asset_key,
         name=name,
         blocking=blocking,
-        description=f"At most {max_commits:,} commits to replay, {max_small_files:,} small files, statistics in all.",
+        description=f"At most {max_commits:,} commits to replay, few small files, statistics in all.",
     )
     def log_health_check() -> dg.AssetCheckResult:
         try:
@@ -63,7 +64,7 @@ def build_file_health_check(
     table: "str | Path",
     *,
     columns: "Sequence[str]" = (),
-    max_small_files: int = MAX_SMALL_FILES,
+    max_small_files: int | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
@@ -78,7 +79,8 @@ def build_file_health_check(
     It reads the footers and a few bloom filters, and starts no Spark. It finds statistics that are missing or that
     nobody may believe, timestamps as INT96, bloom filters that err often, and more small files than are allowed.
 
-    `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB.
+    `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB; by
+    default more than 1,000 fail it, and 50 that could be merged warn.
     `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
     asset_key = asset_key_of(asset_key)
@@ -88,7 +90,7 @@ def build_file_health_check(
         asset=asset_key,
         name=name,
         blocking=blocking,
-        description=f"Statistics to skip by, filters that err seldom, at most {max_small_files:,} small files.",
+        description=FILES_ARE_HEALTHY.proves,
     )
     def file_health_check() -> dg.AssetCheckResult:
         try:

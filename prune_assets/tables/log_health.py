@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parquet_core.errors import WrongUse
-from parquet_core.layout.spec import Finding, Severity
-from parquet_core.quantities import bytes_text
+from parquet_core.layout.faults import by_fault
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from prune_assets.tables.delta import delta_table
+from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
     import os
@@ -15,17 +18,14 @@ if TYPE_CHECKING:
 
     from deltalog.inspection import DeltaInspection
 
-# What is below is small to Spark's readers; an upper end of a class of `deltalog.inspection`.
-SMALL_BYTES = 32 << 20
 MAX_COMMITS = 100
-MAX_SMALL_FILES = 1_000
 
 
 def check_log(
     table: str | os.PathLike[str],
     *,
     max_commits: int = MAX_COMMITS,
-    max_small_files: int = MAX_SMALL_FILES,
+    max_small_files: int | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
     """Tell what is wrong with the log of a Delta table; no data file is opened.
@@ -42,7 +42,8 @@ def check_log(
     [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
 
     `max_commits`: how many commits a reader may have to replay. `max_small_files`: how many live files may be smaller
-    than 32 MiB. `allow`: addresses below which the log may name files, beside the table's own.
+    than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: addresses
+    below which the log may name files, beside the table's own.
 
     Raises WrongUse for what is no Delta table, and as opening one does.
     """
@@ -52,8 +53,15 @@ def check_log(
     if delta is None:
         raise WrongUse(f"{table}: not a Delta table, and only those have a log; check its files by their layout")
     found = inspect_snapshot(delta.snapshot)
+    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in delta.snapshot.blocks)])
     place = f"{delta.name}, version {found.version}"
-    return [*_commits(found, place, max_commits), *_sizes(found, place, max_small_files), *_statistics(found, place)]
+    return by_fault(
+        [
+            *_commits(found, place, max_commits),
+            *small_files("log.small_files", place, sizes, delta.partition_of_files(), max_small_files),
+            *_statistics(found, place),
+        ]
+    )
 
 
 def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]:
@@ -66,24 +74,15 @@ def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]
         yield Finding("log.notes", Severity.WARN, place, note, "see what writes the log, and write a checkpoint")
 
 
-def _sizes(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]:
-    small = [part for part in found.sizes if part.below is not None and part.below <= SMALL_BYTES]
-    count, size = sum(part.files for part in small), sum(part.bytes for part in small)
-    if count > most:
-        message = (
-            f"{count:,} of {found.files:,} files are smaller than {bytes_text(SMALL_BYTES)}, {bytes_text(size)} "
-            f"together; {most:,} are allowed"
-        )
-        yield Finding("log.small_files", Severity.ERROR, place, message, "write them together: prune optimize TABLE")
-
-
 def _statistics(found: DeltaInspection, place: str) -> Iterator[Finding]:
     if found.files_without_rows:
         message = f"{found.files_without_rows:,} of {found.files:,} files have no statistics: no predicate skips them"
-        remedy = "write these files again, with delta.dataSkippingNumIndexedCols other than 0"
+        remedy = f"write them with statistics, and delta.dataSkippingNumIndexedCols other than 0: {WRITE_ANEW}"
         yield Finding("log.statistics", Severity.ERROR, place, message, remedy)
     for column in found.columns:
         if column.name in found.clustered_by and column.bounds < found.files:
             message = f"it clusters the table, and {found.files - column.bounds:,} of {found.files:,} files lack bounds"
-            remedy = "name it in delta.dataSkippingStatsColumns, and write the files again"
-            yield Finding("log.clustering", Severity.ERROR, f"{place}, column {column.name}", message, remedy)
+            remedy = f"name it in delta.dataSkippingStatsColumns, and write the files again: {WRITE_ANEW}"
+            yield Finding(
+                "log.clustering", Severity.ERROR, f"{place}, column {column.name}", message, remedy, (column.name,)
+            )

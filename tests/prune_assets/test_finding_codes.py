@@ -16,7 +16,7 @@ from prune_assets.report.skip_report import Remedy
 
 ROOT = Path(__file__).parents[2]
 # Functions that make findings, and where among their arguments the code is.
-MAKERS = {"Finding": 0, "absent_value": 0}
+MAKERS = {"Finding": 0, "absent_value": 0, "small_files": 0}
 REGISTERED = {code for group in GROUPS if group is not ADVICE for code in group.codes}
 REPORTED = [(check, code) for group in GROUPS for check in group.checks for code in check.codes]
 

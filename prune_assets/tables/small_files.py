@@ -1,0 +1,45 @@
+"""Small files as a finding: opening them costs more than reading them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.quantities import bytes_text, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+# What is below is small to Spark's readers; an upper end of a class of `parquet_core.inspection.sizes`.
+SMALL_BYTES = 32 << 20
+TARGET_BYTES = 128 << 20
+# As Delta's auto compaction has it: so many files that could be merged are worth it.
+MERGEABLE = 50
+MAX_SMALL_FILES = 1_000
+
+
+def small_files(
+    code: str, place: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
+) -> Iterator[Finding]:
+    """Report small files: an error where there are more than allowed, a warning where many could be merged.
+
+    `size`, `partition`: bytes and the number of the partition of each file. `most`: how many may be small; None for
+    the usual limits.
+    """
+    small = size < SMALL_BYTES
+    count, total = int(small.sum()), int(size[small].sum())
+    held = np.bincount(partition[small], weights=size[small])
+    merged = int(np.ceil(held / TARGET_BYTES).sum())
+    limit = MAX_SMALL_FILES if most is None else most
+    severity = Severity.ERROR if count > limit else Severity.WARN
+    if count > limit or (most is None and count - merged >= MERGEABLE):
+        message = (
+            f"{count:,} of {len(size):,} files are smaller than {bytes_text(SMALL_BYTES)}, "
+            f"{bytes_text(total)} together, which {counted(merged, 'file')} would hold"
+            + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
+        )
+        yield Finding(code, severity, place, message, f"merge them: {OPTIMIZE}")
