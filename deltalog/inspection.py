@@ -25,6 +25,7 @@ from deltalog.table.properties import (
 )
 from deltalog.table.schema_json import schema_fields
 from parquet_core.inspection.facts import SCHEMA
+from parquet_core.inspection.sizes import SizeClass, size_classes
 from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
@@ -33,18 +34,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
 
-# Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
-SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
 _SHOWN_ORPHANS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class SizeClass:
-    """Files smaller than `below` bytes and not in the class before; None: the largest."""
-
-    below: int | None
-    files: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +152,7 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
         files_without_rows=silent,
         deletion_vectors=int(np.count_nonzero(deleted)),
         deleted_rows=int(deleted.sum()),
-        sizes=tuple(_sizes(snapshot)),
+        sizes=size_classes(np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])),
         all_columns=len(schema.columns),
         columns=tuple(_coverage(snapshot, schema.columns if columns is None else columns)),
         log=_health(snapshot),
@@ -174,14 +164,6 @@ def with_orphans(found: DeltaInspection) -> DeltaInspection:
     files = orphans(found.path)
     size = sum(file.size for file in files)
     return replace(found, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
-
-
-def _sizes(snapshot: Snapshot) -> Iterator[SizeClass]:
-    size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
-    number = np.searchsorted(SIZES, size, side="right")
-    files = np.bincount(number, minlength=len(SIZES) + 1).tolist()
-    for i, below in enumerate([*SIZES, None]):
-        yield SizeClass(below, files[i], int(size[number == i].sum()))
 
 
 def _health(snapshot: Snapshot) -> LogHealth:

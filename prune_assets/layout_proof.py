@@ -28,13 +28,13 @@ READ_ROWS = {each.name for each in LAYOUT.checks if each.reads_values}
 def check(
     table: str | os.PathLike[str] | Sequence[str],
     *,
-    layout: LayoutSource,
+    layout: LayoutSource | None = None,
     where: str | None = None,
     rows: bool = True,
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Prove from the written bytes that a table has its layout.
+    """Prove from the written bytes that a table has its layout; without a layout, tell what is wrong with the table.
 
     The rows of this file are sorted, and the bloom filter is missing:
 
@@ -47,10 +47,17 @@ def check(
     >>> [(finding.code, finding.location) for finding in findings if finding.severity == "error"]
     [('bloom_filter.absent', 'part-0.parquet, row group 0, column id')]
 
+    Without a layout: small files, statistics that are missing or not believed, INT96 and nanoseconds, page indexes,
+    bloom filters, the clustering that the metadata suggest and, of a Delta table, the health of its log:
+
+    >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet", write_statistics=False)
+    >>> [(finding.code, finding.message) for finding in pr.check(table) if finding.severity == "error"]
+    [('statistics.missing', '1 of 1 row groups have no bounds, and are not skipped by it')]
+
     What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
     no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
 
-    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them.
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them; None for health.
     `where`: look only at the files that may have such rows by their partition values, or by the statistics of a Delta
     log: what a write of one day left, of a table of many.
     `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
@@ -63,14 +70,17 @@ def check(
     from parquet_core.layout import check_index
     from prune_assets.layout_file import load_layout
     from prune_assets.tables.catalogs.resolve import catalog_entry
+    from prune_assets.tables.health import check_health
     from prune_assets.tables.opening import read_whole
 
-    spec = load_layout(layout)
+    spec = None if layout is None else load_layout(layout)
     entry = catalog_entry(table, session)
     place = table if entry is None else entry.location
     index, partition = read_whole(place, allow=allow) if where is None else _read_some(place, where, allow)
     if entry is not None:
         entry.check_files(index.files)
+    if spec is None:
+        return check_health(place, index, partition, allow=allow)
     return check_index(index, layout=spec, rows=rows, partition=partition)
 
 

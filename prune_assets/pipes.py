@@ -11,6 +11,7 @@ from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted
 from prune_assets.layout_proof import CHECKS, check, findings_of, prefix_of_names
+from prune_assets.remedies import remedy_in
 from prune_assets.report.picture import to_data_uri
 from prune_assets.report.wording import comparison, headline
 
@@ -99,7 +100,7 @@ def _report_check(
     worst = [*errors, *(finding for finding in findings if finding.severity is Severity.WARN)]
     said: dict[str, Any] = {"errors": len(errors), "warnings": len(worst) - len(errors)}
     if worst:
-        said["remedy"] = worst[0].remedy
+        said["remedy"] = remedy_in("dagster", worst[0])
         shown = [f"{finding.code}: {finding.location}: {finding.message}" for finding in worst[:_MOST_FINDINGS]]
         said["findings"] = {"raw_value": shown, "type": "json"}
     found = severity if errors or not worst else "WARN"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from parquet_core.inspection.sizes import SizeClass  # noqa: TC001 - its JSON Schema is made from the types
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -296,6 +298,7 @@ class TableInspection:
     partitions: tuple[str, ...]
     schema_file: str | None
     writers: tuple[Writer, ...]
+    sizes: tuple[SizeClass, ...]
     differences: tuple[str, ...]
     all_columns: int
     columns: tuple[ColumnFacts, ...]

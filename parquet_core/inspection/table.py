@@ -11,6 +11,7 @@ from parquet_core.errors import LayoutError, UnknownColumn
 from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import TableFile, TableInspection, Writer
 from parquet_core.inspection.probe import probe_filters, probed_column
+from parquet_core.inspection.sizes import size_classes
 from parquet_core.layout.check import find_column
 from parquet_core.printable import redacted
 
@@ -54,6 +55,7 @@ def inspect_table(
             Writer(name, count)
             for name, count in zip(writers, np.bincount(writer, minlength=len(writers)).tolist(), strict=True)
         ),
+        sizes=size_classes(index.sizes_of_files()),
         differences=_differences(index),
         all_columns=len(index.columns),
         columns=tuple(describe_column(index, column) for column in columns),

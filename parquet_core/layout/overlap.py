@@ -68,7 +68,7 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partitio
 
 
 def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str]) -> Finding:
-    code, place, many = f"overlap.{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
+    units, place, many = f"{unit.replace(' ', '_')}s", f"column {column.name}", counted(len(labels), unit)
     within = " within their partitions" if found.partition.any() else ""
     depth = overlap_depth(found)
     said = "" if depth is None else f"; overlap depth {depth:.2f}"
@@ -78,9 +78,9 @@ def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str])
     if not late.any():
         apart = f"do{'es' * (len(labels) == 1)} not overlap"
         how = apart if depth in {None, 1.0} else "overlap only at shared end values"
-        return Finding(code, Severity.INFO, place, f"{many} {how}{within}{said}")
+        return Finding(f"overlap.{units}", Severity.INFO, place, f"{many} {how}{within}{said}")
     at = int(np.argmax(late))
     inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(found.high[order[: at + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
     message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{said} (1 is no overlap)"
-    return Finding(code, Severity.ERROR, f"{place}: {inner}", message, _REMEDY)
+    return Finding(f"overlap.{units}", Severity.ERROR, f"{place}: {inner}", message, _REMEDY)

@@ -93,13 +93,16 @@ _RESULTS = {"error": "fail", "warn": "warn", "info": "pass"}
 def line(finding: Finding) -> str:
     """Return a finding as one line: rule, place, what is wrong, and what would mend it."""
     from parquet_core.printable import one_line
+    from prune_assets.remedies import remedy_in
 
-    remedy = f"; remedy: {finding.remedy}" if finding.remedy else ""
+    remedy = f"; remedy: {remedy_in('airflow', finding)}" if finding.remedy else ""
     return one_line(f"{finding.code}: {finding.location}: {finding.message}{remedy}")
 
 
 def _as_result(finding: Finding) -> dict[str, str]:
-    remedy = f"; {finding.remedy}" if finding.remedy else ""
+    from prune_assets.remedies import remedy_in
+
+    remedy = f"; {remedy_in('airflow', finding)}" if finding.remedy else ""
     return {
         "rule": finding.code,
         "result": _RESULTS[finding.severity],

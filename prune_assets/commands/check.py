@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ import msgspec
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
+from parquet_core.quantities import counted
 from prune_assets.layout_file import load_layout
+from prune_assets.remedies import remedy_in_shell
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     table: str
-    layout: str
+    layout: str | None
     findings: tuple[Finding, ...]
 
 
@@ -41,16 +44,16 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 @click.option(
     "--layout",
     "layout_file",
-    required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The required layout, a YAML file.",
+    help="The required layout, a YAML file; without it, the health of the table is checked.",
 )
 @click.option(
     "--where",
     metavar="SQL",
     help="Check only the files that may hold such rows, by partition values or the Delta log.",
 )
+@click.option("--verbose", is_flag=True, help="Print the figures of what is fine, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
 @click.option(
     "--fail-on",
@@ -59,28 +62,35 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     show_default=True,
     help="Exit with 1 on findings of this severity or a graver one.",
 )
-def check(*, table: str, layout_file: Path, where: str | None, as_json: bool, fail_on: str) -> None:
+def check(
+    *, table: str, layout_file: Path | None, where: str | None, verbose: bool, as_json: bool, fail_on: str
+) -> None:
     """Check that the files of TABLE are sorted, paged and indexed as its layout says.
+
+    Without a layout, check the health of TABLE: small files, statistics, page indexes, INT96 and nanoseconds, the
+    clustering that its metadata suggest, and the log of a Delta table.
 
     This reads the files, starts no Spark and changes nothing, except that it first finishes an interrupted write of
     TABLE, as `prune doctor TABLE` does. For example:
 
     \b
+      prune check lake/orders
       prune check lake/orders --layout layout.yaml
       prune check lake/orders --layout layout.yaml --where "day = DATE '2024-03-01'" --fail-on warn
     """
     from prune_assets.layout_proof import check as check_layout
 
-    spec = load_layout(layout_file)
+    spec = None if layout_file is None else load_layout(layout_file)
     _finish_writes(table)
     findings = sorted(
         check_layout(table, layout=spec, where=where), key=lambda finding: (-_RANK[finding.severity], finding.location)
     )
     if as_json:
-        result = CheckResult(table=redacted(table), layout=str(layout_file), findings=tuple(findings))
+        named = None if layout_file is None else str(layout_file)
+        result = CheckResult(table=redacted(table), layout=named, findings=tuple(findings))
         click.echo(json_text(result))
     else:
-        click.echo(findings_text(redacted(table), findings))
+        click.echo(check_text(table, layout_file, findings, verbose=verbose))
     if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
         sys.exit(1)
 
@@ -98,6 +108,22 @@ def _finish_writes(table: str) -> None:
             click.echo(recovered_text(redacted(table), done), err=True)
 
 
+def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, verbose: bool) -> str:
+    """Render what a check found, one line a fault; `verbose`: the figures of what is fine as well."""
+    typed = [
+        replace(finding, remedy=remedy_in_shell(finding, table, None if layout is None else str(layout)))
+        for finding in findings
+    ]
+    faults = [finding for finding in typed if finding.severity is not Severity.INFO]
+    parts = [findings_text(redacted(table), typed if verbose else faults)] if faults or (verbose and typed) else []
+    if not faults:
+        fine = "healthy" if layout is None else "the layout holds"
+        parts.insert(0, f"{printable(redacted(table))}: {fine}, nothing was found above info")
+    if hidden := 0 if verbose else len(typed) - len(faults):
+        parts.append(f"{counted(hidden, 'figure')} of what is fine: --verbose shows them")
+    return "\n\n".join(parts) if faults else "\n".join(parts)
+
+
 def findings_text(table: str, findings: Sequence[Finding]) -> str:
     """Render findings, ordered by severity, as a table for each severity; in colour for a terminal."""
     from rich.console import Group
@@ -108,8 +134,6 @@ def findings_text(table: str, findings: Sequence[Finding]) -> str:
 def _parts(table: str, findings: Sequence[Finding]) -> list[RenderableType]:
     from rich.text import Text
 
-    if not findings:
-        return [Text(f"{printable(table)}: the layout holds, nothing was found")]
     parts: list[RenderableType] = [Text(printable(table), style="bold")]
     for severity, group in groupby(findings, key=lambda finding: finding.severity):
         parts += _severity(severity, list(group))

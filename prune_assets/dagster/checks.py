@@ -18,6 +18,7 @@ from prune_assets.dagster.partitions import (
 )
 from prune_assets.layout_file import load_layout
 from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of, prefix_of_names
+from prune_assets.remedies import remedy_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -154,7 +155,7 @@ def check_result(
         shown = sorted(findings, key=lambda finding: finding not in worst)[:MAX_SHOWN]
         metadata["findings"] = dg.MetadataValue.table([finding_record(finding) for finding in shown])
     if worst:
-        metadata["remedy"] = worst[0].remedy
+        metadata["remedy"] = remedy_in("dagster", worst[0])
     return dg.AssetCheckResult(
         check_name=name,
         asset_key=asset_key,
@@ -173,7 +174,7 @@ def finding_record(finding: "Finding") -> dg.TableRecord:
             "code": finding.code,
             "location": finding.location,
             "message": finding.message,
-            "remedy": finding.remedy,
+            "remedy": remedy_in("dagster", finding),
         }
     )
 

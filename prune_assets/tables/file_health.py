@@ -94,7 +94,7 @@ def is_pruned_on(column: LeafColumn) -> bool:
 def has_nanoseconds(column: LeafColumn) -> bool:
     """Tell whether a column is of timestamps that count nanoseconds, outside of lists and maps."""
     flat = not column.max_repetition_level and column.physical is Physical.INT64
-    return flat and pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+    return flat and isinstance(column.type, pa.TimestampType) and column.type.unit == "ns"
 
 
 def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
@@ -121,7 +121,9 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
 def _nanoseconds(column: LeafColumn, place: str) -> Iterator[Finding]:
     if has_nanoseconds(column):
         message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
-        remedy = f"write microseconds: coerce_timestamps='us' in pandas and pyarrow, {_MICROS} in Spark, as prune write has it"
+        remedy = (
+            f"write microseconds, as prune write does: coerce_timestamps='us' in pandas and pyarrow, {_MICROS} in Spark"
+        )
         yield Finding("statistics.nanoseconds", Severity.WARN, place, message, remedy, (column.name,))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deltalog.inspection import DeltaInspection
+    from prune_assets.tables.delta import DeltaTable
 
 MAX_COMMITS = 100
 
@@ -47,21 +48,27 @@ def check_log(
 
     Raises WrongUse for what is no Delta table, and as opening one does.
     """
-    from deltalog.inspection import inspect_snapshot
-
     delta = delta_table(table, version=None, timestamp=None, allow=allow)
     if delta is None:
         raise WrongUse(f"{table}: not a Delta table, and only those have a log; check its files by their layout")
+    return check_delta(delta, max_commits=max_commits, max_small_files=max_small_files)[0]
+
+
+def check_delta(
+    delta: DeltaTable, *, max_commits: int = MAX_COMMITS, max_small_files: int | None = None
+) -> tuple[list[Finding], DeltaInspection]:
+    """Tell it of a version that is open; returns what was inspected as well."""
+    from deltalog.inspection import inspect_snapshot
+
     found = inspect_snapshot(delta.snapshot)
     sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in delta.snapshot.blocks)])
     place = f"{delta.name}, version {found.version}"
-    return by_fault(
-        [
-            *_commits(found, place, max_commits),
-            *small_files("log.small_files", place, sizes, delta.partition_of_files(), max_small_files),
-            *_statistics(found, place),
-        ]
-    )
+    findings = [
+        *_commits(found, place, max_commits),
+        *small_files("log.small_files", place, sizes, delta.partition_of_files(), max_small_files),
+        *_statistics(found, place),
+    ]
+    return by_fault(findings), found
 
 
 def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from prune_assets.report.inspection.parts import (
     name_text,
     number_text,
     section,
+    sizes_table,
     sizes_text,
     sorting_text,
 )
@@ -66,7 +67,7 @@ def print_table(found: TableInspection, console: Console) -> None:
     else:
         parts += section("Differences", *map(line, found.differences[:_SHOWN])) if found.differences else []
         parts += more(len(found.differences) - _SHOWN, "differences", "--json shows all")
-        parts += column_lines(found.columns) + _files(found)
+        parts += section("Files by size", sizes_table(found.sizes)) + column_lines(found.columns) + _files(found)
     _print(parts, console)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.report.inspection.parts import cells, grid, line, more, name_text, section
+from prune_assets.report.inspection.parts import cells, grid, more, name_text, section, sizes_table
 from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def print_delta(found: DeltaInspection, console: Console) -> None:
     """Print a version of a Delta table."""
     parts: list[RenderableType] = [grid(_header(found))]
     parts += section("Log", grid(_log(found)))
-    parts += section("Files by size", _sizes(found))
+    parts += section("Files by size", sizes_table(found.sizes))
     if found.columns:
         parts += section("Statistics of files, by column", _columns(found))
         parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
@@ -109,16 +109,6 @@ def _orphans(found: Orphans) -> Iterator[tuple[str, str]]:
         yield "", printable(clipped(path, _LONGEST))
     if found.files > _SHOWN:
         yield "", f"… and {found.files - _SHOWN:,} more"
-
-
-def _sizes(found: DeltaInspection) -> RenderableType:
-    rows, last = [], 0
-    for size in found.sizes:
-        upper = "and more" if size.below is None else f"to {bytes_text(size.below)}"
-        if size.files:
-            rows.append((f"{bytes_text(last)} {upper}", f"{size.files:,}", bytes_text(size.bytes)))
-        last = last if size.below is None else size.below
-    return cells(("size", "files", "bytes"), rows, numbers=("files", "bytes")) if rows else line("no file")
 
 
 def _columns(found: DeltaInspection) -> RenderableType:

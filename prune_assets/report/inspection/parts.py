@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Spread,
         Value,
     )
+    from parquet_core.inspection.sizes import SizeClass
 
 
 _LONGEST_BOUND = 24
@@ -210,3 +211,14 @@ def more(count: int, what: str, how: str) -> list[RenderableType]:
 def name_text(name: str) -> str:
     """Show a name."""
     return printable(clipped(name, _LONGEST_NAME))
+
+
+def sizes_table(sizes: Sequence[SizeClass]) -> RenderableType:
+    """Lay out how many files there are of each size, and their bytes."""
+    rows, last = [], 0
+    for size in sizes:
+        upper = "and more" if size.below is None else f"to {bytes_text(size.below)}"
+        if size.files:
+            rows.append((f"{bytes_text(last)} {upper}", f"{size.files:,}", bytes_text(size.bytes)))
+        last = last if size.below is None else size.below
+    return cells(("size", "files", "bytes"), rows, numbers=("files", "bytes")) if rows else line("no file")

@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import deltalog
+import prune_assets as pr
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import Finding, LayoutSpec, Severity
 from prune_assets.commands.check import check
@@ -54,7 +56,7 @@ def prune(tmp_path):
 def test_the_layout_of_the_file_is_checked(layout, prune):
     result = prune("--where", "day = 1")
     assert layout.calls == [("t", LayoutSpec(sort_by=("day",)), "day = 1")]
-    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, nothing was found\n")
+    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, nothing was found above info\n")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_errors_alone_fail_by_default(layout, prune):
 
 def test_findings_are_grouped_by_severity_the_gravest_first(layout, prune):
     layout.findings = [INFO, WARN, ERROR, WARN]
-    text = prune().stdout
+    text = prune("--verbose").stdout
     assert re.findall(r"^(\w+) \((\d)\)$", text, re.MULTILINE) == [("error", "1"), ("warn", "2"), ("info", "1")]
     for finding in layout.findings:
         for part in (finding.code, finding.location, finding.message, finding.remedy):
@@ -102,7 +104,62 @@ def test_json_holds_every_finding_in_the_same_order(layout, prune, tmp_path):
         "location": ERROR.location,
         "message": ERROR.message,
         "remedy": ERROR.remedy,
+        "columns": [],
     }
+
+
+def test_figures_of_what_is_fine_wait_for_verbose(layout, prune):
+    layout.findings = [INFO, WARN]
+    text = prune().stdout
+    assert INFO.message not in text
+    assert "1 figure of what is fine: --verbose shows them" in text
+    assert INFO.message in prune("--verbose").stdout
+    layout.findings = [INFO, INFO]
+    assert prune().stdout.splitlines() == [
+        "t: the layout holds, nothing was found above info",
+        "2 figures of what is fine: --verbose shows them",
+    ]
+
+
+def test_a_remedy_is_the_command_for_this_table(tmp_path):
+    (tmp_path / "my layout.yaml").write_text("sort_by: [day]")
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"day": [2, 1]}), tmp_path / "t" / "0.parquet", write_page_index=True)
+    arguments = [str(tmp_path / "t"), "--layout", str(tmp_path / "my layout.yaml")]
+    text = " ".join(CliRunner().invoke(check, arguments, env={"COLUMNS": "900"}).stdout.split())
+    assert f"prune optimize {tmp_path / 't'} --layout '{tmp_path / 'my layout.yaml'}'" in text
+
+
+def test_without_a_layout_the_health_of_the_table_is_checked(tmp_path):
+    for i in range(60):
+        pq.write_table(pa.table({"id": [i], "x": [i], "y": [i]}), tmp_path / f"{i}.parquet", write_statistics=["id"])
+    result = CliRunner().invoke(check, [str(tmp_path), "--json"])
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["layout"]) == (1, None)
+    assert {(each["code"], tuple(each["columns"])) for each in found["findings"] if each["severity"] != "info"} == {
+        ("statistics.missing", ("x", "y")),
+        ("files.small", ()),
+    }
+    text = CliRunner().invoke(check, [str(tmp_path)]).stdout
+    assert text.count("statistics.missing") == 1
+    assert "column_index" not in text
+
+
+def test_a_healthy_table_is_said_to_be_healthy(tmp_path):
+    deltalog.write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
+    result = CliRunner().invoke(check, [str(tmp_path)])
+    assert (result.exit_code, result.stdout) == (0, f"{tmp_path}: healthy, nothing was found above info\n")
+
+
+def test_the_log_of_a_delta_table_is_part_of_its_health(tmp_path):
+    deltalog.write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
+    log = tmp_path / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        action.get("add", {}).pop("stats", None)
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    codes = {finding.code for finding in pr.check(tmp_path) if finding.severity is not Severity.INFO}
+    assert codes == {"log.statistics"}
 
 
 def test_names_cannot_drive_the_terminal(layout, prune):

@@ -131,6 +131,15 @@ def test_a_table_is_summed_up(table):
     assert (found["columns"][0]["lower"], found["columns"][0]["upper"]) == (0, 99)
 
 
+def test_the_files_of_a_table_are_counted_by_size(table, tmp_path):
+    text = squeezed(prune_inspect(table).stdout)
+    assert re.search(r"Files by size\n size files bytes\n 0 B to 1.0 MiB 31 \d+\.\d KiB\n", text)
+    found = json.loads(prune_inspect(table, "--json").stdout)
+    (small, *others) = found["sizes"]
+    assert (small["below"], small["files"], small["bytes"]) == (1 << 20, 31, found["bytes"])
+    assert sum(each["files"] for each in others) == 0
+
+
 def test_the_file_that_a_table_points_to_can_be_inspected(table):
     assert prune_inspect(table / "part-00.parquet").exit_code == 0
     assert prune_inspect(f"file://{table}/part-00.parquet", "--json").exit_code == 0

@@ -8,7 +8,8 @@ import pytest
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.layout.spec import Severity
-from prune_assets.tables.file_health import check_files
+from prune_assets.tables.file_health import check_files, check_footers
+from prune_assets.tables.opening import read_whole
 
 ROWS = pa.table({"id": range(2_000), "name": [f"n{i}" for i in range(2_000)], "none": pa.nulls(2_000, pa.int32())})
 
@@ -63,3 +64,87 @@ def test_a_column_that_is_not_there_is_refused(tmp_path):
     pq.write_table(ROWS, tmp_path / "0.parquet")
     with pytest.raises(UnknownColumn, match="ids"):
         check_files(tmp_path, columns=["ids"])
+
+
+def test_a_column_that_is_null_in_a_whole_row_group_lacks_no_bounds(tmp_path):
+    pq.write_table(pa.table({"x": [None] * 10 + list(range(10))}), tmp_path / "0.parquet", row_group_size=10)
+    assert found(tmp_path) == set()
+
+
+def test_nanoseconds_are_named_with_what_writes_microseconds(tmp_path):
+    at = pa.array([1, 2], pa.timestamp("ns"))
+    times = pa.table(
+        {"at": at, "fine": at.cast(pa.timestamp("us"), safe=False), "zoned": at.cast(pa.timestamp("ns", "UTC"))}
+    )
+    pq.write_table(times, tmp_path / "0.parquet")
+    (finding,) = faults(tmp_path)
+    assert (finding.code, finding.severity, finding.columns) == (
+        "statistics.nanoseconds",
+        Severity.WARN,
+        ("at", "zoned"),
+    )
+    assert "coerce_timestamps='us'" in finding.remedy
+    assert "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS" in finding.remedy
+    pq.write_table(times, tmp_path / "0.parquet", coerce_timestamps="us", allow_truncated_timestamps=True)
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.parametrize(("files", "partitions", "severities"), [(50, 1, []), (51, 1, ["warn"]), (60, 30, [])])
+def test_many_small_files_are_a_warning_where_they_could_be_merged(tmp_path, files, partitions, severities):
+    for i in range(files):
+        place = tmp_path / f"p={i % partitions}"
+        place.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"id": [i]}), place / f"{i}.parquet")
+    small = [finding for finding in faults(tmp_path) if finding.code == "files.small"]
+    assert [finding.severity for finding in small] == severities
+    assert all(finding.remedy == "merge them: prune optimize TABLE --layout layout.yaml" for finding in small)
+    assert not [finding for finding in faults(tmp_path, max_small_files=files) if finding.code == "files.small"]
+
+
+def test_a_missing_page_index_matters_where_a_row_group_has_several_pages(tmp_path):
+    for part in range(2):
+        rows = pa.table({"id": range(part * 20_001, (part + 1) * 20_001), "x": [1.5] * 20_001})
+        pq.write_table(rows, tmp_path / f"{part}.parquet", row_group_size=20_000)
+    (small,) = check_files(tmp_path)
+    assert (small.code, small.severity) == ("page_index.absent", Severity.INFO)
+    for part in range(2):
+        rows = pq.read_table(tmp_path / f"{part}.parquet")
+        pq.write_table(rows, tmp_path / f"{part}.parquet", row_group_size=20_001)
+    (finding,) = faults(tmp_path)
+    assert (finding.code, finding.severity) == ("page_index.absent", Severity.WARN)
+    assert finding.message == "no page index in any of 2 files (2 columns: id, x)"
+    pq.write_table(rows, tmp_path / "1.parquet", write_page_index=True)
+    (finding,) = faults(tmp_path)
+    assert finding.message.startswith("no page index in 1 of 2 files")
+
+
+def scattered(count):
+    return [i * 7919 % count for i in range(count)]
+
+
+def test_a_table_that_no_column_clusters_is_told_by_its_best_column(tmp_path):
+    rows = pa.table({"a": scattered(2_000), "b": scattered(2_000)[::-1]})
+    pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
+    (finding,) = faults(tmp_path)
+    assert (finding.code, finding.severity) == ("files.clustering", Severity.WARN)
+    assert "of 20 row groups on average" in finding.message
+    pq.write_table(rows.sort_by("b"), tmp_path / "0.parquet", row_group_size=100)
+    assert faults(tmp_path) == []
+    (fine,) = (finding for finding in check_files(tmp_path) if finding.code == "files.clustering")
+    assert fine.message == (
+        "of all columns it clusters the table best: an equality on b keeps 1.0 of 20 row groups on average"
+    )
+
+
+def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):
+    rows = pa.table({"a": scattered(2_000), "b": range(2_000)})
+    pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
+    index, partition = read_whole(tmp_path)
+    said = {
+        column: [each for each in check_footers(index, partition, "t", clustered_by=[column]) if each.columns == ("a",)]
+        for column in ("a", "b")
+    }
+    assert [(each.code, each.severity) for each in said["a"] if each.severity is not Severity.INFO] == [
+        ("files.clustering", Severity.WARN)
+    ]
+    assert [each for each in said["b"] if each.code == "files.clustering"] == []

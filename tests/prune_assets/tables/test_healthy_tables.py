@@ -169,7 +169,8 @@ TRUE = {"plain fastparquet": {("statistics.untrusted", ("flag", "name", "kind"))
 
 def said(table):
     """What checks of health and of the metadata find in a table, beside figures."""
-    found = [*check_files(table), *(check_log(table) if has_log(table) else []), *pr.audit(table).findings]
+    alone = [*check_files(table), *(check_log(table) if has_log(table) else [])]
+    found = [*alone, *pr.check(table), *pr.audit(table).findings]
     return {(each.code, each.columns) for each in found if each.severity is not pr.Severity.INFO}
 
 

@@ -1,0 +1,34 @@
+"""Files by size, in classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Upper ends of classes of size; what is below 32 MiB is small to Spark's readers.
+SIZES = tuple(size << 20 for size in (1, 8, 32, 128, 512, 1024))
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Files smaller than `below` bytes and not in the class before; None: the largest."""
+
+    below: int | None
+    files: int
+    bytes: int
+
+
+def size_classes(size: NDArray[np.int64]) -> tuple[SizeClass, ...]:
+    """Count files by the class of their bytes.
+
+    >>> [(found.below, found.files, found.bytes) for found in size_classes(np.array([3, 5, 2 << 30])) if found.files]
+    [(1048576, 2, 8), (None, 1, 2147483648)]
+    """
+    number = np.searchsorted(SIZES, size, side="right")
+    files = np.bincount(number, minlength=len(SIZES) + 1).tolist()
+    return tuple(SizeClass(below, files[i], int(size[number == i].sum())) for i, below in enumerate([*SIZES, None]))

@@ -1,0 +1,53 @@
+"""What mends a finding in each place where people meet it: a command, an operator, a job."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Literal
+
+from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW
+from parquet_core.printable import redacted
+
+if TYPE_CHECKING:
+    from parquet_core.layout.spec import Finding
+
+# What does in Dagster and in Airflow what a command does in a shell.
+_INSTEAD = {
+    "dagster": {
+        OPTIMIZE: "the job of `build_optimize_job`",
+        WRITE_ANEW: "materialize the asset with this layout",
+    },
+    "airflow": {
+        OPTIMIZE: "a task of OptimizeTableOperator",
+        WRITE_ANEW: "a task of SortedWriteOperator",
+    },
+}
+
+
+def remedy_in(place: Literal["dagster", "airflow"], finding: Finding) -> str:
+    """Return the remedy of a finding in the words of an orchestrator.
+
+    >>> from prune_assets import Finding, Severity
+    >>> found = Finding("files.small", Severity.WARN, "t", "many", f"merge them: {OPTIMIZE}")
+    >>> remedy_in("airflow", found)
+    'merge them: a task of OptimizeTableOperator'
+    """
+    remedy = finding.remedy
+    for command, instead in _INSTEAD[place].items():
+        remedy = remedy.replace(command, instead)
+    return remedy
+
+
+def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
+    """Return the remedy of a finding with commands as they are typed for a table.
+
+    >>> from prune_assets import Finding, Severity
+    >>> found = Finding("files.small", Severity.WARN, "t", "many", f"merge them: {OPTIMIZE}")
+    >>> remedy_in_shell(found, "lake/orders", None)
+    'merge them: prune optimize lake/orders --layout layout.yaml'
+    """
+    remedy = finding.remedy
+    for command in (OPTIMIZE, WRITE_ANEW):
+        typed = command.replace(" TABLE ", f" {shlex.quote(redacted(table))} ")
+        remedy = remedy.replace(command, typed.replace("layout.yaml", shlex.quote(layout or "layout.yaml")))
+    return remedy
