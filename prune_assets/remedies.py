@@ -48,6 +48,6 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
     """
     remedy = finding.remedy
     for command in (OPTIMIZE, WRITE_ANEW):
-        typed = command.replace(" TABLE ", f" {shlex.quote(redacted(table))} ")
-        remedy = remedy.replace(command, typed.replace("layout.yaml", shlex.quote(layout or "layout.yaml")))
+        typed = command.replace("layout.yaml", shlex.quote(layout or "layout.yaml"))
+        remedy = remedy.replace(command, typed.replace(" TABLE ", f" {shlex.quote(redacted(table))} "))
     return remedy

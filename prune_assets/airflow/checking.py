@@ -41,7 +41,7 @@ class LayoutCheckOperator(TableOperator):
     def __init__(
         self,
         *,
-        layout: LayoutSource,
+        layout: LayoutSource | None = None,
         severity: Literal["error", "warn"] = "error",
         where: str | None = None,
         rows: bool = True,
@@ -60,19 +60,18 @@ class LayoutCheckOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
-        from prune_assets.layout_file import load_layout
         from prune_assets.layout_proof import check
 
         if self.severity not in {"error", "warn"}:
             raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
-        layout = load_layout(self.layout)
-        found = check(str(self.table), layout=layout, where=self.where, rows=self.rows, allow=self.allow)
+        found = check(str(self.table), layout=self.layout, where=self.where, rows=self.rows, allow=self.allow)
         worst = sorted(found, key=lambda finding: _ORDER[finding.severity])
         context["ti"].xcom_push(key="findings", value=[_as_result(finding) for finding in worst[:MAX_SHOWN]])
         of = {severity: [finding for finding in worst if finding.severity is severity] for severity in Severity}
         errors, warnings = of[Severity.ERROR], of[Severity.WARN]
         self._log([*errors, *warnings])
-        told = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its layout"
+        what = "health" if self.layout is None else "layout"
+        told = f"{redacted(str(self.table))}: {len(errors):,} errors, {len(warnings):,} warnings of its {what}"
         if errors and self.severity == "error":
             raise TableTaskError(f"{told}; the first: {line(errors[0])}")
         self.log.info(told)
