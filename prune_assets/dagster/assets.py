@@ -240,11 +240,17 @@ def _measured(report: "SkipReport", compared: "Comparison") -> str:
     ways = zip(
         ("alone", "with the plan"), (compared.without, compared.with_plan), compared_engines(report), strict=True
     )
+    timed = compared.without.seconds is not None
     lines = [
-        f"| {way} | {reading.scanned_rows:,} | {_predicted_rows(engine)} | {seconds_text(reading.seconds)} |"
+        f"| {way} | {reading.scanned_rows:,} | {_predicted_rows(engine)} |{_time(reading) if timed else ''}"
         for way, reading, engine in ways
     ]
-    return "\n".join(["| Spark | rows read | predicted | time |", "|---|---:|---:|---:|", *lines])
+    time, rule = (" time |", "---:|") if timed else ("", "")
+    return "\n".join([f"| Spark | rows read | predicted |{time}", f"|---|---:|---:|{rule}", *lines])
+
+
+def _time(reading: "Reading") -> str:
+    return "" if reading.seconds is None else f" {seconds_text(reading.seconds)} |"
 
 
 def _predicted_rows(engine: "Engine | None") -> str:
@@ -266,8 +272,8 @@ def _comparison_metadata(planned: "Plan", compared: "Comparison", baseline: "Pla
         "prune/rows_equal": compared.equal,
         "prune/selected_rows": compared.with_plan.answer.rows,
         "prune/scanned_rows": compared.with_plan.scanned_rows,
-        "prune/read_seconds": compared.with_plan.seconds,
-        "prune/read_seconds_without": compared.without.seconds,
+        **({} if compared.with_plan.seconds is None else {"prune/read_seconds": compared.with_plan.seconds}),
+        **({} if compared.without.seconds is None else {"prune/read_seconds_without": compared.without.seconds}),
     }
 
 
@@ -277,5 +283,5 @@ def _reading_row(way: str, reading: "Reading", predicted_bytes: int) -> dict[str
         "files": reading.scanned_files,
         "rows": reading.scanned_rows,
         "predicted bytes": predicted_bytes,
-        "seconds": round(reading.seconds, 3),
+        "seconds": "" if reading.seconds is None else f"{reading.seconds:.3f}",
     }

@@ -81,8 +81,9 @@ def print_summary(console: Console, results: list[Result], failed_checks: list[t
 
 _WHAT_TO_SEE = (
     "The layout lets Spark skip by itself. The plan adds what Spark cannot prove, such as an OR across two columns, "
-    "and opens no file in vain. MB are compressed bytes of the pages that Spark's reader is left with, as predicted; "
-    "files, rows and seconds were measured (the best of three, planning not included)."
+    "and opens no file without a match. MB are compressed bytes of the pages that Spark reads, as predicted; files, "
+    "rows and seconds were measured (the best of three, planning not included). No time is shown where the bytes read "
+    "differ from those with the plan by less than a tenth."
 )
 
 
@@ -92,7 +93,7 @@ def _cells(result: Result) -> Iterator[str]:
     for unit in ("files", "rows"):
         yield " | ".join(f"{reading[unit]:,}" for reading in readings)
     yield " | ".join(f"{reading['predicted bytes'] / MEGABYTE:.2f}" for reading in readings)
-    yield " | ".join(f"{reading['seconds']:.2f}" for reading in readings)
+    yield " | ".join(f"{float(reading['seconds']):.2f}" if reading["seconds"] else "-" for reading in readings)
     yield f"{result.report['seconds'] * 1e3:.0f} ms"
     yield "yes" if result.metadata["prune/rows_equal"] is True else "[red]no[/]"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _NOT_RUN = "scan_metrics: nothing was executed on this DataFrame; call its collect() once, not count()"
 # So many queries back that of a DataFrame is looked for.
@@ -48,14 +49,51 @@ def scan_metrics(df: DataFrame) -> list[ScanMetrics]:
     return [_metrics_of(scan) for scan in scans]
 
 
+VECTORED = "parquet.hadoop.vectored.io.enabled"
+
+
+def counts_bytes(spark: SparkSession) -> bool:
+    """Tell whether a session counts all bytes that its tasks read from Parquet.
+
+    Spark counts what the thread of a task reads. Vectored reads, which parquet-java does by default, happen in other
+    threads of most file systems: what is counted then is footers and page indexes alone. Spark Connect tells nothing.
+    """
+    from py4j.protocol import Py4JError
+
+    if not hasattr(spark, "_jsparkSession"):
+        return False
+    java: Any = spark._jvm  # noqa: SLF001 - Python has no other way to what Hadoop reads by
+    configuration = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
+    try:
+        return not java.org.apache.parquet.HadoopReadOptions.builder(configuration).build().useHadoopVectoredIo()
+    except (Py4JError, TypeError):
+        # An older parquet-java has no vectored reads.
+        return True
+
+
+@contextmanager
+def counting_bytes(spark: SparkSession) -> Iterator[None]:
+    """Let a session read without vectored reads for a while, so that it counts all bytes."""
+    before = spark.conf.get(VECTORED, None)
+    spark.conf.set(VECTORED, "false")
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(VECTORED)
+        else:
+            spark.conf.set(VECTORED, before)
+
+
 def bytes_read(df: DataFrame) -> int | None:
     """Return the bytes that the tasks of a collected `df` read, of footers and page indexes too; None if untold.
 
-    Spark Connect does not tell them, nor does a session that has run a thousand other queries since.
+    They are not told where `counts_bytes` says so of the session, nor by one that has run a thousand other queries
+    since.
     """
-    if not hasattr(df, "_jdf"):
-        return None
     session = df.sparkSession
+    if not counts_bytes(session):
+        return None
     context = session.sparkContext._jsc.sc()  # noqa: SLF001 - Python has no other way to a session's status
     context.listenerBus().waitUntilEmpty()
     wanted = {metric.id() for scan in _scans(df) for _, metric in _entries(scan.metrics())}
