@@ -16,7 +16,7 @@ _SHOWN = 5
 def by_fault(findings: Iterable[Finding]) -> list[Finding]:
     """Return one finding for each fault, with the columns that have it.
 
-    >>> from parquet_core.layout.spec import Severity
+    >>> from parquet_core.layout.spec import Finding, Severity
     >>> found = [Finding("a", Severity.WARN, f"0.parquet, column {c}", "no bounds", "write", (c,)) for c in "xyz"]
     >>> by_fault(found)
     [Finding(code='a', severity=<Severity.WARN: 'warn'>, location='0.parquet, 3 columns', \

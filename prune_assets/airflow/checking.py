@@ -27,9 +27,9 @@ class LayoutCheckOperator(TableOperator):
     'error'
 
     It reads the footers and what proves the order, starts no Spark, and writes nothing. `layout`: as of
-    SortedWriteOperator. `severity`: "error" fails the task for a finding of that severity, "warn" only logs it; a table
-    or a layout that cannot be read fails the task either way. `where`: look only at the files that may have such rows,
-    those of a day say. `rows`, `allow`: as of `prune_assets.check`.
+    SortedWriteOperator; without it the health of the table is checked. `severity`: "error" fails the task for a finding
+    of that severity, "warn" only logs it; a table or a layout that cannot be read fails the task either way. `where`:
+    look only at the files that may have such rows, those of a day say. `rows`, `allow`: as of `prune_assets.check`.
 
     The XCom `findings` has what was found as a data quality service lists it: `rule`, `result` (fail, warn or pass) and
     `detail`, the worst first and at most 100.
