@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prune_assets.commands.time_zone import configured_time_zone
 from prune_assets.report.output import write_whole
 from prune_assets.semantics import SparkSemantics
 
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--time-zone",
+    envvar="PRUNE_TIME_ZONE",
     metavar="ZONE",
-    help="Session time zone, e.g. UTC; without it, what depends on it is not used for pruning.",
+    help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in SPARK_CONF_DIR. "
+    "Without it, only what no zone selects is skipped.",
 )
 @click.option("--case-sensitive", is_flag=True, help="Match column names as with spark.sql.caseSensitive=true.")
 @click.option("--no-ansi", is_flag=True, help="Evaluate casts and errors as with spark.sql.ansi.enabled=false.")
@@ -84,6 +87,8 @@ def explain(
 
     from prune_assets.planner.plan import plan
 
+    if time_zone is None:
+        time_zone = configured_time_zone()
     session = SparkSemantics(time_zone=time_zone, ansi=not no_ansi, case_sensitive=case_sensitive)
     made = plan(table, where=where, columns=_names(columns), session=session, version=version, timestamp=timestamp)
     report = made.report

@@ -32,6 +32,7 @@ from parquet_core.predicate import (
 from parquet_core.pruning import fold
 from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
+from prune_assets.planner.unknown_zone import is_for_want_of_zone
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import row_groups_text
@@ -156,12 +157,14 @@ def _by_column(plan: Plan) -> list[tuple[LeafColumn, tuple[Predicate, ...]]]:
 def _of_wording(plan: Plan) -> list[Remedy]:
     """Return what the refused parts themselves say would help."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
-    told = [(part.sql, remedy) for part in parts if (remedy := remedy_of(part))]
+    told = [(part.sql, remedy) for part in parts if (remedy := remedy_of(plan, part))]
     return [Remedy("write_predicate", f"{sql}: {remedy}") for sql, remedy in told]
 
 
-def remedy_of(part: Unsupported) -> str:
+def remedy_of(plan: Plan, part: Unsupported) -> str:
     """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
+    if is_for_want_of_zone(part) and part.remedy:
+        return plan.zone_remedy
     if not part.rewrite:
         return part.remedy
     return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"
@@ -170,7 +173,8 @@ def remedy_of(part: Unsupported) -> str:
 def _why(plan: Plan, columns: list[_Column], told: tuple[LeafReport, ...]) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
     if not columns and refused:
-        return f"no metadata can answer {refused[0].sql}: {refused[0].reason}"
+        asked = refused[0].sql if is_for_want_of_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
+        return f"{asked}: {refused[0].reason}"
     if len(plan.index) == 1:
         return "the table is a single row group: all of its values lie together"
     silent = [one.name for one in columns if not one.is_known]

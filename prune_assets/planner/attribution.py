@@ -47,12 +47,12 @@ def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
         # Each has the log asked anew.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
-        kept, complete = _kept(plan, predicate)
+        kept, complete = kept_alone(plan, predicate)
         found.append(Conjunct(sql, total.bytes - kept.bytes, complete))
     return tuple(found)
 
 
-def _kept(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
+def kept_alone(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
     """Return what a predicate would keep, and whether every level was asked."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:

@@ -23,6 +23,7 @@ from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.file_reports import FileReports
 from prune_assets.planner.summary import summarize
+from prune_assets.planner.unknown_zone import zone_remedy
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
 from prune_assets.semantics import SparkSemantics
@@ -142,6 +143,11 @@ class Plan:
         self.index.save()
         self.table.save()
         return report
+
+    @cached_property
+    def zone_remedy(self) -> str:
+        """How to name the session's time zone where it is not known, and what that would skip."""
+        return zone_remedy(self)
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:

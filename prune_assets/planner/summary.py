@@ -77,11 +77,11 @@ def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
     found: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):
-            found[UnsupportedPart(leaf.sql, leaf.reason, remedy_of(leaf))] = None
+            found[UnsupportedPart(leaf.sql, leaf.reason, remedy_of(plan, leaf))] = None
         elif isinstance(leaf, OnValues | OnPartitions) and (
             why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
         ):
-            found[UnsupportedPart(leaf.part.sql, why, remedy_of(leaf.part))] = None
+            found[UnsupportedPart(leaf.part.sql, why, remedy_of(plan, leaf.part))] = None
     return tuple(found)
 
 

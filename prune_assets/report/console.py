@@ -14,8 +14,10 @@ from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
+    about_text,
     comparison,
     delta_text,
+    depends_on_zone,
     did_nothing,
     extents,
     headline,
@@ -179,9 +181,11 @@ def _engines(report: SkipReport, width: int) -> list[RenderableType]:
 
 def _engine(engine: Engine, whole: int) -> list[Text]:
     kept = engine.kept
+    if depends_on_zone(engine) and kept.bytes == whole:
+        return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
     bar = Text("#" * -(-_BAR * kept.bytes // whole) if whole else "", "yellow")
     bar.append("." * (_BAR - len(bar)), "dim")
-    size = f"{'about ' if engine.estimated else ''}{bytes_text(kept.bytes)}"
+    size = f"{about_text(engine)}{bytes_text(kept.bytes)}"
     skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
     return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), Text(f"{kept.rows:,} rows")]
 

@@ -22,6 +22,8 @@ LEVEL_TITLES = {
 }
 
 _LONGEST_NAME = 100
+# What is said of a reader that knows its time zone where a plan does not.
+DEPENDS_ON_ZONE = "depends on the session's time zone"
 # How the names of the readers end that are compared, without the plan and with it.
 _ALONE, _WITH_PLAN = " alone", " with the hand-over"
 
@@ -97,10 +99,17 @@ def comparison(report: SkipReport) -> str:
     alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
+    if depends_on_zone(alone):
+        return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {_read_by(with_plan)}"
     said = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{said}; with this plan the same"
     return f"{said}; with this plan {_read_by(with_plan)}"
+
+
+def depends_on_zone(engine: Engine) -> bool:
+    """Tell whether what a reader reads depends on a time zone that the plan was not told: figures are upper limits."""
+    return engine.why.startswith(DEPENDS_ON_ZONE)
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
@@ -118,8 +127,14 @@ def _of_whole(engine: Engine, whole: Extent) -> str:
 
 
 def _read_by(engine: Engine) -> str:
-    about = "about " if engine.estimated else ""
-    return f"{about}{bytes_text(engine.kept.bytes)}, {engine.kept.rows:,} rows"
+    return f"{about_text(engine)}{bytes_text(engine.kept.bytes)}, {engine.kept.rows:,} rows"
+
+
+def about_text(engine: Engine) -> str:
+    """Return what stands before the figures of a reader: nothing where they are exact."""
+    if depends_on_zone(engine):
+        return "at most "
+    return "about " if engine.estimated else ""
 
 
 def delta_text(delta: DeltaVersion) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from prune_assets.planner.engines.spark.derived_filters import derived_filters
 from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.engines.spark.reader_bugs import reader_bugs
+from prune_assets.planner.unknown_zone import depends_on_zone
+from prune_assets.report.wording import DEPENDS_ON_ZONE
 from prune_assets.spark_filters import all_of
 from prune_assets.sql.as_spark_filters import filters_of
 
@@ -33,6 +35,9 @@ class Spark:
         alone = predicted_scan(plan, plan.spark_filters, files=listed)
         with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
         name = ALONE if plan.table.is_plain else DELTA_ALONE
+        if depends_on_zone(plan):
+            why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
+            alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
         return {key: scan._replace(why=scan.why or why) for key, scan in ((name, alone), (HANDED_OVER, with_plan))}
 
     def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:

@@ -1,0 +1,23 @@
+"""The session time zone where the command line does not name it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\s*")
+
+
+def configured_time_zone() -> str | None:
+    """Return spark.sql.session.timeZone of the spark-defaults.conf in SPARK_CONF_DIR; None where none says it."""
+    from prune_assets.sql.types.zones import zone_named
+
+    directory = os.environ.get("SPARK_CONF_DIR")
+    try:
+        text = (Path(directory) / "spark-defaults.conf").read_text(encoding="utf-8") if directory else ""
+    except (OSError, UnicodeDecodeError):
+        return None
+    found = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
+    # The last one counts; what Java alone takes for a zone is as good as not known.
+    return found[-1] if found and zone_named(found[-1]) is not None else None

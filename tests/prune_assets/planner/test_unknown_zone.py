@@ -1,0 +1,67 @@
+"""What a report says of a predicate that depends on a time zone that it was not told."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from prune_assets.planner.plan import plan
+from prune_assets.report.console import to_text
+from prune_assets.semantics import SparkSemantics
+
+WHERE = "at >= TIMESTAMP '2024-01-10' AND at < TIMESTAMP '2024-01-11'"
+
+
+@pytest.fixture(params=["UTC", None], ids=["with a zone", "without a zone"])
+def table(request, tmp_path):
+    for day in range(1, 21):
+        hours = [datetime(2024, 1, day) + timedelta(hours=hour) for hour in range(24)]  # noqa: DTZ001
+        pq.write_table(
+            pa.table({"at": pa.array(hours, pa.timestamp("us", request.param))}), tmp_path / f"{day}.parquet"
+        )
+    return tmp_path
+
+
+def test_the_report_asks_for_the_zone_and_says_what_it_would_skip(table):
+    report = plan(table, where=WHERE).report
+    assert report.kept.files == 3
+    assert [(part.sql, part.reason) for part in report.unsupported] == [
+        ("at >= TIMESTAMP '2024-01-10'", "kept because the time zone is not known"),
+        ("at < TIMESTAMP '2024-01-11'", "kept because the time zone is not known"),
+    ]
+    assert {part.remedy for part in report.unsupported} == {"pass session= or --time-zone (would skip 95.0 % in UTC)"}
+    in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
+    assert f"{in_utc.skipped_fraction:.1%}" == "95.0%"
+    kept = [group.reason for file in report.files for group in file.row_groups if group.verdict != "skip"]
+    assert all("kept because the time zone is not known" in reason for reason in kept)
+
+
+def test_no_more_is_promised_than_a_zone_would_bring(table):
+    (part,) = plan(table, where="at >= TIMESTAMP '2023-01-01'").report.unsupported or (None,)
+    assert part is None or part.remedy == "pass session= or --time-zone"
+
+
+def test_what_spark_alone_would_read_is_left_open(table):
+    for where in (WHERE, "at > TIMESTAMP '2024-01-01'", "date_trunc('DAY', at) = TIMESTAMP '2024-01-10'"):
+        report = plan(table, where=where).report
+        alone, with_plan, _ = report.engines
+        assert alone.why == with_plan.why == "depends on the session's time zone: the figures are upper limits"
+        text = " ".join(to_text(report).split())
+        assert "What Spark alone would read depends on the session's time zone; with this plan at most" in text
+        assert "would read all" not in text
+    in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
+    assert not any("time zone" in engine.why for engine in in_utc.engines)
+
+
+def test_little_skipped_is_put_down_to_the_zone(table):
+    report = plan(table, where="CAST(at AS TIMESTAMP) + INTERVAL 1 DAY >= TIMESTAMP '2024-01-10'").report
+    assert report.advice is not None
+    assert report.advice.why.endswith("kept because the time zone is not known")
+
+
+def test_rows_that_match_in_every_zone_are_proven_to(table):
+    matches = plan(table, where="at >= TIMESTAMP '2024-01-10'").evaluation.access.matches
+    assert int((matches.stop - matches.start).sum()) >= 9 * 24
