@@ -61,6 +61,15 @@ class TestLayoutCheck:
         with pytest.raises(TableTaskError, match=r"bloom_filter\.absent"):
             check.execute(context)
 
+    def test_without_a_layout_the_health_is_checked(self, put, tmp_path, context, logged):
+        for i in range(60):
+            put(tmp_path / "t", f"part-{i}", range(i, i + 10))
+        told = LayoutCheckOperator(task_id="c", table=tmp_path / "t").execute(context)
+        assert told == {"table": str(tmp_path / "t"), "errors": 0, "warnings": 1}
+        (warning,) = (line for level, line in logged() if level == "warning")
+        assert warning.startswith("files.small: ")
+        assert warning.endswith("remedy: merge them: a task of OptimizeTableOperator")
+
     def test_of_a_partition_alone(self, put, tmp_path, context):
         put(tmp_path / "t" / "day=1", "part-0", range(1000))
         put(tmp_path / "t" / "day=2", "part-0", reversed(range(1000)))
