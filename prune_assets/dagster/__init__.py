@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         build_layout_drift_sensor,
         build_optimize_job,
     )
+    from prune_assets.dagster.partition_sensor import build_changed_partitions_sensor
     from prune_assets.dagster.resources import SparkSessionResource
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor
@@ -34,6 +35,7 @@ _HOMES = {
     "KeptTable": "prune_assets.dagster.optimizing",
     "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
+    "build_changed_partitions_sensor": "prune_assets.dagster.partition_sensor",
     "build_file_health_check": "prune_assets.dagster.health_checks",
     "build_fleet_asset": "prune_assets.dagster.optimizing",
     "build_layout_checks": "prune_assets.dagster.checks",
@@ -59,6 +61,7 @@ __all__ = [
     "KeptTable",
     "PrunedTableIOManager",
     "SparkSessionResource",
+    "build_changed_partitions_sensor",
     "build_file_health_check",
     "build_fleet_asset",
     "build_layout_checks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pyarrow as pa
@@ -168,3 +169,55 @@ def kinds_of_partitions(table: str) -> dict[str, str]:
         for column in open_table(table, semantics=SparkSemantics()).partitions
         if column.type is not None
     }
+
+
+def partition_key_of(
+    partitions: dg.PartitionsDefinition[Any],
+    columns: str | Mapping[str, str],
+    kinds: Mapping[str, str],
+    values: Mapping[str, str | None],
+) -> str | None:
+    """Return the partition that files with these values of partition columns belong to; None where there is none.
+
+    `columns`: as of `partition_predicate`; `values`: by column, as the log or the names of folders have them.
+    """
+    if isinstance(columns, str):
+        return _key_of_value(partitions, columns, kinds, values[columns])
+    if not isinstance(partitions, dg.MultiPartitionsDefinition):
+        raise LayoutError("partition_expr: names columns by dimension, and the asset has one; name one column")
+    found = {
+        name: _key_of_value(partitions.get_partitions_def_for_dimension(name), column, kinds, values[column])
+        for name, column in columns.items()
+    }
+    if None in found.values():
+        return None
+    return dg.MultiPartitionKey({name: key for name, key in found.items() if key is not None})
+
+
+def _key_of_value(
+    partitions: dg.PartitionsDefinition[Any], column: str, kinds: Mapping[str, str], value: str | None
+) -> str | None:
+    if value is None:
+        return None
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition) and _is_window(partitions, kinds, column):
+        return _key_at(partitions, _kind(kinds, column), value)
+    return value if partitions.has_partition_key(value) else None
+
+
+def _key_at(partitions: dg.TimeWindowPartitionsDefinition, kind: str, value: str) -> str | None:
+    """Return the window that a date or time falls into."""
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    if time.tzinfo is None:
+        if kind == "timestamp":
+            return None  # of which zone, only its writer knows
+        time = time.replace(tzinfo=ZoneInfo(partitions.timezone))
+    if time < partitions.start:
+        return None
+    key = partitions.get_partition_key_for_timestamp(time.timestamp())
+    if not partitions.has_partition_key(key):
+        return None
+    window = partitions.time_window_for_partition_key(key)
+    return key if window.start <= time < window.end else None

@@ -107,8 +107,8 @@ def _refuse_partitions(checks: Sequence[dg.AssetChecksDefinition]) -> None:
     for spec in (spec for definition in checks for spec in definition.check_specs):
         if spec.partitions_def is not None:
             raise WrongUse(
-                f"checks: {spec.name} of {spec.asset_key.to_user_string()} runs by partition, and new files tell none; "
-                "build checks without partitions_def too, with a prefix"
+                f"checks: {spec.name} of {spec.asset_key.to_user_string()} runs by partition; use "
+                "build_changed_partitions_sensor for it, or checks without partitions_def, with a prefix"
             )
 
 

@@ -167,5 +167,5 @@ def test_checks_may_be_reported_without_a_run(tmp_path):
 def test_checks_by_partition_are_refused(tmp_path):
     parts, layout = dg.StaticPartitionsDefinition(["a"]), LayoutSpec(sort_by=["id"], partition_by=["part"])
     checks = build_layout_checks("ids", tmp_path, layout, partitions_def=parts, partition_expr="part")
-    with pytest.raises(WrongUse, match="of ids runs by partition, and new files tell none"):
+    with pytest.raises(WrongUse, match="of ids runs by partition; use build_changed_partitions_sensor"):
         build_new_files_sensor("s", tables={"ids": tmp_path}, checks=[checks])

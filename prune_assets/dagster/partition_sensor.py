@@ -1,0 +1,147 @@
+"""A sensor that notices which partitions of a table changed, and asks for the checks of each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.partitions import kinds_of_partitions, partition_key_of
+from prune_assets.tables.changed_partitions import fingerprint_of, partition_fingerprints
+from prune_assets.tables.changes import table_fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_SHOWN = 10
+
+
+def build_changed_partitions_sensor(
+    name: str,
+    asset: AssetName,
+    table: Path | str,
+    *,
+    checks: Sequence[dg.AssetChecksDefinition],
+    partition_expr: str | Mapping[str, str],
+    max_runs: int = 10,
+    minimum_interval_seconds: int = 30,
+) -> dg.SensorDefinition:
+    """Build a sensor that has each partition checked whose files changed, by checks that run by partition.
+
+    >>> import tempfile
+    >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> from prune_assets.dagster import build_changed_partitions_sensor, build_layout_checks
+    >>> table, layout = tempfile.mkdtemp(), pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
+    >>> rows = pa.table({"day": ["2024-01-01", "2024-01-02"], "id": [1, 2]})
+    >>> pq.write_to_dataset(rows, table, partition_cols=["day"])
+    >>> days = dg.DailyPartitionsDefinition(start_date="2024-01-01")
+    >>> of_asset = {"partitions_def": days, "partition_expr": "day"}
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # Dagster calls partitions of checks a preview
+    ...     checks = build_layout_checks("ids", table, layout, **of_asset)
+    >>> sensor = build_changed_partitions_sensor("days", "ids", table, checks=[checks], partition_expr="day")
+    >>> [request.tags["dagster/partition"] for request in sensor(dg.build_sensor_context()).run_requests]
+    ['2024-01-01', '2024-01-02']
+
+    A tick costs a listing, and the Delta log where the table changed; it opens no data file and starts no Spark. The
+    cursor has a fingerprint a partition, so a partition is checked once however much changed in it since the last tick,
+    and again after files of it were removed, rewritten or lost rows to a deletion vector. A partition without files is
+    not checked.
+
+    `partition_expr`: that of the checks. Files whose value is no partition of the checks are left out; the log of the
+    tick names them.
+    `max_runs`: how many runs a tick asks for, one a partition; the others follow in the next ticks.
+
+    Raises WrongUse for checks of the asset that do not run by partition, or by different ones.
+    """
+    asset_key = asset_key_of(asset)
+    keys, partitions = _of_asset(asset_key, checks)
+    if max_runs < 1:
+        raise WrongUse(f"max_runs={max_runs}: how many runs a tick may ask for, at least 1")
+    columns = [partition_expr] if isinstance(partition_expr, str) else list(partition_expr.values())
+
+    @dg.sensor(
+        name=name,
+        asset_selection=dg.AssetSelection.assets(asset_key),
+        minimum_interval_seconds=minimum_interval_seconds,
+        description=f"Asks for the checks of each partition of {asset_key.to_user_string()} whose files change.",
+    )
+    def changed_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        seen: dict[str, Any] = json.loads(context.cursor) if context.cursor else {"table": None, "partitions": {}}
+        try:
+            whole = table_fingerprint(table)
+            if whole == seen["table"]:
+                return dg.SensorResult(skip_reason=f"{asset_key.to_user_string()}: no new files", cursor=context.cursor)
+            values = partition_fingerprints(table, columns)
+            now, strays = _by_key(values, partitions, partition_expr, columns, kinds_of_partitions(str(table)))
+        except PruneError as error:
+            return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
+        if strays:
+            named = ", ".join(strays[:_SHOWN]) + (", .." if len(strays) > _SHOWN else "")
+            context.log.warning("%s: no partitions of the asset, so not checked: %s", asset_key.to_user_string(), named)
+        before = {key: tuple(found) for key, found in seen["partitions"].items() if key in now}
+        changed = sorted(key for key in now if key not in before or before[key][0] != now[key])
+        # How often a partition changed tells its files apart from those that come back.
+        counts = {key: seen["partitions"].get(key, ("", 0))[1] + 1 for key in changed[:max_runs]}
+        requests = [
+            dg.RunRequest(
+                run_key=f"{asset_key.to_user_string()}:{key}:{count}:{now[key]}:{whole}",
+                # As a tag: `partition_key` is for runs of assets, and this one is of checks alone.
+                tags={"dagster/partition": key},
+                asset_selection=[],
+                asset_check_keys=keys,
+            )
+            for key, count in counts.items()
+        ]
+        kept = before | {key: (now[key], count) for key, count in counts.items()}
+        done = len(changed) <= max_runs
+        return dg.SensorResult(
+            run_requests=requests,
+            skip_reason=None if requests else f"{asset_key.to_user_string()}: no partition changed",
+            # Of which partitions the rest is, the next tick finds out again.
+            cursor=json.dumps({"table": whole if done else None, "partitions": kept}, sort_keys=True),
+        )
+
+    return changed_partitions
+
+
+def _of_asset(
+    asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]
+) -> tuple[list[dg.AssetCheckKey], dg.PartitionsDefinition[Any]]:
+    """Return the checks of an asset, and the partitions that they have in common."""
+    specs = [spec for definition in checks for spec in definition.check_specs if spec.asset_key == asset]
+    if not specs:
+        raise WrongUse(f"checks: {asset.to_user_string()} has no check among those given; add its layout checks")
+    partitions = specs[0].partitions_def
+    for spec in specs:
+        if spec.partitions_def is None or spec.partitions_def != partitions:
+            raise WrongUse(
+                f"checks: {spec.name} of {asset.to_user_string()} does not run by the same partitions as the others; "
+                "build them all with one partitions_def, and use build_new_files_sensor for checks without one"
+            )
+    assert partitions is not None
+    return sorted(spec.key for spec in specs), partitions
+
+
+def _by_key(
+    values: Mapping[tuple[str | None, ...], str],
+    partitions: dg.PartitionsDefinition[Any],
+    partition_expr: str | Mapping[str, str],
+    columns: Sequence[str],
+    kinds: Mapping[str, str],
+) -> tuple[dict[str, str], list[str]]:
+    """Return the fingerprint of each partition of the asset, and the values that belong to none."""
+    found: dict[str, list[str]] = {}
+    strays = []
+    for of_files, fingerprint in sorted(values.items(), key=lambda each: str(each[0])):
+        key = partition_key_of(partitions, partition_expr, kinds, dict(zip(columns, of_files, strict=True)))
+        if key is None:
+            strays.append("/".join("null" if value is None else value for value in of_files))
+        else:
+            found.setdefault(str(key), []).append(fingerprint)
+    return {key: fingerprint_of(parts) for key, parts in found.items()}, strays

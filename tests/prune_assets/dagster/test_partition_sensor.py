@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deltalog
+from parquet_core.errors import LayoutError, WrongUse
+from parquet_core.layout.spec import LayoutSpec
+from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.partition_sensor import build_changed_partitions_sensor
+
+# Dagster's own: partitions of checks are a preview there.
+pytestmark = pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
+DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01", end_date="2024-01-10")
+MONTHS = dg.MonthlyPartitionsDefinition(start_date="2024-01-01", end_date="2024-04-01")
+SHOPS = dg.StaticPartitionsDefinition(["north", "south"])
+
+
+def put_plain(table, rows):
+    pq.write_to_dataset(rows, table, partition_cols=["day"])
+
+
+def put_delta(table, rows, **options):
+    days = [pa.scalar(day).cast(pa.date32()).as_py() for day in rows["day"].to_pylist()]
+    rows = rows.set_column(rows.schema.get_field_index("day"), "day", pa.array(days, pa.date32()))
+    deltalog.write_table(str(table), rows, mode="append", partition_by=["day"], **options)
+
+
+def rows(*days):
+    return pa.table({"day": list(days), "id": list(range(len(days)))})
+
+
+def sensor_of(table, partitions=DAYS, expr="day", **options):
+    layout = LayoutSpec(sort_by=["id"], partition_by=[expr] if isinstance(expr, str) else list(expr.values()))
+    checks = build_layout_checks("ids", table, layout, partitions_def=partitions, partition_expr=expr)
+    sensor = build_changed_partitions_sensor("s", "ids", table, checks=[checks], partition_expr=expr, **options)
+    asset = dg.AssetSpec("ids", partitions_def=partitions)
+    return sensor, dg.Definitions(assets=[asset], asset_checks=[checks], sensors=[sensor])
+
+
+def tick(sensor, cursor=None, **options):
+    return sensor(dg.build_sensor_context(cursor=cursor, **options))
+
+
+def asked(result):
+    return [request.tags["dagster/partition"] for request in result.run_requests]
+
+
+@pytest.mark.parametrize("put", [put_plain, put_delta])
+def test_each_partition_that_changed_is_checked_once(tmp_path, put):
+    table = tmp_path / "t"
+    put(table, rows("2024-01-01", "2024-01-02"))
+    sensor, _ = sensor_of(table)
+    first = tick(sensor)
+    assert asked(first) == ["2024-01-01", "2024-01-02"]
+    assert {key.name for key in first.run_requests[0].asset_check_keys} == set(CHECKS)
+    assert first.run_requests[0].asset_selection == [], "nothing is materialized"
+    again = tick(sensor, first.cursor)
+    assert asked(again) == []
+    assert again.skip_reason.skip_message == "ids: no new files"
+    put(table, rows("2024-01-02", "2024-01-03", "2024-01-03"))
+    later = tick(sensor, first.cursor)
+    assert asked(later) == ["2024-01-02", "2024-01-03"]
+    keys = {request.run_key for request in [*first.run_requests, *later.run_requests]}
+    assert len(keys) == 4
+    assert asked(tick(sensor, later.cursor)) == []
+
+
+def test_a_tick_asks_for_so_many_runs_and_the_next_ones_for_the_rest(tmp_path):
+    put_delta(tmp_path / "t", rows(*(f"2024-01-0{day}" for day in range(1, 8))))
+    sensor, _ = sensor_of(tmp_path / "t", max_runs=3)
+    cursor, found = None, []
+    for _ in range(4):
+        result = tick(sensor, cursor)
+        cursor = result.cursor
+        found.append([key[-1] for key in asked(result)])
+    assert found == [["1", "2", "3"], ["4", "5", "6"], ["7"], []]
+
+
+def test_rows_that_are_deleted_and_files_that_are_removed_are_changes(tmp_path):
+    table = tmp_path / "t"
+    put_plain(table, rows("2024-01-01", "2024-01-01", "2024-01-02"))
+    put_plain(table, rows("2024-01-01"))
+    sensor, _ = sensor_of(table)
+    first = tick(sensor)
+    one, other = sorted((table / "day=2024-01-01").iterdir())
+    contents = one.read_bytes()
+    one.unlink()
+    second = tick(sensor, first.cursor)
+    assert asked(second) == ["2024-01-01"]
+    other.unlink()
+    none = tick(sensor, second.cursor)
+    assert (asked(none), none.skip_reason.skip_message) == ([], "ids: no partition changed")
+    one.write_bytes(contents)
+    back = tick(sensor, none.cursor)
+    assert asked(back) == ["2024-01-01"]
+    earlier = {request.run_key for request in [*first.run_requests, *second.run_requests]}
+    assert back.run_requests[0].run_key not in earlier
+
+
+def test_rows_lost_to_a_deletion_vector_are_a_change(tmp_path):
+    table = str(tmp_path / "t")
+    properties = {"delta.enableDeletionVectors": "true"}
+    put_delta(table, rows("2024-01-01", "2024-01-01", "2024-01-02", "2024-01-02"), properties=properties)
+    sensor, _ = sensor_of(table)
+    first = tick(sensor)
+    snapshot = deltalog.open_snapshot(table)
+    deltalog.delete_rows(snapshot, {snapshot.paths()[0]: [0]})
+    assert len(asked(tick(sensor, first.cursor))) == 1
+
+
+@pytest.mark.parametrize(
+    ("of_asset", "days", "keys"),
+    [
+        ((MONTHS, "day"), ["2024-01-05", "2024-01-31", "2024-03-31"], ["2024-01-01", "2024-03-01"]),
+        ((dg.StaticPartitionsDefinition(["2024-01-05", "x"]), "day"), ["2024-01-05"], ["2024-01-05"]),
+        (
+            (dg.MultiPartitionsDefinition({"when": DAYS, "shop": SHOPS}), {"when": "day", "shop": "shop"}),
+            ["2024-01-02", "2024-01-03"],
+            ["north|2024-01-02", "south|2024-01-03"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "delta"])
+def test_values_become_keys_of_every_kind_of_partition(tmp_path, kind, of_asset, days, keys):
+    partitions, expr = of_asset
+    table = tmp_path / "t"
+    columns = {"day": days, "shop": ["north", "south", "north"][: len(days)], "id": range(len(days))}
+    by = ["day"] if isinstance(expr, str) else ["day", "shop"]
+    if kind == "plain":
+        pq.write_to_dataset(pa.table(columns), table, partition_cols=by)
+    else:
+        typed = pa.table(columns | {"day": pa.array(days).cast(pa.date32())})
+        deltalog.write_table(str(table), typed, mode="append", partition_by=by)
+    sensor, _ = sensor_of(table, partitions, expr)
+    assert asked(tick(sensor)) == keys
+
+
+def test_a_value_that_is_no_partition_is_named_in_the_log(tmp_path, capfd):
+    put_delta(tmp_path / "t", rows("2023-12-31", "2024-01-01", "2024-01-11"))
+    sensor, _ = sensor_of(tmp_path / "t")
+    result = tick(sensor)
+    assert asked(result) == ["2024-01-01"]
+    assert "ids: no partitions of the asset, so not checked: 2023-12-31, 2024-01-11" in capfd.readouterr().err
+    assert set(json.loads(result.cursor)["partitions"]) == {"2024-01-01"}
+
+
+def test_a_table_that_cannot_be_read_is_told_in_the_skip_reason(tmp_path):
+    sensor, _ = sensor_of(tmp_path / "gone")
+    result = tick(sensor)
+    assert "no such file or directory" in result.skip_reason.skip_message
+    assert result.cursor is None
+
+
+def test_the_requests_run_and_check_their_partition_alone(tmp_path):
+    table = tmp_path / "t"
+    put_plain(table, rows("2024-01-01", "2024-01-02"))
+    for day, ids in {"2024-01-01": [1, 2, 3], "2024-01-02": [3, 1, 2]}.items():
+        (path,) = (table / f"day={day}").iterdir()
+        pq.write_table(pa.table({"id": ids}), path, write_page_index=True)
+    sensor, defs = sensor_of(table)
+    found = {}
+    with dg.DagsterInstance.ephemeral() as instance:
+        data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=defs))
+        job = defs.resolve_implicit_global_asset_job_def()
+        for request in data.run_requests:
+            selected = job.get_subset(asset_selection=set(), asset_check_selection=set(request.asset_check_keys))
+            done = selected.execute_in_process(instance=instance, tags=request.tags)
+            for each in done.get_asset_check_evaluations():
+                found[each.partition, each.check_name] = each.passed
+    assert (found["2024-01-01", "sorted_order"], found["2024-01-02", "sorted_order"]) == (True, False)
+    assert set(found) == {(day, name) for day in ("2024-01-01", "2024-01-02") for name in CHECKS}
+
+
+def test_checks_that_do_not_run_by_the_same_partitions_are_refused(tmp_path):
+    whole = build_layout_checks("ids", tmp_path, LayoutSpec(sort_by=["id"]))
+    with pytest.raises(WrongUse, match="does not run by the same partitions"):
+        build_changed_partitions_sensor("s", "ids", tmp_path, checks=[whole], partition_expr="day")
+    with pytest.raises(WrongUse, match="others has no check"):
+        build_changed_partitions_sensor("s", "others", tmp_path, checks=[whole], partition_expr="day")
+    with pytest.raises(WrongUse, match="max_runs=0"):
+        sensor_of(tmp_path, max_runs=0)
+
+
+def test_a_column_that_is_no_partition_column_is_named(tmp_path):
+    from prune_assets.tables.changed_partitions import partition_fingerprints
+
+    put_plain(tmp_path / "t", rows("2024-01-01"))
+    with pytest.raises(LayoutError, match="id is no partition column; the table has day"):
+        partition_fingerprints(tmp_path / "t", ["id"])
