@@ -152,7 +152,10 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
 def _against_timestamps(found: pa.DataType, physical: Physical) -> str:
     if found.unit != "ns" or physical is Physical.INT96:
         return ""
-    return "Spark reads timestamps of nanoseconds as numbers or not at all; write them as TIMESTAMP(MICROS)"
+    return (
+        "Spark refuses timestamps of nanoseconds, or with spark.sql.legacy.parquet.nanosAsLong reads them as bigint; "
+        "write microseconds: pr.write does, and coerce_timestamps='us' in pandas and pyarrow"
+    )
 
 
 def _from_logical(logical: tuple[int, list[Any]], physical: Physical, element: SchemaElement) -> pa.DataType | None:

@@ -65,3 +65,11 @@ def test_little_skipped_is_put_down_to_the_zone(table):
 def test_rows_that_match_in_every_zone_are_proven_to(table):
     matches = plan(table, where="at >= TIMESTAMP '2024-01-10'").evaluation.access.matches
     assert int((matches.stop - matches.start).sum()) >= 9 * 24
+
+
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_nanoseconds_are_kept_with_what_writes_microseconds(tmp_path, zone):
+    pq.write_table(pa.table({"at": pa.array([1, 2], pa.timestamp("ns", zone))}), tmp_path / "a.parquet")
+    (part,) = plan(tmp_path, where=WHERE.partition(" AND ")[0]).report.unsupported
+    assert "spark.sql.legacy.parquet.nanosAsLong" in part.reason
+    assert "coerce_timestamps='us'" in part.reason
