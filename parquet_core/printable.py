@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 
 # `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
-_USER = re.compile(r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<user>[^/\s'\"<>]*)@")
+_USER = re.compile(r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<user>[^/\s'\"<>]*|[^/\s'\"<>:]*:(?!\d+/)[^\s'\"<>@]*)@")
 _QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*://[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
+# What signs or opens an address, also where a library shows only the end of it.
+_OPTION = re.compile(
+    r"(?i)(?P<name>[?&;](?:sig|signature|token|password|pwd|secret|(?:access|account|secret)_?key|accountkey)"
+    r"|x-(?:amz|goog)-(?:signature|security-token|credential))=[^\s&;'\"<>,)]+"
+)
+HIDDEN = "***"
 _CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
 # Of a message more is cut out of its middle: what stands first names the place, what stands last the next step.
 MOST_CHARACTERS = 2_000
@@ -22,14 +28,18 @@ def redacted(text: str) -> str:
     'https://host/t.parquet?***; plan again'
     >>> redacted("abfss://lake@account.dfs.core.windows.net/t")
     'abfss://lake@account.dfs.core.windows.net/t'
+    >>> redacted("sc://host:15002/;token=SECRET"), redacted("GET /t?list&sig=a%2Fb denied")
+    ('sc://host:15002/;token=***', 'GET /t?list&sig=*** denied')
     """
-    return text if "://" not in text else _QUERY.sub(r"\g<address>?***", _USER.sub(_without_user, text))
+    if "://" in text:
+        text = _QUERY.sub(rf"\g<address>?{HIDDEN}", _USER.sub(_without_user, text))
+    return _OPTION.sub(rf"\g<name>={HIDDEN}", text) if "=" in text else text
 
 
 def _without_user(found: re.Match[str]) -> str:
     if found["scheme"].lower() in _CONTAINERS and ":" not in found["user"]:
         return found[0]
-    return f"{found['scheme']}://***@"
+    return f"{found['scheme']}://{HIDDEN}@"
 
 
 def printable(text: str, *, keep: str = "") -> str:

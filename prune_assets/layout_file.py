@@ -19,7 +19,7 @@ import msgspec
 import yaml
 
 from parquet_core.errors import LayoutError, StorageFailure
-from parquet_core.layout.spec import CODECS, LayoutSpec
+from parquet_core.layout.spec import CODECS, LayoutSpec, unknown_key
 from parquet_core.printable import redacted, shown
 from parquet_core.storage import find_file, is_remote
 from prune_assets.report.output import description_of
@@ -156,9 +156,7 @@ def _refuse_repeated_keys(node: yaml.Node | None) -> None:
 
 def _value(key: object, value: object) -> Any:
     if key not in _KEYS:
-        close = get_close_matches(str(key), _KEYS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(_KEYS)}"
-        raise LayoutError(f"unknown key {shown(key)}; {hint}")
+        raise LayoutError(unknown_key(key, _KEYS))
     name = str(key)
     if name == "bloom" and isinstance(value, dict):
         return {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
+from typing import Self
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey, parse_sort_key
@@ -54,6 +56,16 @@ class Finding:
     message: str
     remedy: str = ""
     columns: tuple[str, ...] = ()
+
+
+def unknown_key(key: object, known: Sequence[str]) -> str:
+    """Say that a layout has no such key, and which is meant.
+
+    >>> unknown_key("sort_bye", ["sort_by", "files"])
+    "unknown key 'sort_bye'; did you mean 'sort_by'?"
+    """
+    close = get_close_matches(str(key), known, n=1)
+    return f"unknown key {shown(key)}; " + (f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +122,13 @@ class LayoutSpec:
     compression_level: int | None = None
     column_index_truncate_length: int | None = None
     statistics_truncate_length: int | None = None
+
+    def __new__(cls, *_: object, **options: object) -> Self:
+        """Refuse what is no option, and say which is meant."""
+        for name in options:
+            if name not in cls.__dataclass_fields__:
+                raise LayoutError(unknown_key(name, tuple(cls.__dataclass_fields__)))
+        return object.__new__(cls)
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:

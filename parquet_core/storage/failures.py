@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableNotFound, UnsupportedFeature
+from parquet_core.printable import HIDDEN, redacted
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
 from parquet_core.storage.schemes import address, scheme_of
 
@@ -124,4 +125,5 @@ def _credentials(uri: str) -> str:
 
 
 def _bucket(uri: str) -> str:
-    return uri.partition("://")[2].partition("/")[0]
+    # Who asks is no part of its name, and may hold a password.
+    return redacted(uri).partition("://")[2].partition("/")[0].partition("?")[0].removeprefix(f"{HIDDEN}@")

@@ -16,6 +16,7 @@ from prune_assets.sql.functions.clock_calls import Clock
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.render import render
 from prune_assets.sql.simplify.rules import all_of
+from prune_assets.sql.syntax.nodes import Parameter
 from prune_assets.sql.syntax.parsed import parse_predicate
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def lower(
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     refuse_non_scalar(parsed, is_own)
+    _refuse_parameters(parsed)
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
@@ -105,6 +107,13 @@ def lower(
             asked = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
             return replace(asked, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
+
+
+def _refuse_parameters(parsed: ParsedPredicate) -> None:
+    parameter = parsed.tree.find(Parameter)
+    if parameter is not None:
+        name = parsed.text(parameter)
+        raise PredicateSyntaxError(f"predicate: the parameter {name} has no value; put its value into the text itself")
 
 
 def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicate:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import shown
 from prune_assets.sql.functions.cast import cast
 from prune_assets.sql.functions.linear import rounded
 from prune_assets.sql.functions.terms import Chain, Fixed, fixed_time
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
+_NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
 
@@ -210,4 +212,6 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
         raise Refusal("only a string in the form yyyy-MM-dd surely means a date", "write DATE 'yyyy-MM-dd'")
+    if type_.is_number:
+        raise Refusal(f"{shown(text)} is text beside a number of type {type_}", _NUMBER_OR_CAST)
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

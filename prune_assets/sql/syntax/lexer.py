@@ -13,6 +13,12 @@ from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.sqlglot_nodes import Token, TokenType
 
 EXCERPT = 30
+_CURLY = "this quote is a curly one, as word processors write it; write a straight quote"
+_WRONG_CHARACTERS = {
+    **dict.fromkeys("'\"`", "the quote is not closed"),
+    **dict.fromkeys("\u2018\u2019\u201c\u201d", _CURLY),
+    ";": "a predicate is one condition without a semicolon; leave it out",
+}
 # Shorter lists are read value by value.
 SHORTEST_LIST = 256
 MAX_TOKENS = 1_000_000
@@ -132,8 +138,7 @@ def _token(sql: str, position: int) -> Token:
     operator = _OPERATOR.match(sql, position)
     if operator:
         return _make(TokenType.UNKNOWN, operator)
-    unclosed = sql[position] in "'\"`"
-    refuse(sql, position, "the quote is not closed" if unclosed else "Spark SQL knows no such character here")
+    refuse(sql, position, _WRONG_CHARACTERS.get(sql[position], "Spark SQL knows no such character here"))
 
 
 def _longest_number(sql: str, position: int) -> re.Match[str] | None:

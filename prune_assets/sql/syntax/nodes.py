@@ -40,6 +40,10 @@ class Opaque(exp.Expression, exp.Condition):
     arg_types = {"this": True, "remedy": False, "call": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
 
 
+class Parameter(Opaque):
+    """`:name` or `?`: a place for a value that is not in the text."""
+
+
 class LikeList(exp.Expression, exp.Condition):
     """`this LIKE ALL`, or where not `every` ANY, of several patterns; `negated` is each of them, not the whole."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, Parameter, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string, read_strings
 from prune_assets.sql.syntax.type_names import read_type
@@ -100,7 +100,7 @@ def read_operand(cursor: Cursor) -> exp.Expression:
         return SparkLiteral(this=_CONSTANTS[sign])
     if sign == "?" or (sign == ":" and cursor.is_name(1)):
         cursor.position += 1 if sign == "?" else 2
-        return Opaque(this="a parameter marker has no value here", remedy="write the value")
+        return Parameter(this="a parameter has no value here", remedy="write the value")
     typed = _typed_literal(cursor, sign)
     return typed if typed is not None else _column(cursor, sign)
 

@@ -65,7 +65,11 @@ def parse_predicate(sql: str) -> ParsedPredicate:
     tokens = tokenize(sql)
     _refuse_deep_brackets(sql, tokens)
     _refuse_many_conditions(tokens)
-    return ParsedPredicate(sql, tokens, parse(sql, tokens))
+    try:
+        return ParsedPredicate(sql, tokens, parse(sql, tokens))
+    except PredicateSyntaxError:
+        _refuse_statement(tokens)
+        raise
 
 
 def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
@@ -90,6 +94,16 @@ def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
                 refuse(sql, token.start, f"brackets are nested deeper than {MAX_DEPTH:,} levels")
         elif token.text == ")":
             depth -= 1
+
+
+def _refuse_statement(tokens: Sequence[Token]) -> None:
+    """Raise PredicateSyntaxError for what is more than a condition; columns may have these names."""
+    first = tokens[0].text.upper() if tokens else ""
+    if first == "WHERE":
+        raise PredicateSyntaxError("predicate: it begins with WHERE; leave out the word WHERE")
+    if first in {"SELECT", "WITH", "FROM"}:
+        problem = f"it is a whole {first} statement; give only the condition that stands after WHERE"
+        raise PredicateSyntaxError(f"predicate: {problem}")
 
 
 def _refuse_many_conditions(tokens: Sequence[Token]) -> None:

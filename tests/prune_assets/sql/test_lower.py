@@ -14,6 +14,8 @@ from prune_assets.sql.render import render
 from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 
+NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
+
 Q6 = (
     "l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year "
     "and l_discount between 0.06 - 0.01 and 0.06 + 0.01 and l_quantity < 24"
@@ -128,10 +130,18 @@ def test_every_refusal_has_a_reason():
 @pytest.mark.parametrize(
     ("sql", "reason", "remedy"),
     [
-        ("x = 'five'", "what Spark casts this string to", "write the value without quotes"),
+        (
+            "x = 'five'",
+            "'five' is text beside a number of type",
+            NUMBER_OR_CAST,
+        ),
         ("s = 5", "casts the strings", "put the number in quotes"),
         ("day = '94-1-1'", "yyyy-MM-dd", "write DATE 'yyyy-MM-dd'"),
-        ("f > '1d'", "what Spark casts this string to", "write the value without quotes"),
+        (
+            "f > '1d'",
+            "'1d' is text beside a number of type",
+            NUMBER_OR_CAST,
+        ),
         ("b = 'true'", "what Spark casts this string to", "write the value without quotes"),
         ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
         (
