@@ -157,14 +157,17 @@ def _by_column(plan: Plan) -> list[tuple[LeafColumn, tuple[Predicate, ...]]]:
 def _of_wording(plan: Plan) -> list[Remedy]:
     """Return what the refused parts themselves say would help."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
-    told = [(part.sql, remedy) for part in parts if (remedy := remedy_of(plan, part))]
+    told = [(part.sql, remedy) for part in parts if (remedy := remedy_in(plan, part))]
     return [Remedy("write_predicate", f"{sql}: {remedy}") for sql, remedy in told]
 
 
-def remedy_of(plan: Plan, part: Unsupported) -> str:
+def remedy_in(plan: Plan, part: Unsupported) -> str:
+    """Say what would help a plan with a part that it keeps data for; empty where nothing is known."""
+    return plan.zone_remedy if is_for_want_of_zone(part) and part.remedy else remedy_of(part)
+
+
+def remedy_of(part: Unsupported) -> str:
     """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
-    if is_for_want_of_zone(part) and part.remedy:
-        return plan.zone_remedy
     if not part.rewrite:
         return part.remedy
     return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"

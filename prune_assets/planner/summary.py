@@ -12,7 +12,7 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from parquet_core.printable import redacted
 from prune_assets import __version__
-from prune_assets.planner.advice import advise, remedy_of
+from prune_assets.planner.advice import advise, remedy_in
 from prune_assets.planner.attribution import conjuncts_alone, leaf_attribution
 from prune_assets.planner.extents import extent_of
 from prune_assets.planner.file_reports import costliest_files, table_map, tells_every_row_group
@@ -77,11 +77,11 @@ def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
     found: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):
-            found[UnsupportedPart(leaf.sql, leaf.reason, remedy_of(plan, leaf))] = None
+            found[UnsupportedPart(leaf.sql, leaf.reason, remedy_in(plan, leaf))] = None
         elif isinstance(leaf, OnValues | OnPartitions) and (
             why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
         ):
-            found[UnsupportedPart(leaf.part.sql, why, remedy_of(plan, leaf.part))] = None
+            found[UnsupportedPart(leaf.part.sql, why, remedy_in(plan, leaf.part))] = None
     return tuple(found)
 
 
