@@ -1,8 +1,8 @@
 """Our own stand-in for Google Cloud Storage: NOT Google's server, nor an emulator that anybody else holds to it.
 
-It answers the calls of the XML API that obstore sends (PUT, GET, HEAD, DELETE, lists, uploads in parts) and honours
-`x-goog-if-generation-match`, as the reference describes them. So it proves our side alone: URIs, settings, conditions,
-and what is made of the answers. The emulators that can be installed ignore that condition in the XML API.
+It answers the calls of the XML API that obstore sends (PUT, copies, GET, HEAD, DELETE, lists, uploads in parts) and
+honours `x-goog-if-generation-match`, as the reference describes them. So it proves our side alone: URIs, settings,
+conditions, and what is made of the answers. The emulators that can be installed ignore that condition in the XML API.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ class Handler(BaseHTTPRequestHandler):
         there = objects[key].generation if key in objects else 0
         if wanted is not None and int(wanted) != there:
             return self.send(412, b"<Error><Code>PreconditionFailed</Code></Error>")
+        if source := self.headers["x-goog-copy-source"]:
+            body = objects[unquote(source).partition("/")[2]].data
         stored = objects[key] = Stored(body, next(self.server.generations), time())
         return self.send(200, b"", {"ETag": stored.etag, "x-goog-generation": stored.generation})
 

@@ -24,7 +24,7 @@ from parquet_core.storage.remote import OBJECT_STORES
 from parquet_core.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parquet_core.storage import DataFile
 
@@ -123,6 +123,33 @@ def _send(temporary: str, path: str, *, replace: bool) -> bool:
 def _failure(path: str, error: OSError) -> StorageFailure:
     said = error.strerror or str(error) or type(error).__name__
     return StorageFailure(f"{path}: not written ({said}); check the disk and who may write there")
+
+
+def move_files(moves: Mapping[str, str]) -> None:
+    """Give files other names, which no file has, in the same file system or store; StorageFailure where that fails.
+
+    A store copies each within itself and deletes the first.
+    """
+    for _ in in_flight(lambda move: _move(*move), list(moves.items())):
+        pass
+
+
+def _move(path: str, to: str) -> None:
+    _check(to)
+    if not is_remote(path):
+        try:
+            os.makedirs(os.path.dirname(local_path(to)), exist_ok=True)
+            os.rename(local_path(path), local_path(to))
+        except OSError as error:
+            raise _failure(to, error) from None
+        return
+    import obstore
+
+    from parquet_core.storage.objects import object_store
+
+    bucket = object_store(path)
+    with explaining(path):
+        obstore.rename(bucket.store, bucket.key(path), bucket.key(to))
 
 
 class Deletions(NamedTuple):

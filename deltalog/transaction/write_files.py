@@ -14,12 +14,13 @@ from deltalog.errors import RefusedCommit, UnsupportedTable
 from deltalog.maintenance.file_changes import publish, staged
 from deltalog.stats.footer_statistics import NewFile
 from deltalog.table.arrow_schema import arrow_schema
+from deltalog.table.data_paths import data_directory
 from deltalog.table.schema_json import schema_text
 from parquet_core.arrow_arrays import numbers_from
 from parquet_core.errors import StorageFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from deltalog.table.schema import TableSchema
 
@@ -34,9 +35,17 @@ class _Part(NamedTuple):
 
 
 def write_files(
-    place: str, schema: TableSchema, data: pa.Table | pa.RecordBatchReader, *, rows_a_file: int, written: list[str]
+    place: str,
+    schema: TableSchema,
+    data: pa.Table | pa.RecordBatchReader,
+    *,
+    properties: Mapping[str, str],
+    rows_a_file: int,
+    written: list[str],
 ) -> Iterator[NewFile]:
     """Write rows and yield the files, of at most `rows_a_file` rows; `written` takes the path of each.
+
+    `properties`: those of the table, which decide where files go.
 
     Raises RefusedCommit for data that are not those of the table, before anything of them is written.
     """
@@ -48,7 +57,7 @@ def write_files(
     of_files = pa.schema([stored.field(i) for i in chosen])
     for some in _pieces(data, rows_a_file):
         for part in _parts(_conformed(some, logical, place), schema):
-            name = f"part-{uuid4()}.parquet"
+            name = f"{data_directory(schema, part.values, properties)}part-{uuid4()}.parquet"
             path = f"{place.rstrip('/')}/{name}"
             written.append(path)
             _write(part.rows, of_files, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deltalog.errors import RefusedCommit, TableExists, UncertainCommit
@@ -17,14 +18,13 @@ from deltalog.transaction.write_files import write_files
 from parquet_core.storage import find_file, is_remote, local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from deltalog.log.actions import Transaction
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.footer_statistics import NewFile
-    from deltalog.table.schema import TableSchema
     from deltalog.transaction.commit import Committed
     from deltalog.transaction.create_with_files import WriteMode
 
@@ -74,7 +74,7 @@ def write_table(
         def create(files: list[NewFile]) -> Committed:
             return create_with_files(place, schema, files, mode=mode, properties=properties, txn=txn)
 
-        return _written(place, schema, data, rows_a_file, create)
+        return _written(partial(write_files, place, schema, data, properties=properties or {}), rows_a_file, create)
     if mode == "error":
         raise TableExists(f"{place}: there is a table already; give mode='append' or 'overwrite', or another place")
     snapshot = open_snapshot(place)
@@ -85,7 +85,8 @@ def write_table(
         adds = adds_of(place, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains)
         return OPERATIONS[mode](snapshot, adds, txn=txn)
 
-    return _written(place, snapshot.schema, data, rows_a_file, commit)
+    write = partial(write_files, place, snapshot.schema, data, properties=snapshot.properties)
+    return _written(write, rows_a_file, commit)
 
 
 def _check_kept(snapshot: Snapshot, partition_by: Sequence[str], properties: Mapping[str, str] | None) -> None:
@@ -98,16 +99,12 @@ def _check_kept(snapshot: Snapshot, partition_by: Sequence[str], properties: Map
 
 
 def _written(
-    place: str,
-    schema: TableSchema,
-    data: pa.Table | pa.RecordBatchReader,
-    rows_a_file: int,
-    commit: Callable[[list[NewFile]], Committed],
+    write: Callable[..., Iterator[NewFile]], rows_a_file: int, commit: Callable[[list[NewFile]], Committed]
 ) -> Committed:
     """Write the files and commit them; they are removed where no commit names them."""
     written: list[str] = []
     try:
-        done = commit(list(write_files(place, schema, data, rows_a_file=rows_a_file, written=written)))
+        done = commit(list(write(rows_a_file=rows_a_file, written=written)))
     except UncertainCommit:
         raise  # a commit may name its files
     except BaseException:

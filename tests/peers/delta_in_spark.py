@@ -1,7 +1,7 @@
 """Reads Delta tables with delta-spark, in an environment that has a pyspark it goes with; its jars lie in argv[1].
 
-Takes a list of questions, {table, where}, as JSON from standard input and answers each with {rows, files} or {error},
-as JSON in the file argv[2].
+Takes a list of questions, {table, where, version}, as JSON from standard input and answers each with {rows, files} or
+{error}, as JSON in the file argv[2].
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def session(jars):
 
 def answer(spark, question):
     try:
-        rows = spark.read.format("delta").load(question["table"])
+        version = question.get("version")
+        reader = spark.read if version is None else spark.read.option("versionAsOf", version)
+        rows = reader.format("delta").load(question["table"])
         files = sorted(rows.inputFiles())
         if question.get("where"):
             rows = rows.where(question["where"])

@@ -1,8 +1,8 @@
 """Other readers of Delta tables, each asked for the rows that a predicate selects, and for the files.
 
-delta-rs and polars-deltalake (which is built on delta-kernel-rs) are installed beside the project. DuckDB's extension
-and delta-spark need other versions of duckdb and pyspark, so that they live in environments of their own, which
-variables name:
+delta-rs, which makes datasets for pyarrow too, polars and polars-deltalake (which is built on delta-kernel-rs) are
+installed beside the project. DuckDB's extension and delta-spark need other versions of duckdb and pyspark, so that they
+live in environments of their own, which variables name:
 
 - PRUNE_DUCKDB_PYTHON: a Python with `duckdb==1.4.4`, `duckdb-ext-delta` and `pyarrow`;
 - PRUNE_DELTA_SPARK: a Python with `pyspark==4.1.0`, and PRUNE_DELTA_SPARK_JARS: a directory with the jars of
@@ -23,13 +23,17 @@ from tests.peers.plain_rows import plain_rows
 HERE = Path(__file__).parent
 DUCKDB, SPARK, JARS = "PRUNE_DUCKDB_PYTHON", "PRUNE_DELTA_SPARK", "PRUNE_DELTA_SPARK_JARS"
 READERS = ("delta-rs", "polars-deltalake", "duckdb", "delta-spark")
+# Those that are asked for older versions.
+READERS_OF_VERSIONS = ("delta-rs", "polars-deltalake", "polars", "pyarrow", "delta-spark")
 
 
 def missing(reader):
     """Why a reader cannot be asked here; empty when it can."""
     match reader:
-        case "delta-rs":
+        case "delta-rs" | "pyarrow":
             return "" if find_spec("deltalake") else "deltalake is not installed"
+        case "polars":
+            return "" if find_spec("polars") and find_spec("deltalake") else "polars and deltalake are not installed"
         case "polars-deltalake":
             return "" if find_spec("polars_deltalake") else "polars-deltalake is not installed"
         case "duckdb":
@@ -40,12 +44,19 @@ def missing(reader):
 
 
 def ask(reader, questions):
-    """The answers to questions {table, where}: {files, rows}, None where it tells none, and {error} without rows."""
+    """The answers to questions {table, where, version}: {files, rows}, None where it tells none; {error} without rows.
+
+    Of what is not asked, all rows of the latest version are meant.
+    """
+    here = {
+        "delta-rs": _by_delta_rs,
+        "polars": _by_polars,
+        "polars-deltalake": _by_polars_deltalake,
+        "pyarrow": _by_pyarrow,
+    }
     match reader:
-        case "delta-rs":
-            return [_guarded(_by_delta_rs, question) for question in questions]
-        case "polars-deltalake":
-            return [_guarded(_by_polars, question) for question in questions]
+        case name if name in here:
+            return [_guarded(here[name], question) for question in questions]
         case "duckdb":
             command = [os.environ[DUCKDB], str(HERE / "delta_in_duckdb.py")]
             return json.loads(_run(command, questions))
@@ -66,30 +77,55 @@ def _run(command, questions):
 
 def _guarded(read, question):
     try:
-        return read(question["table"], question.get("where"))
+        return read(question["table"], question.get("where"), question.get("version"))
     except BaseException as error:  # noqa: BLE001 - whatever it says against the table is the answer, panics included
         return {"error": " ".join(str(error).split())[:200]}
 
 
-def _by_delta_rs(table, where):
+def _by_delta_rs(table, where, version):
     import deltalake
     import pyarrow as pa
 
-    opened = deltalake.DeltaTable(table)
+    opened = deltalake.DeltaTable(table, version=version)
     files = sorted(opened.file_uris())
 
-    def rows():
+    def rows(*_):
         query = deltalake.QueryBuilder().register("t", opened)
-        return pa.table(query.execute(f"SELECT * FROM t WHERE {where or 'true'}").read_all()).to_pylist()
+        found = query.execute(f"SELECT * FROM t WHERE {where or 'true'}")
+        return {"rows": plain_rows(pa.table(found.read_all()).to_pylist())}
 
-    return {"files": files} | _guarded(lambda *_: {"rows": plain_rows(rows())}, {"table": table})
+    return {"files": files} | _guarded(rows, {"table": table})
 
 
-def _by_polars(table, where):
+def _by_polars(table, where, version):
     import polars as pl
+
+    return _rows_of_frame(pl.scan_delta(table, version=version), where)
+
+
+def _by_polars_deltalake(table, where, version):
     import polars_deltalake
 
-    frame = polars_deltalake.scan_delta(table)
+    return _rows_of_frame(polars_deltalake.scan_delta(table, version=version), where)
+
+
+def _rows_of_frame(frame, where):
+    import polars as pl
+
     if where:
         frame = frame.filter(pl.sql_expr(where))
     return {"rows": plain_rows(frame.collect().to_arrow().to_pylist()), "files": None}
+
+
+def _by_pyarrow(table, where, version):
+    import deltalake
+    import pyarrow.compute as pc
+
+    rows = deltalake.DeltaTable(table, version=version).to_pyarrow_dataset()
+    column, _, rest = (where or "").partition(" ")
+    chosen = {"": None, "IS NULL": pc.field(column or "x").is_null()}.get(rest)
+    if chosen is None and where:
+        sign, number = rest.split()
+        assert sign == ">"
+        chosen = pc.field(column) > int(number)
+    return {"rows": plain_rows(rows.to_table(filter=chosen).to_pylist()), "files": None}

@@ -1,14 +1,15 @@
 """Rewrite those files of a table that need it, and leave the others alone.
 
 What is picked is written in one job: a column that numbers the groups (`prune_assets.upkeep.pick`) goes before the sort
-key, and parts the new files into directories, so that no file holds rows of two groups.
+key, and parts the new files into directories, so that no file holds rows of two groups. Files of a Delta table then
+move to directories of their partitions, from which some readers take partition values.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +17,13 @@ from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 
+from deltalog.maintenance.file_changes import move_files
+from deltalog.table.data_paths import data_directory
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.printable import redacted
-from parquet_core.storage import list_data_files, summaries_below
+from parquet_core.storage import is_remote, list_data_files, summaries_below
 from prune_assets.layout_file import load_layout
 from prune_assets.spark.asking.table_schema import escaped
 from prune_assets.spark.columns import column_of
@@ -167,10 +170,11 @@ def _rewrite_delta(asked: Asked, look: Look) -> _Made:
     paths = snapshot.paths()
     with own_directory(snapshot.table) as directory:
         written = _write(_open_delta(asked, look), directory, look, asked.layout, schema=snapshot.schema)
+        placed = _put_into_partitions(written, directory, snapshot, values)
         adds = deltalog.adds_of(
             snapshot.table,
             snapshot.schema,
-            [_new_file(path, snapshot, values) for path in written],
+            list(placed.values()),
             properties=snapshot.properties,
             domains=snapshot.domains,
             data_change=False,
@@ -186,7 +190,8 @@ def _rewrite_delta(asked: Asked, look: Look) -> _Made:
                 "numDeletionVectorRowsRemoved": sum(vector.cardinality for vector in vectors),
             },
         )
-    return _Made(written, frozenset(file.path for file in look.files))
+    sizes = {f"{snapshot.table.rstrip('/')}/{placed[path].path}": size for path, size in written.items()}
+    return _Made(sizes, frozenset(file.path for file in look.files))
 
 
 def _open_delta(asked: Asked, look: Look) -> DataFrame:
@@ -274,9 +279,7 @@ def _put_into_place(stage: Path, directory: Path, look: Look) -> None:
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
             target = stage / place.relative_to(directory)
             target.mkdir(parents=True, exist_ok=True)
-            # The files that one task writes have one name, in a directory for each group.
-            name, _, rest = file.name.partition(".")
-            file.rename(target / f"{name}-g{group}.{rest}")
+            file.rename(target / _of_group(file.name, group))
 
 
 def _write(
@@ -305,15 +308,36 @@ def _write(
     return {file.path: file.size for file in (list_data_files(directory) if rows else [])}
 
 
-def _new_file(path: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]) -> NewFile:
-    """Describe a file with the partition values of the files that it replaces."""
+def _put_into_partitions(
+    written: Iterable[str], directory: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]
+) -> dict[str, NewFile]:
+    """Move new files from the directories of groups to those of partitions; describe each by the path that it had.
+
+    They have the partition values of the files that they replace.
+    """
     import deltalog
 
-    below = path[len(snapshot.table.rstrip("/")) + 1 :]
-    found = re.search(rf"/{GROUP}=([0-9]+)/", path)
-    assert found is not None  # each is written into the directory of its group
-    texts = [text or None for text in values[int(found[1])]]
-    return deltalog.NewFile(below, dict(zip(snapshot.schema.partition_columns, texts, strict=True)))
+    places, found = {}, {}
+    for path in written:
+        group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
+        if int(group) not in places:
+            texts = [text or None for text in values[int(group)]]
+            of_partition = dict(zip(snapshot.schema.partition_columns, texts, strict=True))
+            places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
+        place, of_partition = places[int(group)]
+        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{place}{_of_group(name, group)}"
+        found[path] = deltalog.NewFile(below, of_partition)
+    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in found.items()})
+    if not is_remote(directory):
+        for parent in {Path(path).parent for path in found}:
+            shutil.rmtree(parent)  # Hadoop's checksums are left in it
+    return found
+
+
+def _of_group(name: str, group: int | str) -> str:
+    """Return the name of a file of a group: the files that one task writes have one name, in a directory for each."""
+    stem, _, rest = name.partition(".")
+    return f"{stem}-g{group}.{rest}"
 
 
 def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:

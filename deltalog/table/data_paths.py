@@ -1,0 +1,67 @@
+"""The directory of a data file below its table, as delta-spark chooses it.
+
+Some readers take partition values from it, and not from the log.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+from typing import TYPE_CHECKING
+
+from parquet_core.spark_rules.partition_inference import NULL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deltalog.table.schema import TableColumn, TableSchema
+
+# What Hive and Spark escape in the name of a directory, and NUL, which no file system has.
+_ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_RANDOMIZED, _PREFIX_LENGTH = "delta.randomizeFilePrefixes", "delta.randomPrefixLength"
+_PREFIX_SIGNS = string.ascii_letters + string.digits
+# In bytes: no common file system takes longer names.
+_LONGEST_NAME = 255
+
+
+def data_directory(schema: TableSchema, values: Mapping[str, str | None], properties: Mapping[str, str]) -> str:
+    """Return the directory of a file with partition values, with a slash behind it; empty for the table's own.
+
+    >>> from deltalog.table.schema import read_schema
+    >>> columns = ["day", "place"]
+    >>> fields = [f'{{"name":"{name}","type":"string","nullable":true,"metadata":{{}}}}' for name in columns]
+    >>> text = f'{{"type":"struct","fields":[{",".join(fields)}]}}'
+    >>> schema = read_schema(text, partition_columns=columns, mapping="none", place="events")
+    >>> data_directory(schema, {"day": "2024-01-01", "place": "a/b c"}, {})
+    'day=2024-01-01/place=a%2Fb c/'
+    >>> data_directory(schema, {"day": "", "place": None}, {})
+    'day=__HIVE_DEFAULT_PARTITION__/place=__HIVE_DEFAULT_PARTITION__/'
+    >>> len(data_directory(schema, {"day": "2024-01-01", "place": "x"}, {"delta.randomizeFilePrefixes": "true"}))
+    3
+
+    `values`: texts as the protocol writes them, by the names of columns; with column mapping directories have the
+    physical names. `properties`: those of the table; with `delta.randomizeFilePrefixes` the directory is random. A
+    value that is too long for a name leaves the file outside of such directories, which the protocol allows.
+
+    Source: `escapePathName` of Spark, `DelayedCommitProtocol` of delta-spark.
+    """
+    if properties.get(_RANDOMIZED, "").lower() == "true":
+        length = properties.get(_PREFIX_LENGTH, "")
+        return "".join(secrets.choice(_PREFIX_SIGNS) for _ in range(int(length) if length.isdecimal() else 2)) + "/"
+    columns = {column.leaf.path[0]: column for column in schema.columns if column.partition is not None}
+    parts = [_part(columns[name], values[name]) for name in schema.partition_columns]
+    if any(len(part.encode()) > _LONGEST_NAME for part in parts):
+        return ""
+    return "".join(f"{part}/" for part in parts)
+
+
+def _part(column: TableColumn, text: str | None) -> str:
+    if text and column.kind == "timestamp":
+        # Instants are written as times of UTC without a zone.
+        text = text.replace("T", " ").removesuffix("Z")
+    return f"{_escaped(column.partition or column.leaf.path[0])}={_escaped(text) if text else NULL}"
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", text)
