@@ -87,7 +87,7 @@ def optimize(
     ...     written = pr.write(spark.range(i, 1000, 4), table, layout=layout, format="delta")
     >>> done = pr.optimize(spark, table, layout=layout)
     >>> len(done.picked), done.new_files, done.depth_before, done.depth_after
-    (4, 1, 2.5, 1.0)
+    (4, 1, 4.0, 1.0)
     >>> len(pr.optimize(spark, table, layout=layout).picked)
     0
 
