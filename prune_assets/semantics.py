@@ -39,6 +39,7 @@ class SparkSemantics:
     `infer_timestamp_ntz`: timestamps without a zone are read as such.
     `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
     machine; None where it is not known.
+    `spark_version`: that of the session, which reports name; None for the installed one.
     """
 
     time_zone: str | None = None
@@ -52,6 +53,7 @@ class SparkSemantics:
     timestamp_ntz: bool = False
     infer_timestamp_ntz: bool = True
     zone_span: tuple[int, int] | None = field(default=None, compare=False)
+    spark_version: str | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, session: SparkSession) -> SparkSemantics:
@@ -62,6 +64,7 @@ class SparkSemantics:
         return cls(
             time_zone=time_zone,
             zone_span=None if time_zone is None else agreed_span(session, time_zone),
+            spark_version=session.version,
             ansi=is_true(session, "spark.sql.ansi.enabled"),
             case_sensitive=is_true(session, "spark.sql.caseSensitive"),
             legacy_literals=is_true(session, "spark.sql.parser.escapedStringLiterals", "false")

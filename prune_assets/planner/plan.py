@@ -128,7 +128,7 @@ class Plan:
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
-        """What Spark reads alone and with the hand-over, beside what this plan can prove."""
+        """What Spark reads alone and with this plan, beside what this plan can prove."""
         return compared(self, SPARK)
 
     @cached_property

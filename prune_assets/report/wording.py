@@ -25,7 +25,7 @@ _LONGEST_NAME = 100
 # What is said of a reader that knows its time zone where a plan does not.
 DEPENDS_ON_ZONE = "depends on the session's time zone"
 # How the names of the readers end that are compared, without the plan and with it.
-_ALONE, _WITH_PLAN = " alone", " with the hand-over"
+_ALONE, _WITH_PLAN = " alone", " with this plan"
 
 
 def level_title(level: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from spark_reader_names import ALONE
 
 import prune_assets as pr
-from prune_assets.planner.engines.spark import ALONE
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics
 from tests.numbered_cases.cases import check, number_of_alone

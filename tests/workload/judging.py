@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from click.testing import CliRunner
 from pyspark.errors import AnalysisException
+from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from prune_assets.cli import main
-from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
 from prune_assets.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 

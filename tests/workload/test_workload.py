@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
+from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
-from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
 from prune_assets.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 from workload import generator, judging, measured_rows, tpc_rows, web_rows

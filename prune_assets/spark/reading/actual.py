@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from prune_assets.planner.engines.spark import HANDED_OVER
+from prune_assets.planner.engines.spark import WITH_PLAN
 from prune_assets.report.skip_report import Engine, Extent
 from prune_assets.spark.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 
@@ -50,7 +50,7 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
     report = plan.report
-    foretold = next(engine for engine in report.engines if engine.name == HANDED_OVER)
+    foretold = next(engine for engine in report.engines if engine.name.endswith(WITH_PLAN))
     differences = [
         _difference("rows", rows, foretold.kept.rows, at_most=foretold.estimated),
         _difference("files", files, foretold.kept.files, at_most=foretold.estimated),

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from spark_reader_names import ALONE
 
 import prune_assets as pr
-from prune_assets.planner.engines.spark import ALONE
 from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark

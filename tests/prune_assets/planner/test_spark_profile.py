@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from other_writers import write_by_duckdb, write_by_polars
 from predicate_cases import random_table, write_by_pyarrow
+from spark_reader_names import ALONE, HANDED_OVER
 from sql_cases import predicate
 from test_soundness_against_spark import write_by_spark
 
 import prune_assets as pr
 from prune_assets.planner.engines.profile import BEST
-from prune_assets.planner.engines.spark import ALONE, HANDED_OVER
 from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.plan import plan
 from prune_assets.spark.reading.metrics import scan_metrics

@@ -194,7 +194,7 @@ def test_a_terminal_gets_colour(report):
 
 ENGINES = (
     Engine("Spark 4.3 alone", Extent(24, 96, 4_101, 81_089_412, 1 << 30), estimated=True),
-    Engine("Spark 4.3 with the hand-over", Extent(8, 29, None, 24_219_003, 545 << 20)),
+    Engine("Spark 4.3 with this plan", Extent(8, 29, None, 24_219_003, 545 << 20)),
 )
 
 

@@ -240,7 +240,7 @@ def test_levels_that_skipped_nothing_are_the_last_rows(report):
 
 
 def test_advice_and_comparison_stand_in_the_header(report):
-    engines = tuple(Engine(f"Spark 4.3{end}", report.total) for end in (" alone", " with the hand-over"))
+    engines = tuple(Engine(f"Spark 4.3{end}", report.total) for end in (" alone", " with this plan"))
     advice = Advice("rows lie <as> they came", (Remedy("sort_by", "sort by day"),))
     html = to_html(replace(report, engines=engines, advice=advice, made="2026-05-01T10:00:00+00:00", version="9.9"))
     header = html[: html.index("</header>")]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prune_assets.planner.engines.spark.derived_filters import derived_filters
 from prune_assets.planner.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.engines.spark.reader_bugs import reader_bugs
+from prune_assets.planner.engines.spark.version import reader_name
 from prune_assets.planner.unknown_zone import depends_on_zone
 from prune_assets.report.wording import DEPENDS_ON_ZONE
 from prune_assets.spark_filters import all_of
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from prune_assets.planner.plan import Plan
     from prune_assets.report.skip_report import ReaderWarning
 
-ALONE, HANDED_OVER = "Spark 4.3 alone", "Spark 4.3 with the hand-over"
+# How the names of its readings end, behind that of the version: `Spark 4.3 alone`.
+ALONE, WITH_PLAN = " alone", " with this plan"
 # Reads Delta tables by itself with the package delta-spark alone.
 DELTA_ALONE = "Spark and delta-spark alone"
 
@@ -34,11 +37,12 @@ class Spark:
         off = {warning.option for warning in plan.warnings}
         alone = predicted_scan(plan, plan.spark_filters, files=listed)
         with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
-        name = ALONE if plan.table.is_plain else DELTA_ALONE
         if depends_on_zone(plan):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
-        return {key: scan._replace(why=scan.why or why) for key, scan in ((name, alone), (HANDED_OVER, with_plan))}
+        reader = reader_name(plan.semantics.spark_version)
+        names = f"{reader}{ALONE}" if plan.table.is_plain else DELTA_ALONE, f"{reader}{WITH_PLAN}"
+        return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
 
     def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
         """Return plain conditions to AND to the user's filter, for the reader to skip by."""
@@ -46,7 +50,8 @@ class Spark:
 
     def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
         """Return what Spark's reader would skip wrongly, by the option that prevents it."""
-        return reader_bugs(plan)
+        reader = reader_name(plan.semantics.spark_version)
+        return tuple(replace(warning, reader=reader) for warning in reader_bugs(plan))
 
 
 SPARK = Spark()

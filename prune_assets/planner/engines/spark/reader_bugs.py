@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-READER = "Spark 4.3"
+READER = "Spark"
 ALL = (STATISTICS, DICTIONARY, BLOOM, PAGES)
 
 _EQUALITIES = frozenset({Rel.EQ, Rel.IN})

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.planner.engines.spark import ALONE, DELTA_ALONE, HANDED_OVER
+from prune_assets.planner.engines.spark import DELTA_ALONE
 from prune_assets.spark.reading.actual import READ
 from prune_assets.spark.reading.metrics import counting_bytes
 
