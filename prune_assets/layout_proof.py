@@ -124,10 +124,10 @@ def _read_some(
     if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
         named = ", ".join(path[0] for path in partitions) or "none"
         raise WrongUse(
-            f"where={where!r}: of plain files only partition columns tell them apart before they are opened; "
-            f"{table.name} has {named}"
+            f"where={where!r}: only a condition on partition columns selects plain files before they are opened; "
+            f"the partition columns of {table.name}: {named}"
         )
     left = np.flatnonzero(table.answers(lowered.predicate).kept)
     if len(left) == 0:
-        raise WrongUse(f"where={where!r}: no file of {table.name} has such rows, so there is nothing to check")
+        raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")
     return read_some(table, left)

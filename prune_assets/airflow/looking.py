@@ -27,7 +27,7 @@ def look_again(
     if version is None:
         due = seen is not None and now != seen
     elif now.version is None:
-        raise WrongUse(f"{table}: is no Delta table, so it has no versions; wait with TableChangeSensor")
+        raise WrongUse(f"{table}: not a Delta table, so it has no versions; use TableChangeSensor")
     else:
         due = now.version >= version
     event = {"table": table, "version": now.version, "fingerprint": now.fingerprint, "changes": now.changes}

@@ -44,7 +44,7 @@ class TableChangeSensor(BaseSensorOperator):
     ) -> None:
         super().__init__(**kwargs)
         if not deferrable and self.reschedule and since is None and self.version is None:
-            raise ValueError("mode='reschedule' forgets what was seen before; leave deferrable=True, or give `since`")
+            raise ValueError("mode='reschedule' does not remember earlier pokes; keep deferrable=True, or pass `since`")
         self.table = table
         self.since = since
         self.deferrable = deferrable
@@ -89,7 +89,7 @@ class TableChangeSensor(BaseSensorOperator):
             except PruneError as error:
                 if not self.silent_fail and not isinstance(error, StorageFailure):
                     raise
-                self.log.warning("%s; looking again in %s s", error, f"{self.poke_interval:g}")
+                self.log.warning("%s; retrying in %s s", error, f"{self.poke_interval:g}")
                 if self._seen is None and isinstance(error, TableNotFound):
                     self._seen = NO_TABLE
                 return None
@@ -103,7 +103,7 @@ class TableChangeSensor(BaseSensorOperator):
         try:
             return int(self.version)
         except ValueError:
-            raise WrongUse(f"version = {self.version!r}: give the number of a version, e.g. 12") from None
+            raise WrongUse(f"version = {self.version!r}: give a version number, e.g. 12") from None
 
     def _defer(self) -> None:
         from prune_assets.airflow.trigger import TableChangeTrigger

@@ -161,7 +161,9 @@ def _named(predicates: Any) -> dict[str, str]:
         else {str(number): where for number, where in enumerate(predicates, start=1)}
     )
     if not named:
-        raise WrongUse("predicates: none is given; name at least one, e.g. {'one_day': \"day = DATE '2024-03-01'\"}")
+        raise WrongUse(
+            "predicates: there is no predicate; name at least one, e.g. {'one_day': \"day = DATE '2024-03-01'\"}"
+        )
     return named
 
 
@@ -174,7 +176,7 @@ def _share(min_skipped: Any) -> float:
     except (TypeError, ValueError):
         least = -1.0
     if not 0 <= least <= 1:
-        raise WrongUse(f"min_skipped = {min_skipped!r}: a part of the bytes is asked, from 0 to 1, e.g. 0.9")
+        raise WrongUse(f"min_skipped = {min_skipped!r}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
     return least
 
 

@@ -71,7 +71,7 @@ class TableChangeTrigger(BaseEventTrigger):
                 if self.since and not self.patient and not isinstance(error, StorageFailure):
                     yield TriggerEvent({"table": self.table, "error": str(error)})
                     return
-                self.log.warning("%s; looking again in %s s", error, f"{self.poke_interval:g}")
+                self.log.warning("%s; retrying in %s s", error, f"{self.poke_interval:g}")
                 if before is None and isinstance(error, TableNotFound):
                     before = NO_TABLE
             else:

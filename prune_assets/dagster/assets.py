@@ -129,8 +129,9 @@ def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefin
 def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
     if partitions is not None:
         raise WrongUse(
-            f"{key.to_user_string()}: runs by partition, and each run would write the whole table; use pruned_asset, "
-            "which is told the column of the partition"
+            f"{key.to_user_string()}: the asset is partitioned, and each run would write the whole table; use "
+            "pruned_asset, "
+            "which takes the partition column"
         )
 
 

@@ -147,7 +147,7 @@ def _partitions_of(context: dg.OutputContext, told: "Mapping[str, Any]", df: "Da
     if columns is None:
         name = context.asset_key.to_user_string()
         raise WrongUse(
-            f"{name}: runs by partition and names no column for it, so each run would overwrite all rows; "
+            f"{name}: the asset is partitioned but names no partition column, so each run would overwrite all rows; "
             "pass partition_expr to pruned_asset"
         )
     return partition_predicate(context, columns, _kinds(df.schema))

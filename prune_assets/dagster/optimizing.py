@@ -88,9 +88,7 @@ def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDef
         context.log.info(str(done))
         context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done)))
 
-    @dg.job(
-        name=title, description=f"Rewrites the files of {kept.key.to_user_string()} that are not as its layout says."
-    )
+    @dg.job(name=title, description=f"Rewrites the files of {kept.key.to_user_string()} that break its layout.")
     def optimize_job() -> None:
         optimize_table()
 
@@ -118,7 +116,7 @@ def build_layout_drift_sensor(
     cannot be read is named in the skip reason.
     """
     if not 0 <= min_files_share <= 1:
-        raise WrongUse(f"min_files_share={min_files_share}: a part of the files is asked, from 0 to 1, e.g. 0.1")
+        raise WrongUse(f"min_files_share={min_files_share}: must be a share of the files, from 0 to 1, e.g. 0.1")
 
     @dg.sensor(
         name=name or f"{kept.key.to_python_identifier()}_layout_drift",

@@ -48,7 +48,7 @@ def check_partitions(
     for name in named:
         if name.casefold() not in known:
             raise LayoutError(
-                f"partition_expr: {name} is no partition column of the layout; partition_by: "
+                f"partition_expr: {name} is not a partition column of the layout; partition_by: "
                 f"[{', '.join(dict.fromkeys([*layout.partition_by, *named]))}] makes each partition a directory"
             )
 
@@ -72,7 +72,9 @@ def partition_predicate(
             return _window(columns, kinds, context.asset_partitions_time_window)
         return _in(columns, kinds, keys)
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
-        raise LayoutError("partition_expr: names columns by dimension, and the asset has one; name one column")
+        raise LayoutError(
+            "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
+        )
     return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key)})" for key in keys)
 
 
@@ -106,21 +108,27 @@ def _in(column: str, kinds: Mapping[str, str], keys: Sequence[str]) -> str:
 
 def _literal(column: str, kind: str, key: str) -> str:
     if kind not in _TYPES:
-        raise UnsupportedFeature(f"partition_expr: {column} is {kind}; partitions are dates, times, numbers or texts")
+        raise UnsupportedFeature(
+            f"partition_expr: {column} is {kind}; a partition column holds dates, times, numbers or strings"
+        )
     try:
         return literal_sql(pa.scalar(key).cast(_TYPES[kind]))
     except pa.ArrowInvalid:
-        raise LayoutError(f"partition_expr: the partition {key!r} is no {kind}, which {column} is") from None
+        raise LayoutError(
+            f"partition_expr: the partition {key!r} is not a valid {kind}, the type of {column}"
+        ) from None
 
 
 def _window(column: str, kinds: Mapping[str, str], window: dg.TimeWindow) -> str:
     """Return the half-open range of times of a window, as the type of the column has it."""
     kind = _kind(kinds, column)
     if kind not in _TIMES:
-        raise UnsupportedFeature(f"partition_expr: {column} is {kind}; of time windows it is a date, a time or a text")
+        raise UnsupportedFeature(
+            f"partition_expr: {column} is {kind}; for time windows it must be a date, a time or a string"
+        )
     if kind == "date" and window.start.time() != window.end.time():
         raise LayoutError(
-            f"partition_expr: {column} is a date, and the partitions are shorter than days; use a time or a text"
+            f"partition_expr: {column} is a date, but the partitions are shorter than a day; use a time or a string"
         )
     low, high = (literal_sql(_TIMES[kind](end)) for end in (window.start, window.end))
     name = column_sql((column,))

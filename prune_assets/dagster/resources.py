@@ -50,8 +50,9 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
     in_process = "in_process" in execution.get("config", {})
     if executor.startswith("multi") and not in_process and len(context.job_def.nodes) > 1:
         context.log.warning(
-            "each step of this run has a process of its own, and so a Java of its own that takes seconds to start; "
-            "Definitions(executor=dagster.in_process_executor) shares one, and a pool limits how many run at once"
+            "each step of this run starts a process and a Java of its own, which takes seconds; "
+            "Definitions(executor=dagster.in_process_executor) shares one process, and a pool limits how many "
+            "steps run at once"
         )
     return session_of(context.resources.spark)
 
@@ -65,6 +66,7 @@ def session_of(resource: Any) -> SparkSession:
         if getattr_static(resource, name, None) is not None:
             return getattr(resource, name)  # type: ignore[no-any-return]  # a resource of anybody
     raise WrongUse(
-        f"the resource spark is {type(resource).__name__}, which has no session; use SparkSessionResource, or give "
-        "yours a property `session`"
+        f"the resource spark is {type(resource).__name__}, which has no property `session`; use "
+        "SparkSessionResource, or give "
+        "your resource that property"
     )

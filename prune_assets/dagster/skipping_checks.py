@@ -51,7 +51,7 @@ def build_skipping_checks(
     """
     asset_key = asset_key_of(asset_key)
     if not 0 <= min_skipped <= 1:
-        raise WrongUse(f"min_skipped={min_skipped}: a part of the bytes is asked, from 0 to 1, e.g. 0.9")
+        raise WrongUse(f"min_skipped={min_skipped}: must be a share of the bytes, from 0 to 1, e.g. 0.9")
     for name, where in predicates.items():
         parse_named(f"skips_{name}", where)
 

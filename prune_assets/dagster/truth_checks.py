@@ -47,7 +47,7 @@ def build_statistics_truth_check(
     """
     asset_key = asset_key_of(asset_key)
     if not 0 < sample <= 1:
-        raise WrongUse(f"sample={sample}: a share of the row groups is asked, above 0 and up to 1, e.g. 0.1")
+        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
 
     @dg.asset_check(
         asset=asset_key,

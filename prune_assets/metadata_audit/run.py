@@ -71,9 +71,9 @@ def audit(
 
     begun = time.perf_counter()
     if not 0 < sample <= 1:
-        raise WrongUse(f"sample={sample}: a share of the row groups is asked, above 0 and up to 1, e.g. 0.1")
+        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
     if files is not None and files < 1:
-        raise WrongUse(f"files={files}: a number of files is asked, from 1")
+        raise WrongUse(f"files={files}: must be a number of files, at least 1")
     entry = catalog_entry(table, session)
     index, claims = open_claims(table if entry is None else entry.location, allow=allow)
     if entry is not None:

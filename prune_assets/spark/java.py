@@ -162,6 +162,6 @@ def _ready(source: str, home: Path, version: str) -> Java:
     _, failure = _run(shim / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if failure:
         raise JavaFailure(
-            f"{shim}/bin/java {failure}; set {CACHE_VARIABLE} to a directory that programs may be started from"
+            f"{shim}/bin/java {failure}; set {CACHE_VARIABLE} to a directory from which programs can be started"
         )
     return Java(source, shim, home, version)

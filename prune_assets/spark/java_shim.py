@@ -54,7 +54,7 @@ def java_shim(binary: Path) -> Path:
             _put(script, text)
     except OSError as error:
         raise JavaFailure(
-            f"{script}: cannot be written ({error.strerror}); set {CACHE_VARIABLE} to a directory that can"
+            f"{script}: cannot be written ({error.strerror}); set {CACHE_VARIABLE} to a directory that can be written"
         ) from error
     return home
 

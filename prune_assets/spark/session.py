@@ -70,7 +70,7 @@ def _warn_of_differences(session: SparkSession, options: Mapping[str, str]) -> N
     for name, value in options.items():
         actual = session.conf.get(name, None)
         if actual != value:
-            _LOG.warning("the Spark session runs already: %s stays %s, not %s", name, actual, value)
+            _LOG.warning("a Spark session is running already: %s remains %s and is not set to %s", name, actual, value)
 
 
 def _connect(options: dict[str, str]) -> SparkSession:

@@ -238,11 +238,12 @@ def delta_table(
     if path is None:
         if version is not None or timestamp is not None:
             raise WrongUse(
-                f"{table}: only a Delta table has versions, and this has no _delta_log; leave version and timestamp out"
+                f"{table}: not a Delta table (it has no _delta_log), so it has no versions; leave out version and "
+                "timestamp"
             )
         return None
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
-        raise WrongUse(f"version={shown(version)}: must be a number of a version, from 0")
+        raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
     from deltalog.log.deletion_vectors import deleted_rows
     from deltalog.snapshot.opening import open_snapshot
 
@@ -274,7 +275,7 @@ def _moment(timestamp: dt.datetime | int | str | None) -> dt.datetime | int | No
     try:
         return dt.datetime.fromisoformat(timestamp)
     except ValueError:
-        raise WrongUse(f"timestamp={timestamp!r}: not a time; write it as 2024-01-31T12:00:00+00:00") from None
+        raise WrongUse(f"timestamp={timestamp!r}: not a valid time; write it as 2024-01-31T12:00:00+00:00") from None
 
 
 def _texts(values: Texts) -> pa.Array:

@@ -45,7 +45,7 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
         here = "/".join((place, *name))
         directories, files = look_into(here, _WANTED)
         if not name and not directories and not files:
-            raise TableNotFound(f"{root}: no such directory, or nothing is in it; check the path")
+            raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = [path.rpartition("/")[2] for path in directories]
         kind = _kind(set(below), any(file.path.endswith(".parquet") for file in files))
         if kind in {"delta", "parquet"}:

@@ -50,7 +50,7 @@ def check_log(
     """
     delta = delta_table(table, version=None, timestamp=None, allow=allow)
     if delta is None:
-        raise WrongUse(f"{table}: not a Delta table, and only those have a log; check its files by their layout")
+        raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
     return check_delta(delta, max_commits=max_commits, max_small_files=max_small_files)[0]
 
 

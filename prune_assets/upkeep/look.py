@@ -96,8 +96,8 @@ def look_at(asked: Asked) -> Look:
 def _look_once(asked: Asked) -> Look:
     if asked.layout.curve_by:
         raise UnsupportedFeature(
-            f"{asked.place}: only tables in the order of sort_by are optimized, and the layout lies along a curve by "
-            f"{', '.join(asked.layout.curve_by)}; write the table anew, or the partitions that need it"
+            f"{asked.place}: optimize supports sort_by only, and this layout uses a curve through "
+            f"{', '.join(asked.layout.curve_by)}; rewrite the table or the partitions that need it"
         )
     semantics = SparkSemantics() if asked.spark is None else SparkSemantics.of(asked.spark)
     table = open_table(asked.place, semantics=semantics, cache=metadata_cache())
@@ -105,12 +105,12 @@ def _look_once(asked: Asked) -> Look:
     answers = table.answers(lowered.predicate)
     if asked.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
         raise WrongUse(
-            f"where: {lowered.sql} selects parts of files of {asked.place}; name its partition columns alone, or leave "
+            f"where: {lowered.sql} selects parts of files of {asked.place}; use its partition columns only, or leave "
             "it out"
         )
     index = table.read(table.answers(lowered.predicate).kept)
     if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
-        raise UnsupportedFeature(f"{asked.place}: column {taken} has a name that optimize needs itself; rename it")
+        raise UnsupportedFeature(f"{asked.place}: column {taken} has a name that optimize reserves; rename the column")
     if isinstance(table, DeltaTable):
         _check_delta(table.snapshot, asked.layout)
         partition, deleted = table.partition_of_files(), table.deleted
@@ -134,8 +134,9 @@ def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
     for name in clustered_by(snapshot):
         if name.casefold() not in mine:
             raise LayoutError(
-                f"{snapshot.table}: clustered by {name}, which sort_by lacks: OPTIMIZE of delta-spark and this would "
-                "undo each other; add it, or cluster the table by what the layout sorts by"
+                f"{snapshot.table}: the table is clustered by {name}, which sort_by lacks: OPTIMIZE of "
+                "delta-spark and this one would "
+                "undo each other; add {name} to sort_by, or cluster the table by the columns of sort_by"
             )
 
 
@@ -144,7 +145,8 @@ def _check_partitions(layout: LayoutSpec, theirs: Sequence[str], place: str) -> 
     if mine and mine != [name.casefold() for name in theirs]:
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by "
-            f"{', '.join(theirs) or 'nothing'}, which optimize does not change; leave it out, or write a new table"
+            f"{', '.join(theirs) or 'nothing'}, and optimize does not change that; leave out partition_by, or "
+            "write a new table"
         )
 
 

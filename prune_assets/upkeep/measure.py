@@ -102,7 +102,7 @@ def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
     keys = [find_column(key.column, index, "sort_by") for key in sort_keys(index, layout)]
     for column in keys:
         if len(column.path) > 1:
-            raise LayoutError(f"sort_by: {column.name} lies inside of {column.path[0]}; sort by top-level columns")
+            raise LayoutError(f"sort_by: {column.name} is a field of {column.path[0]}; sort by top-level columns")
     return tuple(keys)
 
 

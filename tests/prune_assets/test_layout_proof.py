@@ -144,10 +144,10 @@ def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
         assert severity in [found for found, _ in of_rows(check(table, layout=SORTED, where=where))], where
     with pytest.raises(MalformedFile):
         check(table, layout=SORTED)
-    with pytest.raises(WrongUse, match="has such rows, so there is nothing to check"):
+    with pytest.raises(WrongUse, match="has such rows; there is nothing to check"):
         check(table, layout=SORTED, where="s = 'z'")
     if make is in_directories:
-        with pytest.raises(WrongUse, match=r"only partition columns tell them apart.* has s$"):
+        with pytest.raises(WrongUse, match=r"only a condition on partition columns selects plain files.*: s$"):
             check(table, layout=SORTED, where="x > 1")
     with pytest.raises(UnknownColumn, match="nope"):
         check(table, layout=SORTED, where="nope = 1")

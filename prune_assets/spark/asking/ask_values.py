@@ -75,7 +75,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:
-        raise Refusal("Spark does not understand it by itself") from error
+        raise Refusal("Spark cannot parse it on its own") from error
     except PySparkException:
         return None
     if optimized.nodeName() != "LocalRelation":
@@ -158,7 +158,7 @@ def _spark_type(column: LeafColumn) -> DataType:
 def _check_condition(session: SparkSession, analyzed: Any) -> None:
     """Raise Refusal for what is no condition, and for what may come to something else when Spark reads."""
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
-        raise Refusal("it is no condition by itself")
+        raise Refusal("it is not a condition on its own")
     _check_lasting(session, analyzed.expressions().head())
 
 
@@ -166,7 +166,7 @@ def _check_lasting(session: SparkSession, part: Any) -> None:
     """Raise Refusal for what may come to something else when Spark reads."""
     patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
     if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
-        raise Refusal("it may come to something else when Spark reads")
+        raise Refusal("its value may differ when Spark reads")
     if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
         raise Refusal(_MOVES_ON)
 

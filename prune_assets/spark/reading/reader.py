@@ -71,12 +71,15 @@ def read(
     """
     check_names(columns)
     if plan is not None and (version is not None or timestamp is not None):
-        raise WrongUse("version, timestamp: the plan has its version already; leave them out, or plan without it")
+        raise WrongUse(
+            "version, timestamp: the given plan has a version already; leave out version and timestamp, or leave "
+            "out plan"
+        )
     entry = catalog_entry(table, spark)
     named, table = table, table if entry is None else entry.location
     delta = has_log(table) if plan is None else not plan.table.is_plain
     if not delta and is_true(spark, "spark.sql.parquet.mergeSchema"):
-        raise WrongUse("spark.sql.parquet.mergeSchema=true: merged schemas are not planned on; set it to false")
+        raise WrongUse("spark.sql.parquet.mergeSchema=true: plans do not support merged schemas; set it to false")
     if plan is None:
         made, opened, is_planned = _plan_and_open(
             spark, named, table, where, columns, version=version, timestamp=timestamp, allow=allow
@@ -159,7 +162,9 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
     if plan.lowered.sql != asked:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
     if not same or not tests_hold(plan.tests, spark, plan.table.columns):
-        raise WrongUse(f"the plan was made for {plan.semantics}, which this session has not; pass session= to plan")
+        raise WrongUse(
+            f"the plan was made for {plan.semantics}, and this session has other settings; pass session= to plan"
+        )
     if not plan.table.is_plain:
         return
     now, planned = set(list_data_files(table)), set(plan.index.files)
@@ -227,8 +232,8 @@ def _refuse_unfinished(table: Table, plan: Plan) -> None:
     """Refuse to have Spark list directories that it would not see as they count."""
     if plan.named == "unfinished":
         raise UnfinishedWrite(
-            f"{table}: a write is running or was interrupted, and only Spark can tell the partition columns of "
-            "this table, which does not know of it; finish the write with `prune doctor TABLE`, then read again"
+            f"{table}: a write is running or was interrupted, and only Spark knows the partition columns of "
+            "this table, but it does not see the write; finish the write with `prune doctor TABLE`, then read again"
         )
 
 

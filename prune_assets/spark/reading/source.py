@@ -116,7 +116,7 @@ class _Asked:
     def of(cls, options: Mapping[str, str]) -> _Asked:
         unknown = sorted({name.lower() for name in options} - {name.lower() for name in _OPTIONS})
         if unknown:
-            raise WrongUse(f"option {unknown[0]!r}: there is none of this name; there are {', '.join(_OPTIONS)}")
+            raise WrongUse(f"option {unknown[0]!r}: no such option; the options are {', '.join(_OPTIONS)}")
         path, columns = options.get("path"), options.get("columns")
         if not path:
             raise WrongUse("option path: give the table's path")
@@ -222,7 +222,9 @@ class PruneReader(spark_source.DataSourceReader):
         if [(field.name, field.dataType) for field in _schema(made.table, asked)] != [
             (field.name, field.dataType) for field in self._schema
         ]:
-            raise StaleTable(f"{asked.path}: its columns are not those of the schema; load it again, without a schema")
+            raise StaleTable(
+                f"{asked.path}: the file's columns differ from the given schema; load the table again, without a schema"
+            )
         lowered = lower_predicate(asked.where, made.table, session=asked.semantics, now=made.lowered.now)
         filtered = _decidable(lowered.predicate)
         columns = _chosen(made.table, asked)

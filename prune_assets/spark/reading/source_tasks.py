@@ -129,7 +129,7 @@ class _Known:
         values = self._plan.index.partition_values
         unknown = next((name for name, leaf in self._partitions.items() if leaf.path not in values), None)
         if unknown is not None:
-            raise refused(unknown, f"{self._partitions[unknown].unsupported}, so its values are not certain")
+            raise refused(unknown, f"{self._partitions[unknown].unsupported}, so its values are unknown")
         return {name: values[leaf.path][number] for name, leaf in self._partitions.items()}, None
 
     def _delta(self) -> dict[str, tuple[dict[str, pa.Scalar], DeletionVector | None]]:
@@ -168,7 +168,7 @@ def _partition_value(column: object, text: str | None) -> pa.Scalar:
     if nulls == 1:
         return pa.scalar(None, pa.null())
     if nulls is None or nan or not low.is_valid or not low.equals(high):
-        raise refused(name, f"what the partition value {text!r} means depends on the session")
+        raise refused(name, f"the meaning of the partition value {text!r} depends on the session")
     return low
 
 
@@ -178,9 +178,9 @@ def _leaf(column: LeafColumn, provenance: Provenance, file: DataFile) -> LeafCol
     if found is None:
         if reads_as_null(column, provenance) and not column.may_be_filled:
             return None
-        raise refused(name, f"{file.path} has it as another type, under another name, or not at all")
+        raise refused(name, f"{file.path} stores it as another type, under another name, or not at all")
     if is_rebased(found, provenance):
-        raise refused(name, f"{file.path} has it in the hybrid Julian and Gregorian calendar")
+        raise refused(name, f"{file.path} stores it in the hybrid Julian and Gregorian calendar")
     return found
 
 

@@ -65,14 +65,14 @@ def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> t
     )
     targets = [table / name for name in journal.added]
     if (there := next((target for target in targets if target.exists()), None)) is not None:
-        raise StorageFailure(f"{there}: is there already; nothing is ever replaced, write again")
+        raise StorageFailure(f"{there}: the file exists already, and files are never replaced; write again")
     try:
         _publish(journal, table)
         _move(journal, table)
     except BaseException as error:
         _undo(journal, table)
         if isinstance(error, OSError):
-            raise StorageFailure(f"{table}: {error.strerror}; the table is as it was") from error
+            raise StorageFailure(f"{table}: {error.strerror}; the table is unchanged") from error
         raise
     _remove(journal, table)
     return tuple(map(str, targets))
@@ -90,7 +90,7 @@ def recover(table: Path) -> Recovered:
     with write_lock(table):
         done = finish(table)
         if (stays := next((name for name in leftovers(table) if name != LOCK), None)) is not None:
-            raise StorageFailure(f"{table / stays}: could not be removed; check who may write there")
+            raise StorageFailure(f"{table / stays}: could not be deleted; check the permissions")
     return done
 
 
@@ -127,7 +127,7 @@ def _carry_out(journal: Journal, table: Path) -> None:
     try:
         _move(journal, table)
     except OSError as error:
-        raise StorageFailure(f"{error.filename}: {error.strerror}; mend it, then finish the write again") from error
+        raise StorageFailure(f"{error.filename}: {error.strerror}; solve this, then finish the write again") from error
     _remove(journal, table)
 
 
@@ -175,7 +175,8 @@ def _undo(journal: Journal, table: Path) -> None:
         _sync(table)
     except OSError as error:
         raise StorageFailure(
-            f"{table}: {error.strerror}; the write counts but is not finished: mend it, then `prune doctor {table}`"
+            f"{table}: {error.strerror}; the write is committed but not finished; solve this, then run `prune "
+            f"doctor {table}`"
         ) from error
 
 
@@ -193,8 +194,8 @@ def _remove(journal: Journal, table: Path) -> None:
         _sync(table)
     except OSError as error:
         raise StorageFailure(
-            f"{file}: {error.strerror}; the new files are in place and count, the replaced ones do not, but are not "
-            f"all removed: mend it, then `prune doctor {table}`"
+            f"{file}: {error.strerror}; the write is committed, but not all replaced files "
+            f"are deleted; solve this, then run `prune doctor {table}`"
         ) from error
 
 

@@ -89,6 +89,7 @@ def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[Non
             raise
         what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"
         raise RefusedCommit(
-            f"{place}: {broken.feature}: {broken.name} {what} of some row: {broken.sql}; leave such rows out, or mend "
-            "them; nothing was committed"
+            f"{place}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
+            "correct such rows; "
+            "nothing was committed"
         ) from None

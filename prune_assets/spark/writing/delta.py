@@ -107,7 +107,7 @@ def write_delta(
         found = 0 if index is None else int(index.row_count.sum())
         if found != rows:
             raise MalformedFile(
-                f"{directory}: Spark wrote {rows} rows and {found} are in the files; nothing was committed"
+                f"{directory}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
             )
         if not files:
             _remove(directory)
@@ -137,7 +137,9 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
         return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
     snapshot = deltalog.open_snapshot(place)
     if mode == "error":
-        raise WrongUse(f"{place}: a Delta table already; pass mode='append', 'overwrite' or 'replace_partitions'")
+        raise WrongUse(
+            f"{place}: this Delta table exists already; pass mode='append', 'overwrite' or 'replace_partitions'"
+        )
     constraints = constraints_to_check(snapshot)
     deltalog.check_appendable(snapshot, obeys=constraints)
     fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
@@ -152,8 +154,8 @@ def _check_partitions(place: str, layout: LayoutSpec, snapshot: Snapshot) -> Non
     if mine and mine != [name.casefold() for name in snapshot.schema.partition_columns]:
         theirs = ", ".join(snapshot.schema.partition_columns) or "nothing"
         raise LayoutError(
-            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by {theirs}, which a write does "
-            "not change; leave it out, or write a new table"
+            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by {theirs}, and a write does "
+            "not change that; leave out partition_by, or write a new table"
         )
 
 
@@ -165,8 +167,9 @@ def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> Data
     for field in fields:
         if _OF_LENGTH in field.metadata:
             raise UnsupportedFeature(
-                f"{place}: column {field.name} is {field.metadata[_OF_LENGTH]}, whose length is not checked here; "
-                "write with delta-spark, which does"
+                f"{place}: column {field.name} is {field.metadata[_OF_LENGTH]}, and this package does not check "
+                "lengths; "
+                "write with delta-spark"
             )
         name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
         kind = field.dataType.simpleString()
@@ -214,7 +217,7 @@ def _selection(df: DataFrame, target: _Target, where: str | Column, mode: Mode) 
     from prune_assets.tables.delta import delta_table
 
     if mode != "overwrite":
-        raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
+        raise WrongUse(f"where: needs mode='overwrite', not mode={mode!r}")
     assert target.snapshot is not None  # made above, where there was none
     opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
     assert opened is not None  # it has a snapshot
@@ -235,8 +238,8 @@ def own_directory(place: str) -> Iterator[str]:
     except BaseException as error:
         if (left := _remove(directory)) and isinstance(error, Exception):
             raise StorageFailure(
-                f"{cause(str(error))}; what was written stays in {directory} ({left} files), of which no version "
-                f"knows: `prune vacuum {place} --delete` removes it when it is old enough"
+                f"{cause(str(error))}; the written files ({left}) stay in {directory}, and no version "
+                f"names them: `prune vacuum {place} --delete` deletes them after the retention period"
             ) from error
         raise
 

@@ -120,7 +120,7 @@ def optimize(
     if dry_run:
         return told
     if spark is None:
-        raise WrongUse("spark=None: goes with dry_run=True alone; pass a SparkSession")
+        raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
     with naming_jobs(spark, f"optimize {redacted(place)}"):
         return _carried_out(spark, asked, first, told)
 
@@ -251,8 +251,8 @@ def _check_columns(look: Look) -> None:
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
-                f"{index.files[number].path}: column {'.'.join(name)} is not as it is in the schema of the table; "
-                "optimize files of one schema, or write the table anew"
+                f"{index.files[number].path}: column {'.'.join(name)} differs from the table's schema; "
+                "optimize files of one schema, or rewrite the table"
             )
 
 
@@ -262,8 +262,9 @@ def _check_types(stage: Path, look: Look) -> None:
     for path, kind in _types(read_dataset(str(stage)).columns).items():
         if there.get(path) != kind:
             raise UnsupportedFeature(
-                f"{look.table.name}: column {'.'.join(path)} is {there.get(path)}, which Spark writes as {kind}; the "
-                "table would have both, so that nothing was changed"
+                f"{look.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "
+                "and the "
+                "table would then have both; nothing was changed"
             )
 
 
@@ -303,7 +304,8 @@ def _write(
     rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[GROUP])
     if rows != look.rows:
         raise MalformedFile(
-            f"{look.table.name}: Spark read {rows} rows of the files picked, which have {look.rows}; nothing changed"
+            f"{look.table.name}: Spark read {rows} rows from the picked files, but they hold {look.rows}; nothing "
+            "was changed"
         )
     return {file.path: file.size for file in (list_data_files(directory) if rows else [])}
 

@@ -32,7 +32,7 @@ def partitions_replaced(
     selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
     if outside := sorted(new.keys() - selected):
         raise WrongUse(
-            f"where: {where} does not select {outside[0]}, which the data have rows of; nothing was replaced"
+            f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced"
         )
     return tuple(file for place in sorted(old.keys() & selected) for file in old[place])
 
@@ -62,8 +62,8 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
         chosen = frame.select(_PLACE, *values).where(condition).select(column_of(_PLACE, nested=False)).collect()
     except AnalysisException as error:
         raise WrongUse(
-            f"where: {where} asks more than the partition columns ({', '.join(partition_by) or 'none'}), or is no "
-            f"condition on them: {str(error).splitlines()[0]}"
+            f"where: {where} must be a condition on the partition columns alone "
+            f"({', '.join(partition_by) or 'none'}): {str(error).splitlines()[0]}"
         ) from None
     return {row[0] for row in chosen}
 

@@ -48,7 +48,7 @@ def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iter
     try:
         table.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise WrongUse(f"{table}: is a file; a table is a directory, name another path") from None
+        raise WrongUse(f"{table}: this is a file, and a table is a directory; name another path") from None
     except OSError as error:
         raise StorageFailure(f"{table}: {error.strerror}; check the path and its permissions") from None
     try:
@@ -82,7 +82,9 @@ def prove(stage: Path, *, rows: int) -> list[StagedFile]:
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
     found = sum(file.rows for file in staged)
     if found != rows:
-        raise MalformedFile(f"{stage}: Spark wrote {rows} rows and {found} are in the files; nothing was committed")
+        raise MalformedFile(
+            f"{stage}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
+        )
     return staged
 
 

@@ -47,12 +47,12 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
     """
     if is_remote(os.fspath(table)):
         raise UnsupportedFeature(
-            f"{table}: plain Parquet is written to local directories alone, where a write is seen whole or not at all; "
-            "write format='delta' there"
+            f"{table}: plain Parquet is written to local directories only, because a store shows a write in part; "
+            "pass format='delta'"
         )
     directory = Path(local_path(os.fspath(table)))
     if "\0" in str(directory):
-        raise WrongUse(f"{table}: no path has a zero byte in it; check the path")
+        raise WrongUse(f"{table}: a path cannot hold a zero byte; check the path")
     refuse_table_formats([directory])
     return directory
 
@@ -76,6 +76,6 @@ def _refuse(place: Path, directory: Path) -> None:
     for name, kept_by in FORMATS.items():
         if (mark := kept_by(place)) is not None:
             raise WrongUse(
-                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), which plain files "
-                f"would break; name another directory, or write with Spark's own writer for {name}"
+                f"{directory}: {place} is a table of {name} ({mark.relative_to(place)} is in it), and plain files "
+                f"would corrupt it; name another directory, or write with Spark's own writer for {name}"
             )

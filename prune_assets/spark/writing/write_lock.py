@@ -111,7 +111,7 @@ def _lock(lock: int, path: Path) -> bool:
         return False
     except OSError as error:
         raise UnsupportedFeature(
-            f"{path}: this file system has no locks ({error.strerror}), so that two writers could undo each other; put "
+            f"{path}: this file system has no locks ({error.strerror}), so two writers could overwrite each other; put "
             "the table on another one"
         ) from None
     return True

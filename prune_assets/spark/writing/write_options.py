@@ -58,18 +58,23 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
     for name in partition_by:
         _check_type(schema[name].dataType, _PARTITION_TYPES, f"partition_by: {name}", "makes no directory names")
     if len(partition_by) == len(schema.fields):
-        raise LayoutError(f"partition_by: {', '.join(partition_by)} are all columns; leave one for the files")
+        raise LayoutError(
+            f"partition_by: {', '.join(partition_by)} are all columns of the data; leave at least one column out"
+        )
     bloom = {_leaf(schema, name, "bloom", case_sensitive): fpp for name, fpp in layout.bloom.items()}
     for name in bloom:
         _check_type(_leaf_type(schema, name), _BLOOM_TYPES, f"bloom: {name}", "cannot have a bloom filter")
     if len(bloom) < len(layout.bloom):
-        raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each once")
+        raise LayoutError(f"bloom: {', '.join(layout.bloom)} names a column twice; name each column once")
     for name in (*names, *(column.split(".")[0] for column in bloom)):
         if name in partition_by:
-            raise LayoutError(f"partition_by: {name} is in {place} or bloom too; leave it out there")
+            raise LayoutError(f"partition_by: {name} is also in {place} or bloom; remove it there")
     dictionary = {_leaf(schema, name, "dictionary", case_sensitive): on for name, on in layout.dictionary.items()}
     if both := next((name for name, on in dictionary.items() if on and name in bloom), None):
-        raise LayoutError(f"dictionary: {both} is true, but parquet-java gives no bloom filter to it then; choose one")
+        raise LayoutError(
+            f"dictionary: {both} is true, but parquet-java writes no bloom filter for a dictionary-encoded "
+            "column; choose one of the two"
+        )
     if layout.curve_by:
         return BoundLayout((), bloom, partition_by, names, dictionary)
     keys = (key._replace(column=name) for key, name in zip(layout.sort_keys, names, strict=True))
@@ -79,7 +84,7 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
 def _key(schema: StructType, names: Sequence[str], place: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
     found = tuple(_resolve(schema, name, place, case_sensitive)[0] for name in names)
     if len(set(found)) < len(found):
-        raise LayoutError(f"{place}: {', '.join(found)} names a column twice; name each once")
+        raise LayoutError(f"{place}: {', '.join(found)} names a column twice; name each column once")
     return found
 
 
@@ -143,7 +148,7 @@ def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:
     """Resolve a column or a leaf of a struct (`address.city`) to the path that parquet-java knows."""
     place = f"{key}: {name}"
     if "." in name and name in schema.fieldNames():
-        raise LayoutError(f"{place}: parquet-java takes the dot for nesting and ignores the column; rename it")
+        raise LayoutError(f"{place}: parquet-java takes the dot as nesting and ignores the column; rename the column")
     head, *rest = name.split(".")
     first, data_type = _resolve(schema, head, key, case_sensitive)
     path = [first]

@@ -125,7 +125,7 @@ def _write_plain(
     lock_timeout: float | None,
 ) -> WriteResult:
     if where is not None and mode != "overwrite":
-        raise WrongUse(f"where: goes with mode='overwrite' alone, not with mode={mode!r}")
+        raise WrongUse(f"where: needs mode='overwrite', not mode={mode!r}")
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
@@ -195,7 +195,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     old = tuple(file.path for file in files_below(directory))
     refuse_table_formats({Path(file).parent for file in old})
     if old and mode == "error":
-        raise WrongUse(f"{directory}: holds {len(old)} files already; pass mode='append' or mode='overwrite'")
+        raise WrongUse(f"{directory}: the table has {len(old)} files already; pass mode='append' or mode='overwrite'")
     return old
 
 
@@ -207,11 +207,11 @@ def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], part
     for field in df.schema.fields:
         mine = field.dataType.simpleString()
         if field.name not in partition_by and theirs.pop(field.name, None) != mine:
-            raise WrongUse(f"{directory}: column {field.name} {mine} is not in the table so; append the same schema")
+            raise WrongUse(
+                f"{directory}: column {field.name} {mine} differs from the table's schema; append the same schema"
+            )
     if theirs:
-        raise WrongUse(
-            f"{directory}: the table has column {next(iter(theirs))}, the data lack it; append the same schema"
-        )
+        raise WrongUse(f"{directory}: the data lacks the table's column {next(iter(theirs))}; append the same schema")
 
 
 def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
@@ -222,8 +222,9 @@ def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Seque
         if names != list(partition_by):
             shown = " and ".join(names) or "nothing"
             raise WrongUse(
-                f"{file}: lies in directories of {shown}, and partition_by is {', '.join(partition_by) or 'empty'}; "
-                "give the layout the partition columns of the table"
+                f"{file}: the file is partitioned by {shown}, and partition_by is "
+                f"{', '.join(partition_by) or 'empty'}; "
+                "set partition_by to the table's partition columns"
             )
 
 

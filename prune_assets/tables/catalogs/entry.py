@@ -43,8 +43,8 @@ class CatalogEntry:
             return
         if odd:
             raise UnsupportedFeature(
-                f"{self.name}: {min(odd)}: the partitions that the catalog has are not the directories below "
-                f"{self.location}; register them (MSCK REPAIR TABLE, REFRESH TABLE), or plan the files by their path"
+                f"{self.name}: {min(odd)}: the catalog's partitions differ from the directories below "
+                f"{self.location}; register them (MSCK REPAIR TABLE, REFRESH TABLE), or name the table by its path"
             )
 
 
@@ -54,16 +54,16 @@ def entry_of(
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
     if provider.lower() not in {"parquet", "delta"}:
         raise UnsupportedFeature(
-            f"{name}: the catalog has it as {provider.lower()}; only Parquet and Delta are planned"
+            f"{name}: the catalog lists it as {provider.lower()}; only Parquet and Delta are supported"
         )
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:
         raise UnsupportedFeature(
-            f"{name}: its commits are managed by the catalog ({managed.removeprefix('delta.feature.')}), and its files "
-            "alone do not tell the last version; read it through the catalog"
+            f"{name}: its commits are managed by the catalog ({managed.removeprefix('delta.feature.')}), so its files "
+            "alone do not show the latest version; read it through the catalog"
         )
     if not location:
-        raise UnsupportedFeature(f"{name}: the catalog gives no location; plan the table by its path")
+        raise UnsupportedFeature(f"{name}: the catalog gives no location; name the table by its path")
     return CatalogEntry(name, location.rstrip("/"), text_partitions and provider.lower() == "parquet")
 
 

@@ -15,7 +15,9 @@ def glue_table(name: str) -> CatalogEntry:
         import boto3
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
-        raise WrongUse(f"glue:{name}: Glue is asked through boto3, which is missing; pip install boto3") from None
+        raise WrongUse(
+            f"glue:{name}: access to Glue needs boto3, which is not installed; run pip install boto3"
+        ) from None
     database, _, table = name.rpartition(".")
     if not database or "." in database:
         raise WrongUse(f"glue:{name}: write glue:database.table")
@@ -41,7 +43,7 @@ def glue_table(name: str) -> CatalogEntry:
 def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
     storage, parameters = found.get("StorageDescriptor", {}), found.get("Parameters", {})
     if parameters.get("projection.enabled", "").lower() == "true":
-        raise UnsupportedFeature(f"{name}: its partitions are projected, not registered; plan the files by their path")
+        raise UnsupportedFeature(f"{name}: its partitions are projected, not registered; name the table by its path")
     return entry_of(
         name,
         provider=_provider(found),

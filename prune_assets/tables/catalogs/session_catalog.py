@@ -42,7 +42,10 @@ def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
         return entry
     odd = [key for key in _keys(said.get("Storage Properties", "")) if not key.startswith(_HARMLESS_OPTIONS)]
     if odd:
-        raise UnsupportedFeature(f"{name}: the catalog reads it with the option {odd[0]}; plan the files by their path")
+        raise UnsupportedFeature(
+            f"{name}: the catalog reads it with the option {odd[0]}, which plans do not support; name the table "
+            "by its path"
+        )
     partitioned = any(row.col_name == "# Partition Information" for row in rows)
     return replace(entry, files=frozenset(map(plain, spark.table(name).inputFiles()))) if partitioned else entry
 
@@ -68,7 +71,7 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
     if odd is not None:
         what = "a CHAR column" if odd == _NOT_IN_FILES[0] else "a column with a default for old files"
-        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog knows of; read it with spark.table")
+        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog can read; use spark.table")
     here = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
     there = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     if here != there:
@@ -76,8 +79,8 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
             "(" + ", ".join(f"{n} {t}" for n, t in sorted({*a} - {*b})) + ")" for a, b in ((here, there), (there, here))
         )
         raise UnsupportedFeature(
-            f"{entry.name}: the columns of the files {one} are not those of the catalog {other}, or stand in another "
-            "order; for partition columns that are all texts set "
+            f"{entry.name}: the columns of the files {one} differ from those of the catalog {other}, or have another "
+            "order; for partition columns that are all strings set "
             "spark.sql.sources.partitionColumnTypeInference.enabled=false"
         )
 

@@ -54,7 +54,7 @@ def _asked(name: str) -> dict[str, Any]:
     except (URLError, OSError, ValueError) as error:
         raise StorageFailure(f"unity:{name}: {error}; is DATABRICKS_HOST the address of a catalog?") from None
     if not isinstance(found, dict):
-        raise StorageFailure(f"unity:{name}: the catalog's answer describes no table")
+        raise StorageFailure(f"unity:{name}: the catalog's answer does not describe a table")
     return found
 
 
@@ -65,5 +65,5 @@ def _server(name: str) -> str:
     address = host if "://" in host else f"https://{host}"
     parts = urlsplit(address)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"}):
-        raise WrongUse(f"unity:{name}: DATABRICKS_HOST must be an https address: a token is sent to it")
+        raise WrongUse(f"unity:{name}: DATABRICKS_HOST must be an https address, because a token is sent to it")
     return address

@@ -128,7 +128,7 @@ def test_a_version_is_waited_for(delta, context):
 
 
 def test_a_plain_table_has_no_versions(ids, context):
-    with pytest.raises(AirflowFailException, match="is no Delta table"):
+    with pytest.raises(AirflowFailException, match="not a Delta table"):
         DeltaVersionSensor(task_id="s", table=ids, version=1).execute(context)
     with pytest.raises(AirflowFailException, match="version = 'x'"):
         DeltaVersionSensor(task_id="s", table=ids, version="x").execute(context)
@@ -195,7 +195,7 @@ def test_where_the_storage_does_not_answer_it_looks_again(ids, context, monkeypa
 
     monkeypatch.setattr(changes, "list_data_files", listing)
     assert len(asyncio.run(events_of(trigger))) == 1
-    assert "s3://b/ids: 503; looking again in 0.05 s" in str(logged())
+    assert "s3://b/ids: 503; retrying in 0.05 s" in str(logged())
 
 
 def test_without_a_triggerer_it_pokes(ids, context):
@@ -206,7 +206,7 @@ def test_without_a_triggerer_it_pokes(ids, context):
 
 
 def test_a_sensor_that_would_forget_is_refused():
-    with pytest.raises(ValueError, match="forgets"):
+    with pytest.raises(ValueError, match="does not remember"):
         TableChangeSensor(task_id="s", table="t", deferrable=False, mode="reschedule")
     waiting = {"task_id": "s", "table": "t", "deferrable": False, "mode": "reschedule"}
     assert DeltaVersionSensor(version="{{ params.version }}", **waiting).reschedule

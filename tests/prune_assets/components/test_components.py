@@ -220,7 +220,7 @@ def test_a_lake_is_asked_nothing_when_the_code_loads(tmp_path, monkeypatch):
 
 
 def test_a_lake_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(Exception, match="no such directory"):
+    with pytest.raises(Exception, match="does not exist or is empty"):
         load_lake({"root": str(tmp_path / "nowhere")})
 
 

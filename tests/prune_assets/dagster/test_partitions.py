@@ -24,7 +24,7 @@ def predicate(partitions, column, *keys):
 
 def test_a_day_that_is_parted_further_is_not_replaced_whole():
     hours = dg.HourlyPartitionsDefinition(start_date=datetime(2024, 1, 1, tzinfo=UTC))
-    with pytest.raises(LayoutError, match="shorter than days"):
+    with pytest.raises(LayoutError, match="shorter than a day"):
         predicate(hours, "day", "2024-01-01-23:00")
     assert predicate(hours, "at", "2024-01-01-23:00") == (
         "at >= TIMESTAMP '2024-01-01 23:00:00Z' AND at < TIMESTAMP '2024-01-02 00:00:00Z'"

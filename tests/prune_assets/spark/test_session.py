@@ -128,7 +128,9 @@ def test_returns_the_running_session_and_tells_what_it_does_not_have(spark, capl
         assert spark_session(conf={"spark.sql.session.timeZone": "UTC"}) is spark
         assert caplog.messages == []
         assert spark_session(master="local[7]") is spark
-    assert caplog.messages == ["the Spark session runs already: spark.master stays local[2], not local[7]"]
+    assert caplog.messages == [
+        "a Spark session is running already: spark.master remains local[2] and is not set to local[7]"
+    ]
 
 
 def test_a_connect_server_needs_no_java(no_java, tmp_path):

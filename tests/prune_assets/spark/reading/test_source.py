@@ -180,7 +180,7 @@ def test_a_column_that_is_filtered_need_not_be_returned(tmp_path):
 def test_a_file_that_stores_another_type_is_refused(tmp_path):
     table = of_ids(tmp_path)
     pq.write_table(pa.table({"id": ["x"]}), tmp_path / "part-1.parquet")
-    with pytest.raises(UnsupportedFeature, match=r"part-1\.parquet has it as another type"):
+    with pytest.raises(UnsupportedFeature, match=r"part-1\.parquet stores it as another type"):
         read_here(path=table)
 
 

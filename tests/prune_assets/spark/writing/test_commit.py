@@ -29,7 +29,7 @@ def test_commit_never_replaces(tmp_path):
     stage = tmp_path / "t" / STAGING
     staged = [put(stage / name, 1) for name in ("a.parquet", "b.parquet")]
     old = put(tmp_path / "t" / "b.parquet", 9)
-    with pytest.raises(StorageFailure, match="is there already"):
+    with pytest.raises(StorageFailure, match="the file exists already"):
         commit(staged, stage, replaced=[])
     assert pq.read_metadata(old).num_rows == 9
     assert visible(tmp_path / "t") == [STAGING, "b.parquet"]

@@ -296,8 +296,8 @@ def test_an_error_at_any_step_leaves_the_old_table_or_says_that_the_new_one_coun
         assert before in {old, whole}, (at, said)
         if (table / JOURNAL).exists():
             assert before == whole
-            assert "count" in said or said == "interrupted", (at, said)
-        elif "as it was" in said:
+            assert "is committed" in said or said == "interrupted", (at, said)
+        elif "is unchanged" in said:
             assert before == old, at
         if table.exists():
             recover(table)

@@ -250,11 +250,11 @@ def small_tables(spark, tmp_path_factory):
     [
         ({"layout": pr.LayoutSpec(sort_by=["ids"])}, "sort_by: the table has no column ids: did you mean id"),
         ({"layout": pr.LayoutSpec(bloom={"x": 0.1})}, "bloom: the table has no column x"),
-        ({"layout": pr.LayoutSpec(partition_by=["k"])}, "is partitioned by part, which optimize does not change"),
-        ({"where": "id = 4"}, "selects parts of files .* name its partition columns alone"),
+        ({"layout": pr.LayoutSpec(partition_by=["k"])}, "is partitioned by part, and optimize does not change that"),
+        ({"where": "id = 4"}, "selects parts of files .* use its partition columns only"),
         ({"where": "part = 1 OR id > 0"}, "selects parts of files"),
         ({"where": "parts = 1"}, "parts"),
-        ({"dry_run": False}, "spark=None: goes with dry_run=True alone"),
+        ({"dry_run": False}, "spark=None: only dry_run=True works without a session"),
     ],
 )
 def test_bad_input_is_refused_before_spark_is_needed(small_tables, kind, asked, message):
@@ -280,7 +280,7 @@ def test_row_ids_are_refused_by_name(spark, tmp_path):
 
 def test_a_column_of_the_name_that_groups_have_is_refused_by_name(tmp_path):
     pq.write_table(pa.table({"id": [1], "Prune_Group": [1]}), tmp_path / "0.parquet")
-    with pytest.raises(UnsupportedFeature, match="column Prune_Group has a name that optimize needs"):
+    with pytest.raises(UnsupportedFeature, match="column Prune_Group has a name that optimize reserves"):
         pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
 
 
@@ -293,7 +293,7 @@ def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
     (tmp_path / "more").mkdir()
     pq.write_table(pa.table({"id": [1, 5]}), tmp_path / "more" / "0.parquet")
     pq.write_table(pa.table({"id": [1, 5], "x": [1, 5]}), tmp_path / "more" / "1.parquet")
-    said = {"kinds": "column id is not as it is in", "unsigned": "id is uint32, which Spark", "more": "column x is not"}
+    said = {"kinds": "column id differs", "unsigned": "id is uint32, but Spark", "more": "column x differs"}
     for name, message in said.items():
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(UnsupportedFeature, match=message):
@@ -340,7 +340,7 @@ def test_a_key_may_descend(spark, tmp_path):
     assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
     (ascending,) = pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["k"]), dry_run=True).picked
     assert "not sorted" in ascending.reasons
-    with pytest.raises(UnsupportedFeature, match="lies along a curve by k, id"):
+    with pytest.raises(UnsupportedFeature, match="uses a curve through k, id"):
         pr.optimize(None, tmp_path, layout=pr.LayoutSpec(zorder_by=["k", "id"]), dry_run=True)
 
 

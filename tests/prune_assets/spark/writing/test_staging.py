@@ -54,7 +54,9 @@ def test_prove_counts_rows_and_sorts_by_name(tmp_path):
 
 def test_prove_refuses_missing_rows(tmp_path):
     put(tmp_path / "a.parquet", 1)
-    with pytest.raises(MalformedFile, match="Spark wrote 2 rows and 1 are in the files; nothing was committed"):
+    with pytest.raises(
+        MalformedFile, match="Spark reports 2 rows written, but the files hold 1; nothing was committed"
+    ):
         prove(tmp_path, rows=2)
 
 

@@ -53,7 +53,7 @@ def test_a_sort_column_may_have_a_dot_in_its_name():
         (LayoutSpec(bloom={"flag": 0.1}), "bloom: flag is boolean, which cannot have a bloom filter"),
         (LayoutSpec(bloom={"tags": 0.1}), "bloom: tags is array<string>, which cannot have a bloom filter"),
         (LayoutSpec(bloom={"buyer": 0.1}), "bloom: buyer is struct<City:string>, which cannot have a bloom filter"),
-        (LayoutSpec(bloom={"a.b": 0.1}), "takes the dot for nesting and ignores the column; rename it"),
+        (LayoutSpec(bloom={"a.b": 0.1}), "takes the dot as nesting and ignores the column; rename the column"),
         (LayoutSpec(bloom={"key.x": 0.1}), "Key is bigint, not a struct"),
         (LayoutSpec(bloom={"buyer.town": 0.1}), "no column 'town'; the columns are City"),
         (LayoutSpec(bloom={"word": 0.1}), "know bytes only"),
