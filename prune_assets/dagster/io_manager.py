@@ -10,7 +10,7 @@ from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.dagster.assets import asset_with
 from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
-from prune_assets.dagster.resources import session_of
+from prune_assets.dagster.resources import session_of, warn_of_many_sessions
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
@@ -55,9 +55,11 @@ def pruned_asset(
     >>> defs.resolve_assets_def("orders").metadata_by_key[orders.key]["partition_expr"]
     'day'
 
-    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it. An asset
-    downstream that takes this one as an input gets a DataFrame of the partitions that it depends on, and of the rows
-    that `where` selects: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
+    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it. With
+    `backfill_policy=dg.BackfillPolicy.single_run()` a backfill is one run, and so one commit and one Spark session.
+
+    An asset downstream that takes this one as an input gets a DataFrame of the partitions that it depends on, and
+    of the rows that `where` selects: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
 
     `table`: where it lies; by default the key of the asset below the `root` of the IO manager.
     `layout`, `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
@@ -117,6 +119,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         place = self.place_of(context.asset_key.path, told)
         mode = told.get(MODE, "overwrite")
         where = _partitions_of(context, told, obj) if mode == "overwrite" else None
+        warn_of_many_sessions(context.log)
         result = write(obj, place, layout=layout, format=told.get(FORMAT, self.format), mode=mode, where=where)
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitioned=where is not None))
 

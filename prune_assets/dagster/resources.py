@@ -13,6 +13,8 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_MOST_SESSIONS = 2
+
 
 class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # yields itself
     """A Spark session that starts when an asset first asks for it.
@@ -54,7 +56,23 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
             "Definitions(executor=dagster.in_process_executor) shares one process, and a pool limits how many "
             "steps run at once"
         )
-    return session_of(context.resources.spark)
+    session = session_of(context.resources.spark)
+    warn_of_many_sessions(context.log)
+    return session
+
+
+def warn_of_many_sessions(log: Any) -> None:
+    """Log a warning where more Spark sessions run on this machine than share it well."""
+    from prune_assets.spark.live_sessions import live_sessions
+
+    count = live_sessions()
+    if count > _MOST_SESSIONS:
+        message = (
+            f"{count} Spark sessions run on this machine, each with a Java of its own; in a backfill "
+            "backfill_policy=dagster.BackfillPolicy.single_run() writes all partitions with one, and "
+            "max_concurrent_runs or a pool limits how many run at once"
+        )
+        log.warning(message)
 
 
 def session_of(resource: Any) -> SparkSession:

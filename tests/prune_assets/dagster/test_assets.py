@@ -128,7 +128,7 @@ def test_a_resource_without_a_session_is_named(tmp_path):
         ("in_process", {}, 13, False),
     ],
 )
-def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, warned):
+def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, warned, monkeypatch):
     job = SimpleNamespace(executor_def=SimpleNamespace(name=executor), nodes=range(nodes))
     said = []
     context = SimpleNamespace(
@@ -137,8 +137,14 @@ def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, wa
         log=SimpleNamespace(warning=said.append),
         resources=SimpleNamespace(spark=SimpleNamespace(session="it")),
     )
+    monkeypatch.setattr("prune_assets.spark.live_sessions.live_sessions", lambda: 2)
     assert session_for(context) == "it"
     assert len(said) == warned
+    monkeypatch.setattr("prune_assets.spark.live_sessions.live_sessions", lambda: 3)
+    assert session_for(context) == "it"
+    assert len(said) == 2 * warned + 1
+    assert said[-1].startswith("3 Spark sessions run on this machine")
+    assert "BackfillPolicy.single_run()" in said[-1]
 
 
 @pytest.mark.spark

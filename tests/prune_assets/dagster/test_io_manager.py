@@ -17,10 +17,12 @@ def resources(tmp_path, spark):
     return {"spark": session, "tables": PrunedTableIOManager(root=str(tmp_path), spark=session)}
 
 
-def orders(layout_format, rows="range(100)", days=None):
+def orders(layout_format, rows="range(100)", days=None, **options):
     """An asset of a table with one partition a day."""
 
-    @pruned_asset(name="orders", layout=LAYOUT, format=layout_format, partitions_def=DAYS, partition_expr="day")
+    @pruned_asset(
+        name="orders", layout=LAYOUT, format=layout_format, partitions_def=DAYS, partition_expr="day", **options
+    )
     def made(context: dg.AssetExecutionContext, spark: SparkSessionResource):
         start, end = context.partition_time_window
         chosen = days or f"sequence(DATE '{start:%Y-%m-%d}', DATE '{end:%Y-%m-%d}' - INTERVAL 1 DAY)"
@@ -133,3 +135,15 @@ def test_partitions_that_were_added_from_outside_do_not_overwrite_the_table(tmp_
     failed = dg.materialize([partitioned], resources=resources, partition_key="2024-01-02", raise_on_error=False)
     assert not failed.success
     assert spark.read.parquet(str(tmp_path / "ids")).count() == 3
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:Parameter `backfill_policy`")
+def test_a_backfill_in_a_single_run_is_one_commit(tmp_path, resources, spark):
+    made = orders("delta", backfill_policy=dg.BackfillPolicy.single_run())
+    tags = {"dagster/asset_partition_range_start": "2024-01-01", "dagster/asset_partition_range_end": "2024-01-03"}
+    assert dg.materialize([made], resources=resources, partition_key="2024-01-02").success
+    before = DeltaTable(tmp_path / "orders").version()
+    assert dg.materialize([made], resources=resources, tags=tags).success
+    assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 100, "03": 100}
+    assert DeltaTable(tmp_path / "orders").version() == before + 1
