@@ -174,7 +174,3 @@ def _may_hold(mine: Any, theirs: Any) -> bool:
     if any(mine.get(key) and not theirs.get(key) for key in _NO_CONTAINER_NULLS):
         return False
     return all(_may_hold(mine[inner], theirs[inner]) for inner in INNER_TYPES if inner in mine)
-
-
-def _rules(field: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in field["metadata"].items() if key != "comment"}

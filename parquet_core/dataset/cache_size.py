@@ -64,6 +64,7 @@ def scan(directory: Path) -> Iterator[list[int]]:
 def _start(directory: Path) -> None:
     part = directory / f"{_NAME}.{uuid4().hex}"
     with contextlib.suppress(OSError):
+        part.touch(mode=0o600)
         part.write_bytes(b"%*d%*d" % (_WIDTH, _SCANNING, _WIDTH, int(time.time())))
         part.replace(directory / _NAME)
 
