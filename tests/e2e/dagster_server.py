@@ -15,7 +15,6 @@ from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = Path(__file__).with_name("e2e_definitions.py")
-LOCATION = {"repositoryLocationName": DEFINITIONS.name, "repositoryName": "__repository__"}
 OVER = {"SUCCESS", "FAILURE", "CANCELED"}
 # Without this coordinator runs wait in a queue; without the second line a window covers the first page.
 DAGSTER_YAML = """\
@@ -45,14 +44,15 @@ def until(ask, *, seconds, what):
 class DagsterServer:
     """`dagster dev` on a free port, with a home of its own."""
 
-    def __init__(self, root: Path, *, reports_url: str) -> None:
+    def __init__(self, root: Path, *, definitions: Path = DEFINITIONS, reports_url: str = "") -> None:
         self.root = root
+        self.location = {"repositoryLocationName": definitions.name, "repositoryName": "__repository__"}
         self.url = f"http://127.0.0.1:{(port := free_port())}"
         home = root / "dagster_home"
         home.mkdir()
         (home / "dagster.yaml").write_text(DAGSTER_YAML)
         settings = {"DAGSTER_HOME": home, "E2E_ROOT": root, "E2E_REPORTS_URL": reports_url, "PYTHONPATH": ROOT}
-        command = [sys.executable, "-m", "dagster", "dev", "-f", DEFINITIONS, "-h", "127.0.0.1", "-p", str(port)]
+        command = [sys.executable, "-m", "dagster", "dev", "-f", definitions, "-h", "127.0.0.1", "-p", str(port)]
         self.log = root / "dagster.log"
         with self.log.open("w") as log:
             self._process = subprocess.Popen(
@@ -98,10 +98,33 @@ class DagsterServer:
         told = self.ask(
             """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
                 __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }""",
-            params={"selector": {**LOCATION, "jobName": "__ASSET_JOB", "assetSelection": keys}, "mode": "default"},
+            params={"selector": {**self.location, "jobName": "__ASSET_JOB", "assetSelection": keys}, "mode": "default"},
         )["launchRun"]
         assert told["__typename"] == "LaunchRunSuccess", told
         return told["run"]["runId"]
+
+    def backfill(self, asset: str, partitions: list[str]) -> str:
+        """Launch a run for each partition of an asset, as Dagster does it by default; return the backfill's id."""
+        told = self.ask(
+            """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
+                __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }""",
+            params={"assetSelection": [{"path": asset.split("/")}], "partitionNames": partitions},
+        )["launchPartitionBackfill"]
+        assert told["__typename"] == "LaunchBackfillSuccess", told
+        return told["backfillId"]
+
+    def wait_for_backfill(self, backfill: str, *, seconds: float) -> str:
+        """Return how a backfill ended."""
+
+        def status():
+            found = self.ask(
+                "query($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill "
+                "{ status } } }",
+                id=backfill,
+            )["partitionBackfillOrError"]["status"]
+            return found if found.startswith(("COMPLETED", "FAILED", "CANCELED")) else None
+
+        return until(status, seconds=seconds, what=f"the end of backfill {backfill}")
 
     def status(self, run: str) -> str:
         return self.ask("query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run)["runOrError"][
@@ -153,7 +176,7 @@ class DagsterServer:
     def start_sensor(self, name: str) -> None:
         told = self.ask(
             "mutation($s: SensorSelector!) { startSensor(sensorSelector: $s) { __typename } }",
-            s={**LOCATION, "sensorName": name},
+            s={**self.location, "sensorName": name},
         )
         assert told["startSensor"]["__typename"] == "Sensor"
 
@@ -166,6 +189,6 @@ class DagsterServer:
     def _change_schedule(self, how: str, name: str) -> None:
         told = self.ask(
             f"mutation($s: ScheduleSelector!) {{ {how}(scheduleSelector: $s) {{ __typename }} }}",
-            s={**LOCATION, "scheduleName": name},
+            s={**self.location, "scheduleName": name},
         )
         assert told[how]["__typename"] == "ScheduleStateResult"
