@@ -32,6 +32,7 @@ from prune_assets.spark.session import naming_jobs
 from prune_assets.spark.writing.arrange import arrange, write_parquet
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import DELTA_OPTIONS, as_stored, own_directory
+from prune_assets.spark.writing.named_table import entry_to_write, tell_catalog
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory
 from prune_assets.spark.writing.write_options import bind_layout
@@ -109,7 +110,8 @@ def optimize(
     with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
     """
     layout = load_layout(layout)
-    place = os.fspath(table)
+    entry = entry_to_write(table, spark)
+    place = os.fspath(table) if entry is None else entry.location
     if not has_log(place):
         place = str(plain_directory(place))
     asked = Asked(place, layout, where, spark)
@@ -122,7 +124,10 @@ def optimize(
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
     with naming_jobs(spark, f"optimize {redacted(place)}"):
-        return _carried_out(spark, asked, first, told)
+        done = _carried_out(spark, asked, first, told)
+    if entry is not None:
+        tell_catalog(entry, spark)
+    return done
 
 
 def _carried_out(spark: SparkSession, asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:

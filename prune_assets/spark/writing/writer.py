@@ -18,6 +18,7 @@ from prune_assets.spark.stores import reach_as
 from prune_assets.spark.writing.arrange import arrange, merged_options, write_parquet
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import write_delta
+from prune_assets.spark.writing.named_table import as_columns_of, entry_to_write, tell_catalog
 from prune_assets.spark.writing.partitions_replaced import partitions_replaced
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
@@ -72,6 +73,9 @@ def write(
     >>> pr.read(spark, table, where="day = DATE '2024-01-02'").count()
     100
 
+    `table`: a directory or address, or the name of a table that the session's catalogs have (`db.orders`), which is
+    written where the catalog has it: Delta, and plain Parquet with the columns and partitions of the catalog. A name
+    that means a path too is refused; `./db.orders` and a `Path` are paths.
     `format`: "parquet" or "delta"; by default what the table is, and "parquet" for a new one.
     `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of;
     "overwrite" replaces all rows, or those that `where` selects by the partition columns, and then refuses others;
@@ -105,13 +109,23 @@ def write(
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
     layout = load_layout(layout)
-    reach_as(df.sparkSession, table)
-    with naming_jobs(df.sparkSession, f"write {redacted(os.fspath(table))}"):
-        if format == "delta" or (format is None and has_log(table)):
-            return write_delta(df, os.fspath(table), layout=layout, mode=mode, where=where, options=options)
-        return _write_plain(
-            df, table, layout=layout, mode=mode, where=where, options=options, lock_timeout=lock_timeout
+    session = df.sparkSession
+    entry = entry_to_write(table, session)
+    place = table if entry is None else entry.location
+    if entry is not None and format not in {None, entry.format}:
+        raise WrongUse(f"format={format!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out")
+    reach_as(session, place)
+    with naming_jobs(session, f"write {redacted(os.fspath(table))}"):
+        if format == "delta" or (format is None and has_log(place)):
+            return write_delta(df, os.fspath(place), layout=layout, mode=mode, where=where, options=options)
+        if entry is not None:
+            df = as_columns_of(df, entry, layout)
+        done = _write_plain(
+            df, place, layout=layout, mode=mode, where=where, options=options, lock_timeout=lock_timeout
         )
+        if entry is not None:
+            tell_catalog(entry, session)
+        return done
 
 
 def _write_plain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from parquet_core.errors import UnsupportedFeature
@@ -21,13 +21,17 @@ _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 class CatalogEntry:
     """A table that a catalog has.
 
-    `text_partitions`: all partition columns are strings, whatever their values look like.
+    `format`: "parquet" or "delta". `text_partitions`: all partition columns are strings, whatever their values look
+    like. `registers_partitions`: the catalog keeps a list of them. `read_only`: why nothing is written by the name.
     `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
     """
 
     name: str
     location: str
+    format: Literal["parquet", "delta"] = "parquet"
     text_partitions: bool = False
+    registers_partitions: bool = False
+    read_only: str | None = None
     files: frozenset[str] | None = None
     directories: frozenset[str] | None = None
 
@@ -49,13 +53,18 @@ class CatalogEntry:
 
 
 def entry_of(
-    name: str, *, provider: str, location: str | None, properties: Iterable[str] = (), text_partitions: bool = False
+    name: str,
+    *,
+    provider: str,
+    location: str | None,
+    properties: Iterable[str] = (),
+    text_partitions: bool = False,
+    read_only: str | None = None,
 ) -> CatalogEntry:
     """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
-    if provider.lower() not in {"parquet", "delta"}:
-        raise UnsupportedFeature(
-            f"{name}: the catalog lists it as {provider.lower()}; only Parquet and Delta are supported"
-        )
+    kind = provider.lower()
+    if kind not in {"parquet", "delta"}:
+        raise UnsupportedFeature(f"{name}: the catalog lists it as {kind}; only Parquet and Delta are supported")
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:
         raise UnsupportedFeature(
@@ -64,7 +73,13 @@ def entry_of(
         )
     if not location:
         raise UnsupportedFeature(f"{name}: the catalog gives no location; name the table by its path")
-    return CatalogEntry(name, location.rstrip("/"), text_partitions and provider.lower() == "parquet")
+    return CatalogEntry(
+        name,
+        location.rstrip("/"),
+        "delta" if kind == "delta" else "parquet",
+        text_partitions=text_partitions and kind == "parquet",
+        read_only=read_only,
+    )
 
 
 def plain(place: str) -> str:

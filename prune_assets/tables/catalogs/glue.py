@@ -50,6 +50,7 @@ def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
         # Spark keeps the place of a table of its own here, and a placeholder in Location.
         location=storage.get("SerdeInfo", {}).get("Parameters", {}).get("path") or storage.get("Location"),
         properties=parameters,
+        read_only=None if _provider(found) == "delta" else "Glue keeps a list of its partitions",
         text_partitions=all(key["Type"] == "string" for key in found.get("PartitionKeys", [])),
     )
 

@@ -1,13 +1,16 @@
-"""Find the table that a name means: a path, or an entry of a catalog."""
+"""Find the table that a name means: a path, or an entry of a catalog. Every way to a table comes through here."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
+from prune_assets.tables.catalogs.entry import plain
 from prune_assets.tables.catalogs.glue import glue_table
-from prune_assets.tables.catalogs.session_catalog import session_table
+from prune_assets.tables.catalogs.session_catalog import VIEW, described, full_name, has_database, session_table
 from prune_assets.tables.catalogs.unity import unity_table
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.catalogs.entry import CatalogEntry
 
+_LOG = logging.getLogger(__name__)
 # What is asked without a session: the name before the colon, and who answers for the one behind it.
 CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {"glue": glue_table, "unity": unity_table}
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
@@ -24,20 +28,69 @@ _NAME = re.compile(rf"{_PART}(?:\.{_PART}){{0,2}}")
 
 
 def catalog_entry(
-    table: str | os.PathLike[str] | Sequence[str], session: SparkSession | None = None
+    table: str | os.PathLike[str] | Sequence[str], session: SparkSession | None = None, *, to_write: bool = False
 ) -> CatalogEntry | None:
     """Return what a catalog says of a table that is named; None for what is a path.
 
-    A path is what exists or has a slash.
+    A path is what has a slash, a `Path`, and what no catalog of the session knows; a view is no table beside a path.
 
     >>> catalog_entry("/lake/orders") is None
     True
+
+    `to_write`: the table may be one to be made. Raises WrongUse for a name that is a path and another table too, and
+    for a table to be made in a database of the session, or whose files are not written by its name.
     """
-    if not isinstance(table, str) or "/" in table or os.path.lexists(table):
+    if not isinstance(table, str) or "/" in table:
         return None
     catalog, colon, name = table.partition(":")
-    if colon and catalog in CATALOGS:
-        return CATALOGS[catalog](name)
-    if session is None or not _NAME.fullmatch(table):
+    if colon and catalog in CATALOGS and not os.path.lexists(table):
+        return _checked(CATALOGS[catalog](name), to_write=to_write)
+    if not _NAME.fullmatch(table):
         return None
-    return session_table(table, session)
+    if session is None:
+        _check_without_session(table)
+        return None
+    said = described(table, session)
+    is_path = os.path.lexists(table)
+    if said is None or (is_path and said["Type"] == VIEW):
+        if to_write and not is_path:
+            _check_new(table, session)
+        return None
+    if is_path and not _is_at(table, said.get("Location")):
+        raise WrongUse(
+            f"{table}: is both a path and a table; write ./{table} for {os.path.abspath(table)}, or "  # noqa: PTH100
+            f"{full_name(said)} for the table at {said.get('Location', 'no location')}"
+        )
+    return _checked(session_table(table, said, session), to_write=to_write)
+
+
+def _is_at(path: str, location: str | None) -> bool:
+    return location is not None and os.path.realpath(path) == os.path.realpath(plain(location))
+
+
+def _checked(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
+    if to_write and entry.read_only is not None:
+        raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; use its engine")
+    return entry
+
+
+def _check_without_session(table: str) -> None:
+    if "." in table and not os.path.lexists(table):
+        raise TableNotFound(
+            f"{table}: no such path; a table of a Spark catalog needs a session (session=spark), one of Glue or Unity "
+            f"its prefix (glue:{table}), and a path may be written ./{table}"
+        )
+
+
+def _check_new(table: str, session: SparkSession) -> None:
+    """Refuse a new name in a database that is there; a folder that looks like a name is one, and said to be."""
+    if has_database(table, session):
+        raise TableNotFound(
+            f"{table}: the session's catalog has its database and no such table; create it first (CREATE TABLE {table} "
+            f"(..) USING delta or parquet), or write ./{table} for a directory"
+        )
+    if "." in table:
+        _LOG.warning(
+            "%s: the session's catalogs have no such database, so this is the directory %s; ./%s says so",
+            *(table, os.path.abspath(table), table),  # noqa: PTH100
+        )

@@ -10,19 +10,22 @@ from parquet_core.errors import UnsupportedFeature
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
     from prune_assets.tables.table import Table
 
 # Rows that Spark makes of other bytes than those in the files: padded, and defaults of columns that files lack.
 _NOT_IN_FILES = ('"char(', "EXISTS_DEFAULT")
+VIEW = "VIEW"
+_PARTITIONED = "# Partition Information"
 _HARMLESS_OPTIONS = ("serialization.format", "compression", "parquet.", "path")
 
 
-def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
-    """Ask a session's catalogs for a table; None when they have none of the name."""
+def described(name: str, spark: SparkSession) -> dict[str, str] | None:
+    """Return what a session's catalogs say of a table or view; None when they have none of the name."""
     from pyspark.errors import AnalysisException, ParseException
 
     try:
@@ -30,15 +33,21 @@ def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except (ParseException, AnalysisException):
         return None
-    said = _details([(row.col_name, row.data_type) for row in rows])
-    kind = said.get("Type", "VIEW")
+    partitioned = any(row.col_name == _PARTITIONED for row in rows)
+    details = _details([(row.col_name, row.data_type) for row in rows])
+    return {"Type": VIEW} | details | ({_PARTITIONED: "true"} if partitioned else {})
+
+
+def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
+    """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
     entry = entry_of(
         name,
-        provider=said.get("Provider", "unknown") if kind in {"MANAGED", "EXTERNAL"} else kind,
+        provider=said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"],
         location=said.get("Location"),
         properties=_keys(said.get("Table Properties", "")),
+        read_only="its rows are kept in buckets (CLUSTERED BY)" if "Num Buckets" in said else None,
     )
-    if said["Provider"].lower() == "delta":
+    if entry.format == "delta":
         return entry
     odd = [key for key in _keys(said.get("Storage Properties", "")) if not key.startswith(_HARMLESS_OPTIONS)]
     if odd:
@@ -46,8 +55,30 @@ def session_table(name: str, spark: SparkSession) -> CatalogEntry | None:
             f"{name}: the catalog reads it with the option {odd[0]}, which plans do not support; name the table "
             "by its path"
         )
-    partitioned = any(row.col_name == "# Partition Information" for row in rows)
-    return replace(entry, files=frozenset(map(plain, spark.table(name).inputFiles()))) if partitioned else entry
+    if _PARTITIONED not in said:
+        return entry
+    return replace(
+        entry,
+        files=frozenset(map(plain, spark.table(name).inputFiles())),
+        registers_partitions=said.get("Partition Provider") == "Catalog",
+    )
+
+
+def full_name(said: Mapping[str, str]) -> str:
+    """Return the name of a described table with its catalog and database, as far as the catalog tells."""
+    return said.get("Name") or ".".join(said[key] for key in ("Catalog", "Database", "Table") if key in said)
+
+
+def has_database(name: str, spark: SparkSession) -> bool:
+    """Tell whether a session's catalogs have the database of a name; of a name without one they have not."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    database = name.rpartition(".")[0]
+    try:
+        with _unlogged():
+            return bool(database) and spark.catalog.databaseExists(database)
+    except (ParseException, AnalysisException):
+        return False
 
 
 @contextmanager
@@ -67,11 +98,7 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
     """Refuse a table whose files have other columns than the catalog says."""
     if not table.is_plain:
         return
-    schema = spark.table(entry.name).schema
-    odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
-    if odd is not None:
-        what = "a CHAR column" if odd == _NOT_IN_FILES[0] else "a column with a default for old files"
-        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog can read; use spark.table")
+    schema = columns_of(entry, spark)
     here = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
     there = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     if here != there:
@@ -83,6 +110,16 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
             "order; for partition columns that are all strings set "
             "spark.sql.sources.partitionColumnTypeInference.enabled=false"
         )
+
+
+def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
+    """Return the columns of a table as its catalog has them; refuse those whose values are not in the files."""
+    schema = spark.table(entry.name).schema
+    odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
+    if odd is not None:
+        what = "a CHAR column" if odd == _NOT_IN_FILES[0] else "a column with a default for old files"
+        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog knows of; use spark.table")
+    return schema
 
 
 def _details(rows: list[tuple[str, str]]) -> dict[str, str]:

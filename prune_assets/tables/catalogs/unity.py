@@ -29,6 +29,7 @@ def unity_table(name: str) -> CatalogEntry:
         provider=str(found.get("data_source_format", "unknown")) if kind in {"MANAGED", "EXTERNAL"} else kind,
         location=found.get("storage_location"),
         properties=found.get("properties") or {},
+        read_only="Unity Catalog manages its files" if kind == "MANAGED" else None,
         text_partitions=all(
             column.get("type_text") == "string" for column in columns if column.get("partition_index") is not None
         ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import prune_assets as pr
-from parquet_core.errors import TableNotFound, UnsupportedFeature
-from prune_assets.tables.catalogs.session_catalog import session_table
+from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
+from prune_assets.tables.catalogs.session_catalog import described
 
 pytestmark = pytest.mark.spark
 
@@ -106,11 +106,36 @@ def test_refuses_by_name(spark, schema, case):
             ask(f"named.{name}", where="id = 1", session=spark)
 
 
-def test_a_directory_comes_first(spark, schema, tmp_path, monkeypatch):
+def test_a_name_that_is_a_path_too_is_refused_with_both_spelled_out(spark, schema, tmp_path, monkeypatch):
     spark.sql("CREATE TABLE named.twice USING parquet AS SELECT 1 AS id")
     spark.range(7).write.parquet(str(tmp_path / "named.twice"))
     monkeypatch.chdir(tmp_path)
-    assert pr.read(spark, "named.twice", where="true").count() == 7
+    layout = pr.LayoutSpec(sort_by=["id"])
+    for ask in ways("named.twice", spark, layout):
+        with pytest.raises(WrongUse, match=r"both a path and a table; write \./named.twice for .* or spark_cat"):
+            ask()
+    assert pr.read(spark, "./named.twice", where="true").count() == 7
+    assert pr.read(spark, "spark_catalog.named.twice", where="true").count() == 1
+
+
+def ways(table, spark, layout):
+    """Every way to a table by its name."""
+    return [
+        lambda: pr.write(spark.range(3), table, layout=layout),
+        lambda: pr.read(spark, table, where="true"),
+        lambda: pr.plan(table, where="true", session=spark),
+        lambda: pr.check(table, layout=layout, session=spark),
+        lambda: pr.optimize(spark, table, layout=layout),
+        lambda: pr.audit(table, session=spark),
+    ]
+
+
+def test_a_view_does_not_stand_for_a_directory_of_its_name(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spark.range(7).write.parquet(str(tmp_path / "seven"))
+    spark.range(1).createOrReplaceTempView("seven")
+    assert pr.read(spark, "seven", where="true").count() == 7
+    spark.catalog.dropTempView("seven")
 
 
 def test_a_name_that_no_catalog_knows(spark):
@@ -118,7 +143,12 @@ def test_a_name_that_no_catalog_knows(spark):
         pr.plan("named.nowhere_at_all", where="id = 1", session=spark)
 
 
+def test_a_name_without_a_session_is_told_to_need_one():
+    with pytest.raises(TableNotFound, match=r"needs a session \(session=spark\)"):
+        pr.plan("named.nowhere_at_all", where="id = 1")
+
+
 def test_a_name_that_is_in_no_catalog_is_not_logged(spark, capfd):
-    assert session_table("nowhere", spark) is None
+    assert described("nowhere", spark) is None
     said = capfd.readouterr()
     assert "TABLE_OR_VIEW_NOT_FOUND" not in said.out + said.err
