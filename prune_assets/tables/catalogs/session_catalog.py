@@ -118,7 +118,7 @@ def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
     if odd is not None:
         what = "a CHAR column" if odd == _NOT_IN_FILES[0] else "a column with a default for old files"
-        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog knows of; use spark.table")
+        raise UnsupportedFeature(f"{entry.name}: {what}, which only its catalog can read; use spark.table")
     return schema
 
 
