@@ -97,7 +97,7 @@ REFUSED = {
         "ALTER TABLE sales.{name} ADD PARTITION (id=2) LOCATION '{place}/other';"
         "INSERT INTO sales.{name} PARTITION (id=2) SELECT 2",
         UnsupportedFeature,
-        "the partitions that the catalog has are not the directories",
+        "the catalog's partitions differ from the directories",
     ),
 }
 
