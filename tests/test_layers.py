@@ -47,7 +47,7 @@ ROOMS = {
         "upkeep": ("planner", "report", "tables"),
         "spark.reading": ("planner", "report", "spark", "spark.asking", "spark.stores", "sql", "tables"),
         "spark.writing": ("planner", "spark", "spark.asking", "spark.reading", "spark.stores", "tables", "upkeep"),
-        "commands": ("metadata_audit", "planner", "report", "spark", "spark.writing", "sql", "tables"),
+        "commands": ("metadata_audit", "planner", "report", "spark", "spark.writing", "tables"),
         "dagster": (
             *("metadata_audit", "planner", "report", "spark", "spark.reading", "spark.writing", "sql", "tables"),
             "upkeep",

@@ -1,4 +1,4 @@
-"""The session time zone where the command line does not name it."""
+"""Settings of spark-defaults.conf, for commands that plan without a session."""
 
 from __future__ import annotations
 
