@@ -343,12 +343,19 @@ AUDIT = Group(
 
 ADVICE = Group(
     "Advice of a skip report",
-    "A report of which less than half is skipped says why, and what would help: `advice.remedies[].kind` in its JSON.",
+    "A report says why no more is skipped, and what would help, where less than half is skipped or a column skips "
+    "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",
     advice={
         "sort_by": Code(
             "Values of the column lie all over the table; sorted by it, few row groups would hold what the predicate "
             "asks for.",
-            "Put the column first in `sort_by`, and write the table with `prune write`.",
+            "Put the column first in `sort_by`, or after the columns that skip already; write the table with "
+            "`prune write`.",
+        ),
+        "partition_by": Code(
+            "The column has few values, and most row groups hold all of them. After a sort by it alone, the rows of a "
+            "value have no order; a directory for each value skips the other values.",
+            "Name the column in `partition_by`, and write the table with `prune write`.",
         ),
         "bloom_filter": Code(
             "The predicate asks for single values, which bounds do not rule out.",

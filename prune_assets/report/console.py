@@ -15,6 +15,7 @@ from parquet_core.quantities import bytes_text
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
     about_text,
+    advice_title,
     comparison,
     delta_text,
     depends_on_zone,
@@ -99,7 +100,7 @@ def _compared(report: SkipReport) -> list[RenderableType]:
 def _advice(report: SkipReport) -> list[RenderableType]:
     if report.advice is None:
         return []
-    why = Text.assemble(("Why so little: ", "bold yellow"), _plain(report.advice.why, _LONGEST_REASON))
+    why = Text.assemble((f"{advice_title(report)}: ", "bold yellow"), _plain(report.advice.why, _LONGEST_REASON))
     return [why, *(_indented(_remedy(remedy)) for remedy in report.advice.remedies)]
 
 

@@ -60,6 +60,7 @@ class Page(NamedTuple):
 
     report: SkipReport
     headline: str
+    advice_title: str
     levels: tuple[LevelRow, ...]
     colours: dict[str, str]
     whole: tuple[Part, ...]
@@ -83,6 +84,7 @@ def _page(report: SkipReport) -> Page:
     return Page(
         report=report,
         headline=wording.headline(report),
+        advice_title=wording.advice_title(report),
         levels=tuple(
             _level_row(level, colours[level.level], report.total.bytes)
             for level in sorted(report.levels, key=wording.did_nothing)

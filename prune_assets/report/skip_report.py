@@ -209,14 +209,14 @@ class ReaderWarning:
 class Remedy:
     """What would let more be skipped; `kept_bytes`: about what would be read then, None where metadata do not tell."""
 
-    kind: Literal["write_predicate", "sort_by", "bloom_filter", "statistics", "row_groups"]
+    kind: Literal["write_predicate", "sort_by", "partition_by", "bloom_filter", "statistics", "row_groups"]
     said: str
     kept_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Why little is skipped, in a line, and what would help, the most promising first."""
+    """Why no more is skipped, in a line, and what would help, the most promising first."""
 
     why: str
     remedies: tuple[Remedy, ...] = ()
@@ -253,7 +253,7 @@ class SkipReport:
     `delta`: for a Delta table.
     `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log each
     counts as one row, and with the share of its bytes that the columns read have of the files that were opened.
-    `advice`: where less than half is skipped.
+    `advice`: where less than half is skipped, or a column skips little of what the other conditions keep.
     `made`: when, in UTC; `version`: by which prune-assets.
     """
 

@@ -22,6 +22,8 @@ LEVEL_TITLES = {
 }
 
 _LONGEST_NAME = 100
+# Where less than this part is skipped, a report says why it is so little.
+ENOUGH_SKIPPED = 0.5
 # What is said of a reader that knows its time zone where a plan does not.
 DEPENDS_ON_ZONE = "depends on the session's time zone"
 # How the names of the readers end that are compared, without the plan and with it.
@@ -58,6 +60,12 @@ def headline(report: SkipReport) -> str:
     unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
     approximately = "about " if report.estimated or unopened else ""
     return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
+
+
+def advice_title(report: SkipReport) -> str:
+    """Return what the line of advice answers."""
+    skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
+    return "Why so little" if skipped < ENOUGH_SKIPPED else "Why not more"
 
 
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:

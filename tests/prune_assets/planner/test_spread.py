@@ -11,7 +11,7 @@ import pytest
 
 from parquet_core.predicate import And, Compare, In, Interval, Not, Op, Or
 from parquet_core.trust.bounds import Bounds
-from prune_assets.planner.advice import spread_of
+from prune_assets.planner.spread import spread_of
 
 C = ("c",)
 NEW_YEAR = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
@@ -66,7 +66,7 @@ def test_several_predicates_ask_for_what_they_share():
 def test_kinds_of_numbers(kind, low, high, value):
     one = bounds([low], [high], kind)
     spread = spread_of(one, (Compare(C, Op.LE, pa.scalar(value, kind)),))
-    assert spread == pytest.approx((1, 0.01), rel=0.05)
+    assert spread[:2] == pytest.approx((1, 0.01), rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,17 @@ def test_kinds_of_numbers(kind, low, high, value):
 )
 def test_what_is_not_known(one):
     assert spread_of(one, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("predicate", "has_end"),
+    [
+        (Compare(C, Op.EQ, number(7)), False),
+        (Interval(C, number(5), number(9)), False),
+        (Compare(C, Op.LT, number(9)), True),
+        (Compare(C, Op.GT, number(90)), True),
+        (Compare(C, Op.LE, number(0)), True),
+    ],
+)
+def test_a_range_that_is_open_has_an_end_of_the_column(predicate, has_end):
+    assert spread_of(TENTHS, (predicate,)).has_end is has_end

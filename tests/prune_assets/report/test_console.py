@@ -223,7 +223,7 @@ def test_advice_and_comparison_stand_before_the_levels(report):
         "Planned     2026-05-01 10:00:00 UTC, prune-assets 9.9",
         "Skipped 1.7 GiB of 1.8 GiB",
         "Spark alone would read about 1.0 GiB, 81,089,412 rows; with this plan 545.0 MiB, 24,219,003 rows",
-        "Why so little: rows lie as they came",
+        "Why not more: rows lie as they came",
         "would help: sort by order_date",
         "What a reader would read",
         "Row-group statistics  consulted",

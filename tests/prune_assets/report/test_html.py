@@ -248,6 +248,7 @@ def test_advice_and_comparison_stand_in_the_header(report):
     assert "sort by day" in header
     assert "; with this plan the same" in header
     assert "2026-05-01 10:00:00 UTC, prune-assets 9.9" in header
+    assert "<b>Why not more</b> rows lie" in html
     assert 'id="advice"' not in to_html(report)
 
 

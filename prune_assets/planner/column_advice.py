@@ -1,0 +1,205 @@
+"""What would make one column of a predicate skip more: statistics, a sort, partitions, a bloom filter."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.evidence.bloom import probes
+from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
+from parquet_core.quantities import bytes_text
+from parquet_core.trees import post_order
+from prune_assets.planner.spread import selected_of, spread_of
+from prune_assets.report.quantities import share_text
+from prune_assets.report.skip_report import Remedy
+from prune_assets.report.wording import ENOUGH_SKIPPED, row_groups_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Leaf, Predicate
+    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.spread import Spread
+
+# Advice is given only of what leaves at most this part of what is read now.
+_WORTH_IT = 0.7
+# A sort by so few values leaves each of them a sixteenth of the table or more, in no order among its rows; a directory
+# for each skips as much, and leaves the order to a column that needs one.
+_FEW_VALUES = 16
+# A directory below would have small files alone: `tables.small_files.SMALL_BYTES`, whose import is heavy.
+LEAST_PARTITION_BYTES = 32 << 20
+# Below either, a read takes about as long as the request for it: nothing is gained by another layout.
+_LEAST_ROW_GROUPS = 4
+_LEAST_BYTES = 1 << 20
+# Dictionaries that are looked at to tell whether a value is there.
+_SAMPLE = 50
+
+
+class ColumnAdvice:
+    """A column of the predicate, and what would make it skip more.
+
+    `parts`: the conjuncts that name it alone. `remaining`: the row groups that the other conjuncts keep.
+    """
+
+    def __init__(
+        self, plan: Plan, column: LeafColumn, parts: tuple[Predicate, ...], remaining: NDArray[np.int64]
+    ) -> None:
+        self.plan, self.column, self.parts, self.remaining = plan, column, parts, remaining
+        self.name = column.name
+        self.read = np.flatnonzero(plan.kept.rows > 0)
+        self.bounds = plan.index.footers.bounds(column)
+        self.known = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How the column lies in the remaining row groups; None where bounds do not say."""
+        return spread_of(self.bounds.take(self.remaining), self.parts)
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether half of what is read has bounds of it."""
+        return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it skips too little of much that the other conjuncts keep, though it selects a narrow part."""
+        is_narrow = self._asks_for_little() or (self.spread is not None and not self.spread.has_end)
+        return (
+            len(self.read) >= _LEAST_ROW_GROUPS
+            and self._now >= _LEAST_BYTES
+            and self._whole - self._now < ENOUGH_SKIPPED * self._whole
+            and self.is_known
+            and is_narrow
+        )
+
+    def skips_text(self) -> str:
+        """Say how many of the remaining row groups the column skips."""
+        skipped, whole = len(self.remaining) - len(self.read), row_groups_text(len(self.remaining))
+        return f"the condition on {self.name} skips {skipped:,} of the {whole} that the other conditions keep"
+
+    def remedies(self) -> list[Remedy]:
+        """Return what helps, the surest first."""
+        if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
+            return []
+        if self._few_values is not None:
+            found = [self._partition(self._few_values)]
+        else:
+            found = [self._statistics(), self._sort(), self._bloom()]
+        return [remedy for remedy in found if remedy is not None]
+
+    @property
+    def _now(self) -> int:
+        return int(self.plan.kept.bytes.sum())
+
+    @property
+    def _whole(self) -> int:
+        return int(self.plan.sizes.bytes[self.remaining].sum())
+
+    @cached_property
+    def _few_values(self) -> pa.Array | None:
+        """The values of the column, where metadata show that they are few; some of them may not occur."""
+        found = [self._values_between_bounds(), self._values_of_dictionaries()]
+        return min((it for it in found if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
+
+    def _values_between_bounds(self) -> pa.Array | None:
+        type_ = self.bounds.lower.type
+        if not (pa.types.is_integer(type_) or pa.types.is_date32(type_) or pa.types.is_boolean(type_)):
+            return None
+        if not self.known[self.remaining].all():
+            return None
+        bounds = self.bounds.take(self.remaining)
+        storage = pa.int32() if pa.types.is_date32(type_) else pa.int8() if pa.types.is_boolean(type_) else type_
+        least = pc.min(bounds.lower.cast(storage)).as_py()
+        most = pc.max(bounds.upper.cast(storage)).as_py()
+        if not least <= most < least + _FEW_VALUES:
+            return None
+        return pa.array(range(least, most + 1), storage).cast(type_)
+
+    def _values_of_dictionaries(self) -> pa.Array | None:
+        """Return the values in the row groups that are read, where the plan has read all of their dictionaries."""
+        held = self.plan.index.dictionaries.at_hand(self.column, self.read)
+        small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
+        if len(small) < len(held) or len({values.type for values in small}) != 1:
+            return None
+        return pa.concat_arrays(small).unique()
+
+    def _partition(self, values: pa.Array) -> Remedy | None:
+        """Advise a directory for each of a few values, where the files in each would not be small."""
+        then = round(self._whole * float(np.mean(selected_of(values, self.parts))))
+        if then > _WORTH_IT * self._now or self._whole < len(values) * LEAST_PARTITION_BYTES:
+            return None
+        message = (
+            f"partition by {self.name}, which has at most {len(values)} values: about {bytes_text(then)} of "
+            f"{bytes_text(self._whole)} would be read"
+        )
+        return Remedy("partition_by", message, then)
+
+    def _statistics(self) -> Remedy | None:
+        if self.is_known:
+            return None
+        silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
+        return Remedy(
+            "statistics", f"{silent} of what is read carry no bounds of {self.name}: write them with statistics"
+        )
+
+    def _sort(self) -> Remedy | None:
+        count = len(self.remaining)
+        if count == 1 or not self.is_known:
+            return None
+        sort = f"sort by {self.name}"
+        if count < len(self.plan.index):
+            sort = f"add {self.name} to the sort key, after the columns that skip already"
+        if self.spread is None:
+            message = f"{sort}: most row groups may hold what the predicate asks for; sorted, few would"
+            return Remedy("sort_by", message) if self._asks_for_little() else None
+        # What is asked for seldom begins where a row group does.
+        then = min(self._whole, round(self._whole * min(1.0, self.spread.asked + 1 / count)))
+        if then > _WORTH_IT * self._now:
+            return None
+        message = (
+            f"{sort}: a row group spans {range_share(self.spread.of_row_group)} of its range on average, the "
+            f"predicate asks for {range_share(self.spread.asked)}; sorted, about {bytes_text(then)} of "
+            f"{bytes_text(self._whole)} would be read"
+        )
+        return Remedy("sort_by", message, then)
+
+    def _asks_for_little(self) -> bool:
+        asked = [leaf for part in self.parts for leaf in leaves(part)]
+        negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
+        return not negated and all(_is_selective(leaf) for leaf in asked)
+
+    def _bloom(self) -> Remedy | None:
+        asked = [leaf for part in self.parts for leaf in leaves(part)]
+        if not all(map(_is_equality, asked)) or self._is_answered(self.read[:_SAMPLE]):
+            return None
+        message = (
+            f"a bloom filter on {self.name} (1 % false positives) would rule out about 99 of 100 row groups that lack "
+            f"the value"
+        )
+        return Remedy("bloom_filter", message)
+
+    def _is_answered(self, positions: NDArray[np.int64]) -> bool:
+        """Tell whether filters are there, or dictionaries tell that the value is."""
+        if (self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0).any():
+            return True
+        at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
+        return 2 * sum(not isinstance(one, str) and one is not None for one in at_hand) >= len(positions)
+
+
+def range_share(part: float) -> str:
+    """Write a share of a range, of which something is always asked."""
+    return share_text(max(round(part * 1_000_000), 1), 1_000_000)
+
+
+def _is_equality(leaf: Leaf) -> bool:
+    return probes(leaf) is not None and not (isinstance(leaf, Compare) and leaf.op == Op.NE)
+
+
+def _is_selective(leaf: Leaf) -> bool:
+    return _is_equality(leaf) or isinstance(leaf, StartsWith | Interval)

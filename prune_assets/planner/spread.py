@@ -1,0 +1,95 @@
+"""Shares of the range of a column: what row groups span, and what a predicate requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from, scalar_of
+from parquet_core.evidence.many_leaves import outcomes_of_values
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import ColumnLeaf, Constant, leaves
+from parquet_core.pruning import fold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.trust.bounds import Bounds
+
+# Evenly spread values that are tried, to estimate how many of all a predicate asks for.
+_POINTS = 1_000
+_LARGEST = 9e18
+
+
+class Spread(NamedTuple):
+    """Shares, from 0 to 1, of the range of a column: what a row group spans on average, what a predicate requests.
+
+    `has_end`: the predicate requests the least or the greatest value too. Where values pile up at an end, it may select
+    most of the rows although its share of the range is small.
+    """
+
+    of_row_group: float
+    asked: float
+    has_end: bool
+
+
+def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
+    """Return how the values of one column lie and what predicates on it alone ask for together; None when unknown."""
+    low, high = _numbers(bounds.lower), _numbers(bounds.upper)
+    if low is None or high is None:
+        return None
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return None
+    least, most = float(low[known].min()), float(high[known].max())
+    # One whole number, day or microsecond is one value.
+    unit = 0.0 if pa.types.is_floating(bounds.lower.type) or pa.types.is_decimal(bounds.lower.type) else 1.0
+    whole = most - least + unit
+    if whole <= 0:
+        return None
+    points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
+    asked = selected_of(_values(points, bounds.lower.type), conjuncts)
+    share = float(np.mean((high - low + unit)[known])) / whole
+    ends = selected_of(_values(np.array([least, most]), bounds.lower.type), conjuncts)
+    return Spread(share, float(np.mean(asked)), bool(ends.any()))
+
+
+def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
+    """Tell which values of one column may satisfy all of some predicates on it alone."""
+    chosen = np.ones(len(values), np.bool_)
+    for part in conjuncts:
+        chosen &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
+    return chosen
+
+
+def _answers(leaf: Leaf, values: pa.Array) -> OutcomeArray:
+    if isinstance(leaf, ColumnLeaf):
+        return outcomes_of_values(leaf, values)
+    known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
+    return np.full(len(values), known, np.uint8)
+
+
+def _values(points: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """Return doubles as numbers, days or ticks; whole ones are those before the points."""
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return from_numpy(points).cast(kind, safe=False)
+    whole = from_numpy(np.floor(np.clip(points, -_LARGEST, _LARGEST)).astype(np.int64))
+    return whole.cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else whole.cast(kind, safe=False)
+
+
+def _numbers(values: pa.Array) -> NDArray[np.float64] | None:
+    """Return numbers, days or ticks as doubles, NaN where unknown; None for what is no number."""
+    kind = values.type
+    if pa.types.is_date32(kind):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return None
+    doubles = pc.cast(values, pa.float64(), safe=False)
+    return numbers_from(pc.fill_null(doubles, scalar_of(np.nan, pa.float64())))
