@@ -26,6 +26,7 @@ from deltalog.transaction.check_metadata import check_metadata, check_protocol, 
 from deltalog.transaction.commit_lines import ROW_TRACKING, check_row_ids
 from deltalog.transaction.live_files import live_files
 from parquet_core.arrow_arrays import flags_from
+from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -202,7 +203,7 @@ def _check_features(
     """Raise what the features of a table have against a change: UnsupportedTable, or RefusedCommit."""
     if change.removes and change.data_change and is_true(properties, APPEND_ONLY):
         raise RefusedCommit(
-            f"{place}: the table is append-only and {len(change.removes)} files would be removed; "
+            f"{place}: the table is append-only and {counted(len(change.removes), 'file')} would be removed; "
             f"unset {APPEND_ONLY} if rows may go"
         )
     if (

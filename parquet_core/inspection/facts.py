@@ -46,7 +46,7 @@ class KeyValue:
 
 @dataclass(frozen=True, slots=True)
 class SortingColumn:
-    """One column that a row group claims to be sorted by."""
+    """One column that a row group declared sort order."""
 
     column: str
     descending: bool

@@ -8,6 +8,7 @@ import numpy as np
 
 from parquet_core.layout.places import row_group_place
 from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,14 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
     if limit is not None and largest > limit:
         place = row_group_place(index, int(np.argmax(rows)))
         message = (
-            f"{int((rows > limit).sum())} of {len(rows)} row groups have more than {limit:,} rows, at most {largest:,}"
+            f"{int((rows > limit).sum()):,} of {counted(len(rows), 'row group')} have more than {limit:,} rows, "
+            f"at most {largest:,}"
         )
         remedy = f"write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
         return Finding("size.row_groups", Severity.WARN, place, message, remedy)
-    message = f"{len(rows)} row groups in {len(index.files)} files, at most {largest:,} rows"
+    message = (
+        f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
+    )
     return Finding("size.row_groups", Severity.INFO, "table", message)
 
 
@@ -46,7 +50,7 @@ def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             group = int(np.searchsorted(offsets.first, page, side="right")) - 1
             largest, where = int(rows[page]), row_group_place(index, int(positions[group]), column)
     if largest > layout.page_rows:
-        message = f"the largest of {pages:,} pages has {largest:,} rows, more than {layout.page_rows:,}"
+        message = f"the largest of {counted(pages, 'page')} has {largest:,} rows, more than {layout.page_rows:,}"
         remedy = f"write with parquet.page.row.count.limit={layout.page_rows}"
         return Finding("size.pages", Severity.WARN, where, message, remedy)
-    return Finding("size.pages", Severity.INFO, "table", f"{pages:,} pages, at most {largest:,} rows")
+    return Finding("size.pages", Severity.INFO, "table", f"{counted(pages, 'page')}, at most {counted(largest, 'row')}")

@@ -9,7 +9,7 @@ import click
 
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.commands.check import findings_text
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import count_text, seconds_text
@@ -67,9 +67,9 @@ def _all_true(report: AuditReport) -> str:
 
 
 def _read(report: AuditReport) -> str:
-    groups = f"{count_text(report.audited_row_groups)} of {count_text(report.row_groups)} row groups"
-    files = f"{count_text(report.audited_files)} of {count_text(report.files)} files"
-    volume = f"{count_text(report.rows)} rows, {bytes_text(report.read_bytes)} in {seconds_text(report.seconds)}"
+    groups = f"{count_text(report.audited_row_groups)} of {counted(report.row_groups, 'row group')}"
+    files = f"{count_text(report.audited_files)} of {counted(report.files, 'file')}"
+    volume = f"{counted(report.rows, 'row')}, {bytes_text(report.read_bytes)} in {seconds_text(report.seconds)}"
     return f"{groups} in {files}, {volume}"
 
 

@@ -53,7 +53,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     metavar="SQL",
     help="Check only the files that may hold such rows, by partition values or the Delta log.",
 )
-@click.option("--verbose", is_flag=True, help="Print the figures of what is fine, too.")
+@click.option("--verbose", is_flag=True, help="Also print the figures of checks that pass.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
 @click.option(
     "--fail-on",
@@ -109,7 +109,7 @@ def _finish_writes(table: str) -> None:
 
 
 def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, verbose: bool) -> str:
-    """Render what a check found, one line a fault; `verbose`: the figures of what is fine as well."""
+    """Render what a check found, one line a fault; `verbose`: the figures of checks that pass as well."""
     typed = [
         replace(finding, remedy=remedy_in_shell(finding, table, None if layout is None else str(layout)))
         for finding in findings
@@ -118,9 +118,9 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
     parts = [findings_text(redacted(table), typed if verbose else faults)] if faults or (verbose and typed) else []
     if not faults:
         fine = "healthy" if layout is None else "the layout holds"
-        parts.insert(0, f"{printable(redacted(table))}: {fine}, nothing was found above info")
+        parts.insert(0, f"{printable(redacted(table))}: {fine}, no warnings and no errors")
     if hidden := 0 if verbose else len(typed) - len(faults):
-        parts.append(f"{counted(hidden, 'figure')} of what is fine: --verbose shows them")
+        parts.append(f"{counted(hidden, 'passed check')} not shown: pass --verbose")
     return "\n\n".join(parts) if faults else "\n".join(parts)
 
 

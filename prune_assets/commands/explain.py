@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     envvar="PRUNE_TIME_ZONE",
     metavar="ZONE",
     help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in SPARK_CONF_DIR. "
-    "Without it, only what no zone selects is skipped.",
+    "Without it, data is skipped only where no time zone could select it.",
 )
 @click.option("--case-sensitive", is_flag=True, help="Match column names as with spark.sql.caseSensitive=true.")
 @click.option("--no-ansi", is_flag=True, help="Evaluate casts and errors as with spark.sql.ansi.enabled=false.")
@@ -120,12 +120,13 @@ def _console_text(report: SkipReport) -> str:
 
 
 def _gate(report: SkipReport, min_skipped: float) -> None:
+    from parquet_core.quantities import bytes_text
+    from prune_assets.report.wording import below_required
+
     skipped = report.skipped_fraction
     if skipped is None:
         click.echo(f"--min-skipped {min_skipped:g}: met, no data needs to be read", err=True)
     elif skipped < min_skipped:
-        counts = f"{report.skipped_bytes:,} of {report.total.bytes:,} bytes"
-        click.echo(
-            f"--min-skipped {min_skipped:g}: not met, {skipped:.6g} of the bytes is skipped ({counts})", err=True
-        )
+        sizes = f"{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)}"
+        click.echo(f"--min-skipped {min_skipped:g}: {below_required(report, min_skipped)} ({sizes})", err=True)
         sys.exit(1)

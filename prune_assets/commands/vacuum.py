@@ -8,6 +8,7 @@ import sys
 import click
 
 from parquet_core.printable import printable, redacted
+from parquet_core.quantities import bytes_text, counted
 
 
 @click.command()
@@ -42,9 +43,8 @@ def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorte
         click.echo(printable(redacted(file.path)))
     for file, reason in done.failed:
         click.echo(f"{printable(redacted(file.path))}: {printable(reason)}", err=True)
-    what = "deleted" if delete else "would be deleted; pass --delete to do it"
-    click.echo(
-        f"{len(done.files):,} files, {done.bytes:,} bytes {what}; {done.young:,} within the retention period", err=True
-    )
+    size = f"{counted(len(done.files), 'file')}, {bytes_text(done.bytes)}"
+    what = f"{size} deleted" if delete else f"{size} would be deleted: pass --delete to delete"
+    click.echo(f"{what}; {counted(done.young, 'unreferenced file')} within the retention period", err=True)
     if done.failed:
         sys.exit(1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from parquet_core.printable import printable, redacted
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.layout_file import load_layout
 from prune_assets.spark.progress import showing_progress
 
@@ -67,8 +68,7 @@ def write(
     with showing_progress(spark):
         frame = pr.read(spark, source, where=rows)
         done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices
-    parts = f"{len(done.files):,} files, {done.row_groups:,} row groups, {done.bytes:,} bytes"
+    files, groups = counted(len(done.files), "file"), counted(done.row_groups, "row group")
+    parts = f"{counted(done.rows, 'row')} in {files}, {groups}, {bytes_text(done.bytes)}"
     version = "" if done.version is None else f"version {done.version}, "
-    click.echo(
-        f"{printable(redacted(table))}: {version}{done.rows:,} rows in {parts}; {len(done.removed):,} files replaced"
-    )
+    click.echo(f"{printable(redacted(table))}: {version}{parts}; {counted(len(done.removed), 'file')} replaced")

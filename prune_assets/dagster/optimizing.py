@@ -9,7 +9,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.resources import session_of
 from prune_assets.layout_file import load_layout
@@ -133,7 +133,9 @@ def build_layout_drift_sensor(
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         share = len(found.picked) / max(1, found.considered)
-        said = f"{len(found.picked):,} of {found.considered:,} files ({bytes_text(found.picked_bytes)}) need it"
+        said = (
+            f"{len(found.picked):,} of {counted(found.considered, 'file')} ({bytes_text(found.picked_bytes)}) need it"
+        )
         if not found.picked or share < min_files_share:
             return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: {said}", cursor=now)
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=now, tags={"prune/drift": said})], cursor=now)

@@ -1,4 +1,4 @@
-"""What each part of a predicate rules out: a conjunct alone, and a comparison level by level.
+"""What each part of a predicate excludes: a conjunct alone, and a comparison level by level.
 
 For conjuncts alone every level is asked up to `MAX_ROW_GROUPS`, which may read filters, dictionaries and page indexes
 that the plan had no need of. In a larger table only partition values and statistics are: the footers that hold them are
@@ -87,7 +87,7 @@ def leaf_attribution(plan: Plan) -> tuple[Leaf, ...]:
 
 
 def _why(leaf: Predicate, open_row_groups: int) -> str:
-    """Say why a leaf is not looked into; of one that is asked of values only where it rules out too little."""
+    """Say why a leaf is not looked into; of one that is asked of values only where it excludes too little."""
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
     return leaf.reason if isinstance(leaf, Unsupported) else ""

@@ -24,6 +24,7 @@ from parquet_core.access_plan import Verdict
 from parquet_core.dataset.logged import FoundElsewhere
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.spark.local_options import is_local
 from prune_assets.spark.session import naming_jobs
@@ -131,11 +132,12 @@ def _in_words(files: int, found: list[_Found]) -> str:
     levels = sum((of_task.levels for of_task in found), Counter[str]())
     requests = sum(of_task.requests for of_task in found)
     size = sum(count for of_task in found for _, count in of_task.fetched)
-    said = [f"{files:,} files read in {len(found):,} tasks ({requests:,} reads, {size:,} bytes)"]
-    said += [f"{level} ruled out {count:,}" for level, count in levels.items()]
+    work = f"{counted(requests, 'read')}, {bytes_text(size)}"
+    said = [f"{counted(files, 'file')} read in {counted(len(found), 'task')} ({work})"]
+    said += [f"{level} skipped {count:,}" for level, count in levels.items()]
     failures = [of_task.failure for of_task in found if of_task.failure]
     if failures:
-        said.append(f"{len(failures):,} tasks left their files to the driver, the first because of {failures[0]}")
+        said.append(f"{counted(len(failures), 'task')} left the files to the driver; the first reason: {failures[0]}")
     return "; ".join(said)
 
 

@@ -111,12 +111,12 @@ def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tu
     if rows == 0:
         return "", "it has no rows"
     if credited < 0:
-        return "", f"could not be ruled out: {reasons.kept(position)}"
+        return "", f"may match: {reasons.kept(position)}"
     if credited < len(evaluation.of_row_groups):
         state = evaluation.of_row_groups[credited]
         return state.level, reasons.skipped_by(state, position)
-    said = f"page bounds rule out {rows - kept:,} of {rows:,} rows"
-    return evaluation.pages.level, said if kept == 0 else f"{said}; the others are kept by {reasons.kept(position)}"
+    said = f"page bounds skip {rows - kept:,} of {rows:,} rows"
+    return evaluation.pages.level, said if kept == 0 else f"{said}; the others may match: {reasons.kept(position)}"
 
 
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:

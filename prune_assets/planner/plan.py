@@ -12,6 +12,7 @@ import numpy as np
 from parquet_core.access_plan import Verdict
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
+from parquet_core.quantities import counted
 from parquet_core.ragged import distinct
 from parquet_core.trees import replaced
 from prune_assets.cache_directory import metadata_cache
@@ -89,8 +90,8 @@ class Plan:
         table, where = (clipped(text, 100) for text in (redacted(self.table.name), self.lowered.sql))
         kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
         files, whole = len(distinct(self.index.file[kept])), len(self.index.files)
-        groups = f"{len(kept):,} of {len(self.index):,} row groups"
-        return f"Plan({table!r}, where={where!r}: reads {files:,} of {whole:,} files, {groups})"
+        groups = f"{len(kept):,} of {counted(len(self.index), 'row group')}"
+        return f"Plan({table!r}, where={where!r}: reads {files:,} of {counted(whole, 'file')}, {groups})"
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

@@ -29,6 +29,7 @@ from parquet_core.predicate import (
     leaves,
 )
 from parquet_core.pruning import fold
+from parquet_core.quantities import counted
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from parquet_core.trees import open_outcomes
 from prune_assets.planner.levels import LEVELS
@@ -59,7 +60,7 @@ _BLOCK = 1_024
 _PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
 
 
-_SILENT = "no metadata says anything about it"
+_SILENT = "no metadata is available for it"
 
 
 class Reasons:
@@ -94,7 +95,7 @@ class Reasons:
         conjunct = self._conjuncts[number]
         denies = next(level.denies for level in LEVELS if level.name == state.level)
         said = f"{denies}{self._bounds(conjunct, position, of_log=state.unit == 'file')}"
-        return f"{self._sql_of_conjunct(number)}: {said or 'true of no row'}"
+        return f"{self._sql_of_conjunct(number)}: {said or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
         """Return the leaves, by number, that could not rule a row group out; of many the first."""
@@ -142,12 +143,12 @@ class Reasons:
         """Say what the values of the column were asked, or why they were not known."""
         (known,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if known is None or isinstance(known, str):
-            why = "was not read" if known is None else f"says nothing: {known}"
-            return f"{leaf.part.reason}, and what values there are is not known: the dictionary {why}"
-        asked = f"{len(known):,} values of the dictionary"
+            why = "was not read" if known is None else f"is not usable: {known}"
+            return f"{leaf.part.reason}, and the values are not known: the dictionary {why}"
+        values = counted(len(known), "dictionary value")
         if leaf.test.limits:
-            return f"{leaf.part.reason}, and of the {asked} some were not asked: {leaf.test.limits}"
-        return f"of the {asked} some satisfy it, or fail"
+            return f"{leaf.part.reason}, and not all of {values} were tested: {leaf.test.limits}"
+        return f"at least one of {values} matches or raises"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
         """Say what each level had to say about a leaf that it left open."""
@@ -209,7 +210,7 @@ def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, 
     if proven or wanted != Outcomes.TRUE:
         return f"min {value_text(low)}, max {value_text(high)}"
     if pa.types.is_floating(low.type) and not _inside(leaf, low, high):
-        return f"min {value_text(low)}, max {value_text(high)}; NaN, which bounds do not see, may be there"
+        return f"min {value_text(low)}, max {value_text(high)}; NaN is possible, which bounds ignore"
     return (
         _members(leaf.values, low, high) if isinstance(leaf, In) else f"min {value_text(low)}, max {value_text(high)}"
     )
@@ -249,4 +250,5 @@ def _inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
 def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:
     first = listed_values(values, low.type).between(low, high)
     some = f", such as {value_text(first[0])}" if len(first) else ""
-    return f"{len(first):,} of {len(values):,} values lie in min {value_text(low)} .. max {value_text(high)}{some}"
+    inside = f"{len(first):,} of {counted(len(values), 'value')} between"
+    return f"{inside} min {value_text(low)} and max {value_text(high)}{some}"

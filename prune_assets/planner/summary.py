@@ -27,6 +27,7 @@ from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
+    from prune_assets.planner.levels.question import LevelState
     from prune_assets.planner.plan import Plan
 
 
@@ -96,7 +97,7 @@ def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -
     if len(open_) == 0:
         return ""
     if leaf.test.limits:
-        return f"{leaf.part.reason}; of values that are known it is not asked: {leaf.test.limits}"
+        return f"{leaf.part.reason}; the known values were not tested: {leaf.test.limits}"
     asked = len(plan.index) - len(open_)
     known = f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known" if asked else ""
     return f"{leaf.part.reason}{known}"
@@ -117,14 +118,14 @@ def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
                 skipped_rows=before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
-                why=state.why or _why_nothing(state.status, before, after),
+                why=state.why or _why_nothing(state, before, after),
             )
         )
         before = after
     return tuple(found)
 
 
-def _why_nothing(status: str, before: Extent, after: Extent) -> str:
-    if status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
+def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
+    if state.status != "consulted" or before.bytes > after.bytes or before.rows > after.rows:
         return ""
-    return "what it says leaves a matching row possible everywhere" if before.files else "nothing was left to ask"
+    return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parquet_core.printable import printable
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
     about_text,
@@ -67,9 +67,9 @@ def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
     parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
     parts += _section("Not used for pruning", _unsupported(report))
-    parts += _section("Leaf by leaf", _leaves(report))
-    parts += _section("Conjuncts, each on its own", _conjuncts(report))
-    parts += _section("Implied predicates handed to Spark", [_sql(sql) for sql in report.implied])
+    parts += _section("Condition by condition", _leaves(report))
+    parts += _section("Each AND part alone", _conjuncts(report))
+    parts += _section("Implied predicates added to the Spark filter", [_sql(sql) for sql in report.implied])
     parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
     return parts + _kept(report)
@@ -188,7 +188,7 @@ def _engine(engine: Engine, whole: int) -> list[Text]:
     bar.append("." * (_BAR - len(bar)), "dim")
     size = f"{about_text(engine)}{bytes_text(kept.bytes)}"
     skipped = f"{share_text(whole - kept.bytes, whole)} skipped"
-    return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), Text(f"{kept.rows:,} rows")]
+    return [_plain(engine.name, _LONGEST_SQL), bar, Text(size), Text(skipped), Text(counted(kept.rows, "row"))]
 
 
 def _warnings(report: SkipReport) -> list[RenderableType]:
@@ -200,7 +200,7 @@ def _warnings(report: SkipReport) -> list[RenderableType]:
 
 
 def _cost(report: SkipReport) -> Text:
-    fetched = f"{report.requests:,} requests, {bytes_text(report.bytes_fetched)} fetched"
+    fetched = f"{counted(report.requests, 'request')}, {bytes_text(report.bytes_fetched)} fetched"
     parts = ", ".join(
         f"{name} {bytes_text(size)}"
         for name, size in (
@@ -210,7 +210,7 @@ def _cost(report: SkipReport) -> Text:
             ("dictionaries", report.dictionary_bytes),
         )
     )
-    estimate = "; some page-level bytes are pro rata, their offset index is absent" if report.estimated else ""
+    estimate = "; bytes of pages without an offset index are estimated" if report.estimated else ""
     return Text(f"{fetched} ({parts}), {seconds_text(report.seconds)}{estimate}")
 
 
@@ -227,7 +227,7 @@ def _kept(report: SkipReport) -> list[RenderableType]:
 def _kept_row_group(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
     some = "all" if group.kept_rows == group.row_count else f"{group.kept_rows:,} of"
     path = printable(short_path(file, table, _LONGEST_PATH))
-    rows = f": {some} {group.row_count:,} rows, {bytes_text(group.kept_bytes)}"
+    rows = f": {some} {counted(group.row_count, 'row')}, {bytes_text(group.kept_bytes)}"
     head = Text.assemble(path, (f" row group {group.index}", "bold"), rows, overflow="fold")
     return [head, _indented(_plain(group.reason, _LONGEST_REASON))] if group.reason else [head]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 
 from parquet_core.printable import printable
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report import quantities, wording
 from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
@@ -161,6 +161,7 @@ def _environment() -> jinja2.Environment:
         made=wording.made_text,
         unopened=wording.unopened_text,
         row_groups=wording.row_groups_text,
+        counted=counted,
         denied=wording.denied_text,
     )
     return environment
@@ -179,7 +180,7 @@ def to_card(report: SkipReport) -> str:
     lines = [comparison(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]
-    files = f"{report.kept.files:,} of {report.total.files:,} files, {bytes_text(report.kept.bytes)} are read"
+    files = f"reads {report.kept.files:,} of {counted(report.total.files, 'file')}, {bytes_text(report.kept.bytes)}"
     said = "".join(f"<div>{_escaped(part)}</div>" for part in [files, *lines] if part)
     share = 100 * report.kept.bytes / report.total.bytes if report.total.bytes else 0
     return (

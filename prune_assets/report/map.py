@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from parquet_core.printable import printable
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import clipped, short_path
 from prune_assets.report.wording import level_title
 
@@ -190,7 +190,7 @@ def _split(parts: Sequence[tuple[str, int]], resolution: int) -> tuple[tuple[str
 
 
 def _title(path: str, group: RowGroupReport, table: str) -> str:
-    rows = f"{group.kept_rows:,} of {group.row_count:,} rows"
+    rows = f"{group.kept_rows:,} of {counted(group.row_count, 'row')}"
     size = f"{bytes_text(group.kept_bytes)} of {bytes_text(group.bytes)}"
     lines = [_place(path, group.index, table), f"{group.verdict}: reads {rows}, {size}"]
     if group.level:
@@ -203,7 +203,7 @@ def _title(path: str, group: RowGroupReport, table: str) -> str:
 def _bin_title(cell: MapCell, table: str, levels: Sequence[str]) -> str:
     skipped = zip(levels, cell.skipped_bytes, strict=True)
     lines = [
-        f"{cell.row_groups:,} row groups, {cell.kept_row_groups:,} read",
+        f"{counted(cell.row_groups, 'row group')}, {cell.kept_row_groups:,} read",
         f"from {_place(cell.first_file, cell.first_row_group, table)}",
         f"to {_place(cell.last_file, cell.last_row_group, table)}",
         f"reads {bytes_text(cell.kept_bytes)} of {bytes_text(cell.bytes)}",

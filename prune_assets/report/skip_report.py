@@ -39,7 +39,7 @@ class Level:
     """One kind of evidence: what it was given (`total`) and what it left (`kept`).
 
     `status`: `absent`, no file carries it; `not_applicable`, it cannot answer this predicate or
-    nothing was left to ask about; `consulted`, it was read. `why` says more in a sentence.
+    earlier levels skipped everything about; `consulted`, it was read. `why` says more in a sentence.
     """
 
     level: LevelName

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ def outcome_text(level: Level) -> str:
     """Say whether a level was there, was asked, and what came of it: three different things."""
     match level.status:
         case "absent":
-            return "absent: no file carries it"
+            return "absent from every file"
         case "not_applicable":
             return "not applicable"
         case "consulted" if level.skipped_rows == 0 and level.skipped_bytes == 0:
             return "consulted, nothing skipped"
         case "consulted":
-            return f"consulted, skipped {share_text(level.skipped_bytes, level.total.bytes)} of its bytes"
+            return f"consulted, skipped {share_text(level.skipped_bytes, level.total.bytes)} of the remaining bytes"
 
 
 def headline(report: SkipReport) -> str:
     """Say in a line how many of the bytes need not be read."""
     if report.skipped_fraction is None:
-        return "Nothing to read: the table holds no bytes of these columns"
+        return "Nothing to read: the table has no bytes in these columns"
     share = share_text(report.skipped_bytes, report.total.bytes)
     unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
     approximately = "about " if report.estimated or unopened else ""
@@ -69,17 +69,30 @@ def advice_title(report: SkipReport) -> str:
 
 
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:
-    """Say that less than a part of the bytes is skipped, and what would help; None where enough is.
+    """Say that less is skipped than required, and what would help; None where enough is.
 
     What would help: another way to write the predicate, where a part of it is not used, or other files.
+    """
+    below = below_required(report, min_skipped)
+    if below is None:
+        return None
+    remedy = "run `prune explain` with this predicate for the reason, and re-sort the table where files overlap"
+    for part in report.unsupported[:1]:
+        remedy = f"{part.sql} is not used for pruning: {part.reason}. {part.remedy}"
+    return f"{below}; {remedy}"
+
+
+def below_required(report: SkipReport, min_skipped: float) -> str | None:
+    """Compare the part that is skipped with the part that is required; None where enough is skipped.
+
+    The percentage is rounded down, so that it is below the required one.
     """
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
     if skipped >= min_skipped:
         return None
-    remedy = "run `prune explain` with the predicate for the reason, and sort the table anew where files overlap"
-    for part in report.unsupported[:1]:
-        remedy = f"{part.sql} is not used to skip: {part.reason}. {part.remedy}"
-    return f"{skipped:.1%} of the bytes is skipped, asked are {min_skipped:.1%}; {remedy}"
+    # From whole bytes: a fraction times 100 may round up to what is required.
+    tenths = 1000 * report.skipped_bytes // report.total.bytes
+    return f"{tenths / 10:g} % of bytes skipped, below the required {100 * min_skipped:g} %"
 
 
 def one_line(report: SkipReport) -> str:
@@ -108,6 +121,8 @@ def comparison(report: SkipReport) -> str:
     if alone is None or with_plan is None:
         return ""
     if depends_on_zone(alone):
+        if (with_plan.kept.bytes, with_plan.kept.rows) == (report.total.bytes, report.total.rows):
+            return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
         return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {_read_by(with_plan)}"
     said = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
@@ -131,11 +146,11 @@ def _engine(report: SkipReport, ending: str) -> Engine | None:
 
 def _of_whole(engine: Engine, whole: Extent) -> str:
     is_all = (engine.kept.bytes, engine.kept.rows) == (whole.bytes, whole.rows)
-    return f"all {bytes_text(whole.bytes)}, {whole.rows:,} rows" if is_all else _read_by(engine)
+    return f"all {bytes_text(whole.bytes)}, {counted(whole.rows, 'row')}" if is_all else _read_by(engine)
 
 
 def _read_by(engine: Engine) -> str:
-    return f"{about_text(engine)}{bytes_text(engine.kept.bytes)}, {engine.kept.rows:,} rows"
+    return f"{about_text(engine)}{bytes_text(engine.kept.bytes)}, {counted(engine.kept.rows, 'row')}"
 
 
 def about_text(engine: Engine) -> str:
@@ -146,33 +161,34 @@ def about_text(engine: Engine) -> str:
 
 
 def delta_text(delta: DeltaVersion) -> str:
-    """Say which version was planned, how many of its files were opened, and how many rows no longer count."""
-    said = [f"version {delta.version}: {delta.files:,} files, of which {delta.opened_files:,} were opened"]
+    """Say which version was planned, how many of its files were opened, and how many rows are deleted."""
+    said = [f"version {delta.version}: {counted(delta.files, 'file')}, {delta.opened_files:,} opened"]
     if delta.deleted_rows:
         said.append(
-            f"rows are counted as written: {delta.deleted_rows:,} of them are deleted, in {delta.deletion_vectors:,} "
-            f"files, {delta.kept_deleted_rows:,} of these in files that are read"
+            f"row counts include {counted(delta.deleted_rows, 'row')} that deletion vectors of "
+            f"{counted(delta.deletion_vectors, 'file')} hide, {delta.kept_deleted_rows:,} of them in files to read"
         )
     if delta.unknown_rows:
-        said.append(f"{delta.unknown_rows:,} unopened files do not tell how many rows they have; each counts as one")
+        unknown = counted(delta.unknown_rows, "unopened file")
+        said.append(f"the log has no row count for {unknown}; each is counted as one row")
     if delta.pro_rata:
-        said.append("unopened files count with their share of the columns read")
+        said.append("bytes of unopened files are estimated for the columns read")
     return "; ".join([*said, *delta.notes])
 
 
 def unopened_text(report: SkipReport) -> str:
-    """Say how many files of a table without a log were not opened, and as what they count; empty when all were."""
+    """Say how many files of a table without a log were not opened, and how they are counted; empty when all were."""
     if report.delta is not None or not report.unopened_files:
         return ""
-    said = f"{report.unopened_files:,} of {_files_text(report.total.files)} were not opened"
+    said = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
     if any(level.level == "executors" for level in report.levels):
         return (
-            f"{said} by this process: each counts with its share of the columns read, and as one row where directory "
-            "names rule it out"
+            f"{said} were not opened by this process: their bytes are estimated for the columns read, and those "
+            "skipped by partition value are counted as one row each"
         )
     return (
-        f"{said}, as directory names rule them out: how many rows they have is not known, each counts as one, and with "
-        "its share of the columns read"
+        f"{said} were skipped by partition value; their footers were not read, so each is counted as one row and its "
+        "bytes are estimated for the columns read"
     )
 
 
@@ -188,25 +204,19 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 
 
 def leaf_outcome(leaf: Leaf) -> str:
-    """Say what a leaf rules out, by which level, and what is read because it could not."""
-    denied = [f"{level_title(part.level)} rules out {denied_text(part)}" for part in leaf.denied]
-    if not denied:
-        denied = [leaf.why if leaf.why != "" else "rules out no row group"]
-    said = ", ".join(denied)
+    """Say what a leaf excludes, by which level, and what is read that it does not exclude."""
+    denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
+    said = f"excludes {denied}" if denied else leaf.why or "excludes nothing"
     if not leaf.open_row_groups:
         return f"{said}; nothing is read because of it"
-    opened = f"leaves {row_groups_text(leaf.open_row_groups)} of what is read ({bytes_text(leaf.open_bytes)})"
-    certain = f", {leaf.proven_row_groups:,} of them because it holds for every row" if leaf.proven_row_groups else ""
+    opened = f"may match in {row_groups_text(leaf.open_row_groups)} to read ({bytes_text(leaf.open_bytes)})"
+    certain = f"; in {leaf.proven_row_groups:,} of them every row matches" if leaf.proven_row_groups else ""
     return f"{said}; {opened}{certain}"
 
 
 def denied_text(denial: Denial) -> str:
-    """Count what a level rules out, in its unit."""
-    return row_groups_text(denial.row_groups) if denial.unit == "row group" else _files_text(denial.row_groups)
-
-
-def _files_text(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+    """Count what a level excludes, in its unit."""
+    return row_groups_text(denial.row_groups) if denial.unit == "row group" else counted(denial.row_groups, "file")
 
 
 def row_groups_text(count: int) -> str:
@@ -215,4 +225,4 @@ def row_groups_text(count: int) -> str:
     >>> row_groups_text(1), row_groups_text(2_000)
     ('1 row group', '2,000 row groups')
     """
-    return f"{count:,} row group{'' if count == 1 else 's'}"
+    return counted(count, "row group")

@@ -9,6 +9,7 @@ import numpy as np
 from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
+from parquet_core.quantities import counted
 from prune_assets.tables.delta import delta_table
 from prune_assets.tables.small_files import small_files
 
@@ -75,7 +76,7 @@ def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]
     count, checkpoint = found.log.commits_since_checkpoint, found.log.checkpoint
     if count > most:
         since = "and there is no checkpoint" if checkpoint is None else f"since the checkpoint of version {checkpoint}"
-        message = f"each reader replays {count:,} commits {since}, {most:,} are allowed"
+        message = f"each reader replays {counted(count, 'commit')} {since}, above the limit of {most:,}"
         yield Finding("log.commits", Severity.ERROR, place, message, "write a checkpoint: prune checkpoint TABLE")
     for note in found.log.notes:
         yield Finding("log.notes", Severity.WARN, place, note, "see what writes the log, and write a checkpoint")

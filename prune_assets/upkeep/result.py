@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.printable import printable, redacted
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import count_text, short_path
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ class OptimizeResult:
         version = "" if self.version is None else f", version {self.version}"
         place = f"{printable(table)}{version}"
         if not self.picked:
-            yield f"{place}: 0 of {count_text(self.considered)} files need it, nothing to do"
+            yield f"{place}: 0 of {counted(self.considered, 'file')} need it, nothing to do"
         else:
             what = "would be rewritten to about" if self.dry_run else "were rewritten to"
             yield (
-                f"{place}: {count_text(len(self.picked))} of {count_text(self.considered)} files "
+                f"{place}: {count_text(len(self.picked))} of {counted(self.considered, 'file')} "
                 f"({bytes_text(self.picked_bytes)}) {what} {count_text(self.new_files)} ({bytes_text(self.new_bytes)})"
             )
             yield "  " + ", ".join(f"{reason}: {count_text(count)}" for reason, count in self.reasons.items())
@@ -107,7 +107,7 @@ class OptimizeResult:
             sizes = (one.before, one.predicted, one.after)
             yield f"kept of {printable(one.sql)}: {_steps(*(None if s is None else bytes_text(s) for s in sizes))}"
         if self.left:
-            yield f"{count_text(self.left)} files still need it: optimize again, or see `prune check`"
+            yield f"still to optimize: {counted(self.left, 'file')}; run it again, or see `prune check`"
 
     def _depths(self) -> tuple[float | None, float | None, float | None]:
         return self.depth_before, self.depth_predicted, self.depth_after

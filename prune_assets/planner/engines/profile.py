@@ -59,5 +59,5 @@ def _read(plan: Plan, name: str, scan: PredictedScan) -> Engine:
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)
     extent, why = kept.extent(plan.index), scan.why
     if extent.row_groups is None:
-        why += "; a file that was not opened counts as one row"
+        why = "; ".join(part for part in (why, "each unopened file is counted as one row") if part)
     return Engine(name, extent, kept.estimated or bool(scan.why), why)

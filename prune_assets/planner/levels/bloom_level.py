@@ -32,7 +32,7 @@ def ask(question: Question, before: LevelState) -> LevelState:
     # Where even "absent everywhere" would change nothing, no filter is fetched.
     helpful = before.alive & ~may_match(question.fold(best)) if equality else np.zeros(len(question.index), np.bool_)
     if not helpful.any():
-        why = "nothing is left that a filter could rule out" if equality else "no equality or IN to look up"
+        why = "a bloom filter could skip nothing more" if equality else "no equality or IN to look up"
         return LevelState(_NAME, before.answers, answers, "not_applicable", why)
     refined = answers.copy()
     found, reasons = 0, dict[str, None]()
@@ -77,7 +77,7 @@ def explain(_: LevelState, question: Question, leaf: ColumnLeaf, column: LeafCol
     (known,) = question.index.bloom_filters.at_hand(column, np.array([position]))
     if isinstance(known, str):
         return f"bloom filter: {known}"
-    return "the bloom filter was not asked" if known is None else "the bloom filter may hold it"
+    return "the bloom filter was not read" if known is None else "the bloom filter may contain it"
 
 
-BLOOM_FILTERS = Level(_NAME, ask, denies="a bloom filter denies its value; ", explain=explain)
+BLOOM_FILTERS = Level(_NAME, ask, denies="the bloom filter does not contain the value; ", explain=explain)

@@ -81,7 +81,7 @@ def ask(question: Question, before: LevelState) -> LevelState:
     if refused:
         why.append("some dictionaries are larger than what they could save is worth")
     if found == 0 and not reasons:
-        said = why or ["nothing is left that a dictionary could rule out" if waiting else "no value to look up"]
+        said = why or ["a dictionary could skip nothing more" if waiting else "no value to look up"]
         return LevelState(_NAME, before.answers, before.by_leaf, "not_applicable", said[0])
     folded = question.fold(refined)
     return LevelState(_NAME, folded, refined, "consulted" if found else "absent", "; ".join(why))
@@ -160,7 +160,7 @@ def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: Lea
     (known,) = question.index.dictionaries.at_hand(column, np.array([position]))
     if isinstance(known, str):
         return f"dictionary: {known}"
-    return "the dictionary was not read" if known is None else "an entry of the dictionary satisfies it"
+    return "the dictionary was not read" if known is None else "at least one dictionary value matches"
 
 
-DICTIONARIES = Level(_NAME, ask, denies="no entry of the dictionary satisfies it; ", explain=explain)
+DICTIONARIES = Level(_NAME, ask, denies="no dictionary value matches; ", explain=explain)

@@ -49,7 +49,7 @@ def ask(question: Question, before: LevelState) -> LevelState:
     positions = np.flatnonzero(before.alive & ~must_match(before.answers))
     columns = question.asked_of_pages(before.by_leaf[:, positions], positions)
     if not question.of_pages or not columns or len(positions) == 0:
-        why = "nothing is left that a page index could rule out" if question.of_pages else "not asked for"
+        why = "a page index could skip nothing more" if question.of_pages else "this plan was made without pages"
         return LevelState(_NAME, before.answers, before.by_leaf, "not_applicable", why, "page")
     index.page_indexes.fetch(columns, positions)
     pages = {column.path: index.page_indexes.read(column, positions) for column in columns}
@@ -73,10 +73,10 @@ def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: Lea
         known = question.index.page_indexes.why_silent(column, position)
         if known and known != ABSENT:
             return f"page index: {known}"
-        return "no page index" if state.status == "absent" else "page index not asked"
+        return "no page index" if state.status == "absent" else "the page index was not used"
     place = int(np.searchsorted(pages.positions, position))
     if place >= len(pages.positions) or pages.positions[place] != position:
-        return "page index not asked"
+        return "the page index was not used"
     reason = str(pages.pages[leaf.column].reason[place])
     return f"page index: {reason}" if reason else ""
 

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 SHOWN_COLUMNS = 40
 SHOWN_PAGES = 30
 _SHOWN_NAMES = 5
-_TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "index", "bloom", "depth")
+_TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "page index", "bloom", "overlap depth")
 _CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
 _PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
-_NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "depth", "row group")
+_NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "overlap depth", "row group")
 
 
 def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
-    """Show a line for each column, and why bounds are not believed."""
+    """Show a line for each column, and why bounds are ignored."""
     shown = columns[:SHOWN_COLUMNS]
     parts = section(
         f"Columns ({len(columns):,})",
@@ -69,7 +69,9 @@ def _column_line(column: ColumnFacts) -> tuple[str, ...]:
 
 def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     untrusted = [(_doubt(column, reason), column.name) for column in columns for reason in column.untrusted]
-    unpruned = [(f"not pruned on: {column.unsupported}", column.name) for column in columns if column.unsupported]
+    unpruned = [
+        (f"not used for pruning: {column.unsupported}", column.name) for column in columns if column.unsupported
+    ]
     encrypted = [("encrypted", column.name) for column in columns if column.encrypted]
     by_note: dict[str, list[str]] = {}
     for note, name in [*untrusted, *unpruned, *encrypted]:
@@ -80,7 +82,7 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
 
 def _doubt(column: ColumnFacts, reason: str) -> str:
     # Where the new pair is not believed, a deprecated one may be.
-    return f"bounds {'only partly' if column.with_bounds else 'not'} believed: {reason}"
+    return f"{'some bounds are' if column.with_bounds else 'bounds are'} ignored: {reason}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -120,7 +122,7 @@ def _summary(column: ColumnFacts) -> Iterator[str]:
 def _ratio(column: ColumnFacts) -> str:
     if column.uncompressed_bytes is None or column.compressed_bytes == 0:
         return ""
-    return f", {column.uncompressed_bytes / column.compressed_bytes:.2f} times that uncompressed,"
+    return f" ({bytes_text(column.uncompressed_bytes)} uncompressed)"
 
 
 def _chunk_line(index: int, chunk: ChunkFacts) -> tuple[str, ...]:
@@ -146,14 +148,14 @@ def _filters(chunks: Sequence[tuple[int, ChunkFacts]]) -> Iterator[str]:
 
 def _reasons(chunks: Sequence[ChunkFacts]) -> Iterator[str]:
     if any(False in (chunk.min_exact, chunk.max_exact) for chunk in chunks):
-        yield "~ a bound that no value need have"
+        yield "~ marks an inexact bound: no value needs to equal it"
     for what, reasons in (
         ("page index", Counter(chunk.page_index.reason for chunk in chunks)),
         ("bloom filter", Counter(chunk.bloom_filter.reason for chunk in chunks)),
     ):
         for reason, count in reasons.items():
             if reason:
-                yield f"no {what} in {count:,} of these row groups: {reason}"
+                yield f"no {what} in {count:,} of {counted(len(chunks), 'row group')} above: {reason}"
 
 
 def _page_line(index: int, page: PageFacts) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ _SHOWN = 10
 _SHOWN_PROBES = 20
 _LONGEST_PATH = 70
 _LONGEST_VALUE = 60
-_VERDICTS: dict[Verdict, str] = {"maybe": "may be there", "unknown": "not known", "absent": "absent for certain"}
+_VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown", "absent": "does not contain it"}
 
 
 def print_file(found: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
@@ -78,7 +78,7 @@ def _print(parts: Sequence[RenderableType], console: Console) -> None:
 
 def _file_header(found: FileInspection) -> Iterator[tuple[str, str]]:
     yield "File", printable(found.path)
-    yield "Size", f"{bytes_text(found.bytes)}, the footer {bytes_text(found.footer_bytes)} of it"
+    yield "Size", f"{bytes_text(found.bytes)}, including a footer of {bytes_text(found.footer_bytes)}"
     other = "" if found.rows == found.footer_rows else f"; the footer claims {found.footer_rows:,}"
     yield "Rows", f"{found.rows:,}{other}"
     yield "Row groups", f"{found.row_group_count:,} {sizes_text(found.row_group_rows, found.row_group_bytes)}"
@@ -114,7 +114,7 @@ def _row_groups(found: FileInspection, groups: Sequence[RowGroupFacts]) -> list[
         )
         for group in groups
     )
-    titles = ("row group", "rows", "bytes", "claims to be sorted by")
+    titles = ("row group", "rows", "bytes", "declared sort order")
     return section(
         f"Row groups ({found.row_group_count:,})",
         cells(titles, rows, numbers=titles[:3]),
@@ -145,13 +145,13 @@ def _files(found: TableInspection) -> list[RenderableType]:
 def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     counts = Counter(fact.verdict for fact in probe.row_groups)
     total = len(probe.row_groups)
-    summary = ", ".join(f"{words} in {counts[verdict]:,}" for verdict, words in _VERDICTS.items() if counts[verdict])
+    summary = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
     asked = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
     ranked = sorted(probe.row_groups, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
     return section(
-        f"Bloom filters asked for {asked}",
-        line(f"of {counted(total, 'row group')}: {summary}" if total else "there is no row group to ask"),
-        cells(("file", "row group", "answer"), (_probe_line(fact, target) for fact in ranked), numbers=("row group",)),
+        f"Bloom filters probed for {asked}",
+        line(f"{counted(total, 'row group')}: {summary}" if total else "there is no row group to probe"),
+        cells(("file", "row group", "result"), (_probe_line(fact, target) for fact in ranked), numbers=("row group",)),
         *more(total - len(ranked), "row groups", "--json shows all"),
     )
 

@@ -1,4 +1,4 @@
-"""The console form of what a Delta log says: features, files by size, how far statistics reach, how the log stands."""
+"""The console form of what a Delta log says: features, files by size, statistics by column, log health."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def print_delta(found: DeltaInspection, console: Console) -> None:
     parts += section("Log", grid(_log(found)))
     parts += section("Files by size", sizes_table(found.sizes))
     if found.columns:
-        parts += section("Statistics of files, by column", _columns(found))
+        parts += section("File statistics by column", _columns(found))
         parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
     if found.orphans is not None:
-        parts += section("Files that no version names", grid(_orphans(found.orphans)))
+        parts += section("Files that no version references", grid(_orphans(found.orphans)))
     for part in parts:
         console.print(part, highlight=False, soft_wrap=False)
 
 
 def _header(found: DeltaInspection) -> Iterator[tuple[str, str]]:
     yield "Delta table", printable(found.path)
-    made = "" if found.time is None else f", made at {_moment(found.time)}"
+    made = "" if found.time is None else f", committed at {_moment(found.time)}"
     yield "Version", f"{found.version:,}{made}"
     yield "Protocol", f"reader {found.reader_version}, writer {found.writer_version}"
-    for who, features in (("read", found.reader_features), ("write", found.writer_features)):
+    for who, features in (("Reader", found.reader_features), ("Writer", found.writer_features)):
         if features:
-            yield f"Features to {who}", printable(clipped(", ".join(features), _LONGEST))
+            yield f"{who} features", printable(clipped(", ".join(features), _LONGEST))
     if found.column_mapping != "none":
         yield "Column mapping", f"by {found.column_mapping}"
     if found.partitions:
@@ -80,11 +80,11 @@ def _some(names: list[str]) -> str:
 
 
 def _rows(found: DeltaInspection) -> str:
-    unknown = f"not known: {counted(found.files_without_rows, 'file')} do not tell"
+    unknown = f"not known: the log has no row count for {counted(found.files_without_rows, 'file')}"
     rows = unknown if found.rows is None else f"{found.rows:,}"
     if not found.deletion_vectors:
         return rows
-    return f"{rows}; {found.deleted_rows:,} more are deleted, in {counted(found.deletion_vectors, 'file')}"
+    return f"{rows}; deletion vectors of {counted(found.deletion_vectors, 'file')} hide {found.deleted_rows:,} more"
 
 
 def _moment(milliseconds: int) -> str:
@@ -122,4 +122,4 @@ def _columns(found: DeltaInspection) -> RenderableType:
         )
         for column in found.columns[:_SHOWN_COLUMNS]
     ]
-    return cells(("column", "type", "bounds", "null counts", "why not"), rows, numbers=("bounds", "null counts"))
+    return cells(("column", "type", "bounds", "null counts", "reason"), rows, numbers=("bounds", "null counts"))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from parquet_core.inspection.facts import Hex
 from parquet_core.printable import printable
-from parquet_core.quantities import bytes_text
+from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.quantities import clipped
 
 if TYPE_CHECKING:
@@ -104,16 +104,16 @@ def coverage_text(part: int, whole: int) -> str:
 
 
 def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
-    """Show how many rows and bytes row groups or pages have: the same each, or least, median and most.
+    """Show how many rows and bytes row groups or pages have: the same each, or min, median and max.
 
     >>> from parquet_core.inspection.facts import Spread
     >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
-    'of 5 rows, 10 B / 20 B / 900 B (least / median / most)'
+    'of 5 rows, 10 B / 20 B / 900 B (min / median / max)'
     """
     if rows is None or sizes is None:
         return ""
     several = rows.min != rows.max or sizes.min != sizes.max
-    legend = " (least / median / most)" if several else ""
+    legend = " (min / median / max)" if several else ""
     return f"of {_spread(rows, '{:,}'.format)} rows, {_spread(sizes, bytes_text)}{legend}"
 
 
@@ -141,9 +141,11 @@ def filter_text(bloom: BloomFacts) -> str:
     """Show the size of a filter, and what its filling tells."""
     if bloom.bytes is None or bloom.fill is None or bloom.estimated_fpp is None:
         return NOTHING
-    distinct = "full" if bloom.estimated_distinct is None else f"~{bloom.estimated_distinct:,} values"
+    distinct = (
+        "full" if bloom.estimated_distinct is None else f"about {counted(bloom.estimated_distinct, 'distinct value')}"
+    )
     share, chance = percent_text(bloom.fill), percent_text(bloom.estimated_fpp)
-    return f"{bytes_text(bloom.bytes)}, {share} set, fpp {chance}, {distinct}"
+    return f"{bytes_text(bloom.bytes)}, about {chance} false positives, {share} of bits set, {distinct}"
 
 
 def percent_text(share: float) -> str:

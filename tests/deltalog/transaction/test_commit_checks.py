@@ -223,7 +223,7 @@ def test_an_append_only_table_loses_no_rows(place):
     snapshot = partitioned(place, **{"delta.appendOnly": "true"})
     append(snapshot, [named("a", day=ONE), named("b", day=ONE)])
     snapshot = open_snapshot(place)
-    refused(snapshot, "append-only and 1 files would be removed; unset", lambda: rewrite(snapshot, removes=["a"]))
+    refused(snapshot, "append-only and 1 file would be removed; unset", lambda: rewrite(snapshot, removes=["a"]))
     refused(snapshot, "append-only and 2 files", lambda: overwrite(snapshot, []))
     sneaky = Change(operation="?", removes=["a"], metadata=msgspec.structs.replace(snapshot.metadata, configuration={}))
     refused(snapshot, "append-only", lambda: commit(snapshot, sneaky))

@@ -111,7 +111,7 @@ class TestSkipReport:
             min_skipped="0.8",
             report_dir=tmp_path / "reports",
         )
-        with pytest.raises(AirflowFailException, match=r"half: 50\.0% of the bytes is skipped, asked are 80\.0%"):
+        with pytest.raises(AirflowFailException, match=r"half: 50 % of bytes skipped, below the required 80 %"):
             report.execute(context)
         written = {path.name for path in (tmp_path / "reports" / "dag" / "manual__1" / "task").iterdir()}
         assert written == {"half.html", "few.html", "index.html"}

@@ -32,7 +32,7 @@ def test_what_is_true_ends_in_0_and_says_what_was_looked_at(honest):
     assert result.exit_code == 0
     first, _, read, held = result.output.splitlines()
     assert first == f"{honest}: all verified metadata is correct"
-    assert read.startswith("read: 4 of 4 row groups in 1 of 1 files, 400 rows, ")
+    assert read.startswith("read: 4 of 4 row groups in 1 of 1 file, 400 rows, ")
     assert "32 row group bounds" in held
 
 

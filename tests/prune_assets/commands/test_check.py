@@ -56,7 +56,7 @@ def prune(tmp_path):
 def test_the_layout_of_the_file_is_checked(layout, prune):
     result = prune("--where", "day = 1")
     assert layout.calls == [("t", LayoutSpec(sort_by=("day",)), "day = 1")]
-    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, nothing was found above info\n")
+    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, no warnings and no errors\n")
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_figures_of_what_is_fine_wait_for_verbose(layout, prune):
     layout.findings = [INFO, WARN]
     text = prune().stdout
     assert INFO.message not in text
-    assert "1 figure of what is fine: --verbose shows them" in text
+    assert "1 passed check not shown: pass --verbose" in text
     assert INFO.message in prune("--verbose").stdout
     layout.findings = [INFO, INFO]
     assert prune().stdout.splitlines() == [
-        "t: the layout holds, nothing was found above info",
-        "2 figures of what is fine: --verbose shows them",
+        "t: the layout holds, no warnings and no errors",
+        "2 passed checks not shown: pass --verbose",
     ]
 
 
@@ -148,7 +148,7 @@ def test_without_a_layout_the_health_of_the_table_is_checked(tmp_path):
 def test_a_healthy_table_is_said_to_be_healthy(tmp_path):
     deltalog.write_table(str(tmp_path), pa.table({"id": [1, 2, 3]}))
     result = CliRunner().invoke(check, [str(tmp_path)])
-    assert (result.exit_code, result.stdout) == (0, f"{tmp_path}: healthy, nothing was found above info\n")
+    assert (result.exit_code, result.stdout) == (0, f"{tmp_path}: healthy, no warnings and no errors\n")
 
 
 def test_the_log_of_a_delta_table_is_part_of_its_health(tmp_path):

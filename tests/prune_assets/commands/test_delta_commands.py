@@ -78,7 +78,7 @@ def test_a_version_of_a_plain_table_is_wrong_use(tmp_path, options):
 def test_inspect_shows_version_features_coverage_and_log(table):
     text = " ".join(prune("inspect", table).stdout.split())
     assert "Delta table" in text
-    assert "Version 2, made at" in text
+    assert "Version 2, committed at" in text
     assert "Rows 300" in text
     assert "Partitioned by day" in text
     assert "Checkpoint none" in text
@@ -176,7 +176,7 @@ def test_inspect_finds_files_that_no_version_names(tmp_path):
     assert sorted(found["first"]) == sorted(str(path / name) for name in names[:3])
     text = " ".join(prune("inspect", path, "--orphans").stdout.split())
     assert "Orphans 3 files, 12 B" in text
-    assert "Files that no version names" not in prune("inspect", path).stdout
+    assert "Files that no version references" not in prune("inspect", path).stdout
 
 
 def test_orphans_of_a_plain_table_are_wrong_use(tmp_path):

@@ -105,8 +105,9 @@ def test_gate_compares_the_part_of_the_bytes_that_is_skipped(wanted, code):
     assert result.exit_code == code
     assert json.loads(result.stdout)["kept"]["bytes"] == 250
     if code:
-        assert f"--min-skipped {float(wanted):g}: not met, 0.75 of the bytes is skipped" in result.stderr
-        assert "750 of 1,000 bytes" in result.stderr
+        required = f"{100 * float(wanted):g} %"
+        assert f"--min-skipped {float(wanted):g}: 75 % of bytes skipped, below the required {required}" in result.stderr
+        assert "(750 B of 1.0 KiB)" in result.stderr
 
 
 @pytest.mark.parametrize("total", [ALL, NONE], ids=["everything is skipped", "there is nothing to skip"])

@@ -66,7 +66,7 @@ def test_a_file_on_the_console(path):
         "day ascending, nulls last",
         "20 pages of 50 rows",
         "bloom filter of row group 3: ",
-        "no bloom filter in 4 of these row groups: the file holds none for this column",
+        "no bloom filter in 4 of 4 row groups above: the file holds none for this column",
     ):
         assert line in text, line
     (day,) = [line for line in text.splitlines() if line.startswith(" day int64")]
@@ -78,7 +78,9 @@ def test_the_chunks_of_a_column_on_the_console(path):
     assert "Column name" in text
     assert "Column day" not in text
     assert re.search(r"^ 0 250 \d+ B (complete|partial|none) 'n1' 'n99' 63 5 unordered$", text, re.MULTILINE)
-    assert re.search(r"row group 0: \S+ (B|KiB), \S+ % set, fpp \S+ %, ~1[89]\d values", text)
+    assert re.search(
+        r"row group 0: \S+ (B|KiB), about \S+ % false positives, \S+ % of bits set, about 1[89]\d distinct values", text
+    )
 
 
 def test_pages_on_the_console(path):
@@ -92,11 +94,11 @@ def test_a_value_asked_of_the_filters(path):
     result = prune_inspect(path, "--bloom", "n301")
     text = squeezed(result.stdout)
     assert result.exit_code == 0
-    assert "Bloom filters asked for name = n301" in text
-    assert "may be there in" in text
-    assert re.search(r"1 may be there$", text, re.MULTILINE)
-    assert "absent for certain in" in squeezed(prune_inspect(path, "--bloom", "zzz").stdout)
-    assert "not known: the file holds none" in squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
+    assert "Bloom filters probed for name = n301" in text
+    assert "1 may contain it" in text
+    assert re.search(r"1 may contain it$", text, re.MULTILINE)
+    assert "4 row groups: 4 does not contain it" in squeezed(prune_inspect(path, "--bloom", "zzz").stdout)
+    assert "unknown: the file holds none" in squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
 
 
 def test_json_is_one_line_and_says_all(path):
@@ -233,7 +235,7 @@ def test_not_a_number_is_counted_and_bounds_nothing(parquet_testing):
 def test_a_bound_that_was_cut_is_marked(parquet_testing):
     text = squeezed(prune_inspect(parquet_testing / "data/binary_truncated_min_max.parquet").stdout)
     assert re.search(r"^ 0 12 250 B none ~'Al' ~'Kf' 0 1 ascending$", text, re.MULTILINE)
-    assert "~ a bound that no value need have" in text
+    assert "~ marks an inexact bound: no value needs to equal it" in text
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -30,7 +30,7 @@ def test_a_log_that_stands_well_passes(table):
 def test_too_many_commits_fail_it_until_there_is_a_checkpoint(table):
     result = evaluate(table, max_commits=3)
     assert not result.passed
-    assert result.description.endswith("each reader replays 5 commits and there is no checkpoint, 3 are allowed")
+    assert result.description.endswith("each reader replays 5 commits and there is no checkpoint, above the limit of 3")
     deltalog.write_checkpoint(str(table))
     assert evaluate(table, max_commits=3).passed
 

@@ -45,7 +45,7 @@ def test_a_table_that_is_in_order_is_left_alone(tmp_path):
     table = kept(tmp_path, files=1, overlapping=False)
     found = tick(build_layout_drift_sensor(table, job=build_optimize_job(table)))
     assert found.run_requests == []
-    assert "0 of 1 files" in found.skip_reason.skip_message
+    assert "0 of 1 file" in found.skip_reason.skip_message
 
 
 def test_a_table_that_is_gone_is_named_and_looked_for_again(tmp_path):

@@ -139,8 +139,8 @@ def test_partition_values_come_first_then_statistics_then_footers_of_what_they_l
 def test_the_report_survives_json_and_shows_the_version_in_every_form(partitioned):
     report = pr.plan(partitioned.path, where="x = 21").report
     assert json.loads(report.to_json())["delta"]["version"] == report.delta.version
-    assert "version 0: 4 files, of which 2 were opened" in str(report)
-    assert "version 0: 4 files, of which 2 were opened" in report.to_html()
+    assert "version 0: 4 files, 2 opened" in str(report)
+    assert "version 0: 4 files, 2 opened" in report.to_html()
     assert "Delta statistics" in report.to_html()
 
 
@@ -148,7 +148,7 @@ def test_a_file_that_does_not_tell_its_rows_says_so(partitioned):
     report = pr.plan(partitioned.path, where="day = DATE '2024-01-02'").report
     assert report.delta.unknown_rows == 1
     assert report.total.rows == 61
-    assert "1 unopened files do not tell" in str(report)
+    assert "the log has no row count for 1 unopened file; each is counted as one row" in " ".join(str(report).split())
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,9 @@ def test_rows_of_a_file_with_deleted_ones_are_never_told_to_match(table):
     assert matched == {"a.parquet": [(), ()], "b.parquet": [((0, 10),), ((0, 10),)]}
     delta = plan.report.delta
     assert (delta.deletion_vectors, delta.deleted_rows, delta.kept_deleted_rows) == (1, 6, 6)
-    assert "6 of them are deleted, in 1 files" in " ".join(str(plan.report).split())
+    assert "row counts include 6 rows that deletion vectors of 1 file hide, 6 of them in files to read" in " ".join(
+        str(plan.report).split()
+    )
 
 
 def test_a_widened_column_is_answered_from_the_log_and_from_older_footers(table):

@@ -234,7 +234,7 @@ def test_only_a_dictionary_knows_that_a_value_between_the_bounds_is_missing(spar
     assert report.dictionary_bytes > 0
     skipped, _ = [group for file in report.files for group in file.row_groups if group.level == "dictionary"]
     assert skipped.evidence == ("row_group_statistics", "dictionary")
-    assert "no entry of the dictionary satisfies it; mode in [AIR, SHIP], 0 nulls" in skipped.reason
+    assert "no dictionary value matches; mode in [AIR, SHIP], 0 nulls" in skipped.reason
     assert len(same_rows(spark, tmp_path / "t", "mode = 'RAIL'")) == 1_000
 
 

@@ -197,7 +197,7 @@ def test_the_report_says_what_was_not_opened(table):
     assert len(unopened) == report.unopened_files
     assert all((group.verdict, group.level, group.ranges) == ("skip", "partition_values", ()) for (group,) in unopened)
     assert "day is 2024-01-02 by its directory" in unopened[1][0].reason
-    said = "9 of 12 files were not opened"
+    said = "9 of 12 files were skipped by partition value; their footers were not read"
     assert said in " ".join(str(report).split())
     assert said in report.to_html()
     assert "Skipped about" in report.to_html()
@@ -236,10 +236,10 @@ def test_what_spark_reads_alone_needs_no_file_that_it_does_not_open(table, cache
     warm = plan(table, where=where).report.engines
     for one, other in zip(cold, warm, strict=True):
         assert one.kept.files == other.kept.files
-        unread = "footers that it looks at were not read" in one.why
+        unread = "it uses footers, which this plan did not read" in one.why
         assert (one.kept == other.kept) != unread
         assert one.estimated >= unread
-        assert ("a file that was not opened counts as one row" in one.why) == unread
+        assert ("each unopened file is counted as one row" in one.why) == unread
     assert not any("footers" in one.why for one in cold), "Spark too opens nothing that directory names rule out"
 
 

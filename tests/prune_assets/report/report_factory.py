@@ -162,7 +162,7 @@ def levels_of(files) -> tuple[Level, ...]:
 
 def why(unit, left, kept) -> str:
     if not left.row_groups:
-        return "nothing was left to ask about"
+        return "earlier levels skipped everything about"
     total, some = (left.pages, kept.pages) if unit == "page" else (left.row_groups, kept.row_groups)
     return f"{total - some:,} of {total:,} {unit}s hold no row that may match"
 

@@ -24,7 +24,7 @@ def test_a_report_is_one_line(report, vast_report):
 def test_a_plan_is_one_line_and_the_card_of_its_report(tmp_path):
     pq.write_table(pa.table({"x": range(100)}), tmp_path / "p.parquet", row_group_size=10)
     made = plan(str(tmp_path), where="x < 15")
-    assert repr(made) == f"Plan({str(tmp_path)!r}, where='x < 15': reads 1 of 1 files, 2 of 10 row groups)"
+    assert repr(made) == f"Plan({str(tmp_path)!r}, where='x < 15': reads 1 of 1 file, 2 of 10 row groups)"
     assert "SECRET" not in repr(replace(made, table=replace(made.table, given="s3://KEY:SECRET@bucket/t")))
     assert made._repr_html_() == made.report._repr_html_()
 

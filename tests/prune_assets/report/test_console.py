@@ -61,10 +61,13 @@ def test_each_level_shows_total_and_kept_in_every_unit(report):
 @pytest.mark.parametrize(
     ("level", "said"),
     [
-        (one_level("absent"), "absent: no file carries it"),
+        (one_level("absent"), "absent from every file"),
         (one_level("not_applicable", why="no equality in the predicate"), "not applicable"),
         (one_level("consulted"), "consulted, nothing skipped"),
-        (one_level("consulted", kept=Extent(1, 2, None, 200, 2_000)), "consulted, skipped 75.0 % of its bytes"),
+        (
+            one_level("consulted", kept=Extent(1, 2, None, 200, 2_000)),
+            "consulted, skipped 75.0 % of the remaining bytes",
+        ),
         (one_level("consulted", kept=Extent(1, 2, None, 800, 2_000), total=SOME), "consulted, skipped 75.0 %"),
     ],
     ids=["absent", "not applicable", "consulted and kept", "consulted and dropped", "bytes alone"],
@@ -91,7 +94,7 @@ def test_conjuncts_implied_predicates_engines_and_cost_are_shown(report):
     text = to_text(report)
     for conjunct in report.conjuncts:
         assert re.search(rf"skips .* %  {re.escape(conjunct.sql)}", text)
-    assert f"handed to Spark\n  {report.implied[0]}" in text
+    assert f"added to the Spark filter\n  {report.implied[0]}" in text
     assert "Spark alone" in text
     assert f"{report.requests} requests, {bytes_text(report.bytes_fetched)} fetched" in text
 
@@ -100,9 +103,9 @@ def test_leaves_say_what_they_rule_out_and_what_they_leave(report):
     text = " ".join(to_text(report).split())
     first, second = report.leaves
     (denial,) = first.denied
-    assert f"{first.sql} Row-group statistics rules out {denial.row_groups} row groups; leaves" in text
-    assert f"leaves {first.open_row_groups} row groups of what is read ({bytes_text(first.open_bytes)})" in text
-    assert f"{second.sql} {second.why}; leaves" in text
+    assert f"{first.sql} excludes {denial.row_groups} row groups (Row-group statistics); may match in" in text
+    assert f"may match in {first.open_row_groups} row groups to read ({bytes_text(first.open_bytes)})" in text
+    assert f"{second.sql} {second.why}; may match in" in text
 
 
 def test_conjuncts_of_large_tables_are_lower_limits(report):

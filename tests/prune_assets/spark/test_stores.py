@@ -120,7 +120,7 @@ def test_what_the_session_has_reaches_the_planner(moto_url, s3):
         assert run(on_s3.ids, f"{s3}/t", "id < 2") == [0, 1]
         # Tasks know of the store what the driver was told.
         (why,), found = run(on_s3.ask_executors, f"{s3}/t")
-        assert ("1 files read in 1 tasks" in why, "left their files" in why, found) == (True, False, [0, 1])
+        assert ("1 file read in 1 task" in why, "left their files" in why, found) == (True, False, [0, 1])
         # Of its own bucket before that of all.
         run(on_s3.configure, {f"fs.s3a.bucket.{s3[5:]}.endpoint": "http://127.0.0.1:9"})
         kind, said = run(on_s3.said_of, on_s3.ids, f"{s3}/t")

@@ -89,7 +89,7 @@ def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collecti
         cut = join(cut, asked.pages(pushed, np.flatnonzero(paged)))
     if not pages:
         asked.unread["page indexes"] = None
-    why = f"{' and '.join(asked.unread)} that it looks at were not read: it may read less" if asked.unread else ""
+    why = f"may read less: it uses {' and '.join(asked.unread)}, which this plan did not read" if asked.unread else ""
     return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why)
 
 
