@@ -90,6 +90,29 @@ def test_sqlglot_that_was_there_before_stays_as_it_is():
     assert python(code) == "True\n"
 
 
+# As where `sqlglot[c]` is installed, whose classes refuse subclasses.
+COMPILED = """
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
+real = PathFinder.find_spec
+compiled = ModuleSpec("core", ExtensionFileLoader("core", "core.so"))
+PathFinder.find_spec = lambda name, *where: compiled if name == "core" else real(name, *where)
+{before}
+import sys
+modules_of_sqlglot = lambda: {{name for name in sys.modules if name.startswith("sqlglot")}}
+modules = modules_of_sqlglot()
+from prune_assets.sql.syntax.nodes import ColumnName, exp
+assert modules_of_sqlglot() == modules
+import sqlglot
+assert not issubclass(ColumnName, sqlglot.exp.Expression) and exp.Add is not sqlglot.exp.Add
+print(sqlglot.parse_one("a+1").sql(), ColumnName(this=("a",)) == ColumnName(this=("a",)))
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import sqlglot"])
+def test_where_sqlglot_is_compiled_its_sources_are_a_copy_of_our_own(before):
+    assert python(COMPILED.format(before=before)) == "a + 1 True\n"
+
+
 def test_a_name_that_sqlglot_lacks_is_missed_as_ever():
     code = "import prune_assets.sql; import sqlglot; print(hasattr(sqlglot, 'nothing'), hasattr(sqlglot, 'parse_one'))"
     assert python(code) == "False True\n"

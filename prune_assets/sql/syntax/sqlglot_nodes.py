@@ -1,6 +1,8 @@
 """sqlglot's nodes and tokens without the rest of it: its parsers and generators take three quarters of its import.
 
 The grammar here is our own, so a predicate needs no more. Whoever imports sqlglot in the same process gets it whole.
+Where sqlglot is compiled (`sqlglot[c]`, or `[rs]`, which dagster-dbt requires) its nodes refuse subclasses. Its sources
+are then imported as a second copy, which nobody else sees.
 """
 
 from __future__ import annotations
@@ -8,7 +10,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import (
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+)
 from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING
 
@@ -67,10 +76,58 @@ def _import_alone(*names: str) -> None:
     sys.meta_path.insert(0, _Unfinished(package, spec))
 
 
-_import_alone("expressions", "tokenizer_core")
+class _Sources(MetaPathFinder):
+    """Finds the source of a submodule of the package, not what was compiled from it."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002 - importlib's signature
+    ) -> ModuleSpec | None:
+        """Return how to import the source, None for a module of another package."""
+        if not fullname.startswith(f"{_PACKAGE}."):
+            return None
+        finders = (FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)) for folder in path or ())
+        return next((found for finder in finders if (found := finder.find_spec(fullname))), None)
+
+
+def _is_compiled() -> bool:
+    package = sys.modules[_PACKAGE].__spec__ if _PACKAGE in sys.modules else find_spec(_PACKAGE)
+    folders = package.submodule_search_locations if package is not None else None
+    found = PathFinder.find_spec("core", [f"{folder}/expressions" for folder in folders or ()])
+    return found is not None and isinstance(found.loader, ExtensionFileLoader)
+
+
+def _take_modules() -> dict[str, ModuleType]:
+    """Take the package and its submodules out of the imported modules."""
+    names = [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def _import_sources(*names: str) -> list[ModuleType]:
+    """Import submodules from their sources, and leave the imported modules as they were."""
+    before, finder = _take_modules(), _Sources()
+    spec = find_spec(_PACKAGE)
+    assert spec is not None
+    sys.modules[_PACKAGE] = module_from_spec(spec)
+    sys.meta_path.insert(0, finder)
+    try:
+        return [import_module(f"{_PACKAGE}.{name}") for name in names]
+    finally:
+        sys.meta_path.remove(finder)
+        _take_modules()
+        sys.modules.update(before)
+
+
 if TYPE_CHECKING:
     from sqlglot import Token, TokenType, exp
 else:
-    # Not `import sqlglot.expressions`, which would import all of it.
-    exp = import_module("sqlglot.expressions")
-    Token, TokenType = (getattr(import_module("sqlglot.tokenizer_core"), name) for name in ("Token", "TokenType"))
+    _SUBMODULES = ("expressions", "tokenizer_core")
+    if _is_compiled():
+        exp, _tokens = _import_sources(*_SUBMODULES)
+    else:
+        _import_alone(*_SUBMODULES)
+        # Not `import sqlglot.expressions`, which would import all of it.
+        exp, _tokens = (import_module(f"{_PACKAGE}.{name}") for name in _SUBMODULES)
+    Token, TokenType = _tokens.Token, _tokens.TokenType
