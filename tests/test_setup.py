@@ -81,10 +81,10 @@ def test_dev_wants_a_demo_first(clone):
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 NAMED = {
-    # Airflow is large: only the tests in a browser need it.
+    # Airflow is large: only the tests in a browser need it. Only the example for dbt needs dbt.
     "requirements.lock": [
         *PROJECT["project"]["dependencies"],
-        *(name for extra, names in EXTRAS.items() if extra != "airflow" for name in names),
+        *(name for extra, names in EXTRAS.items() if extra not in {"airflow", "dbt"} for name in names),
     ],
     "e2e.lock": [*EXTRAS["airflow"], *PROJECT["dependency-groups"]["e2e"]],
     "docs.lock": PROJECT["dependency-groups"]["docs"],

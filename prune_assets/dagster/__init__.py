@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prune_assets.dagster.assets import Choice, build_skip_report_asset, build_table_asset
     from prune_assets.dagster.checks import build_layout_checks, layout_check_specs
+    from prune_assets.dagster.dbt import build_dbt_checks
     from prune_assets.dagster.external import external_table
     from prune_assets.dagster.health_checks import build_file_health_check, build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
@@ -36,6 +37,7 @@ _HOMES = {
     "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
     "build_changed_partitions_sensor": "prune_assets.dagster.partition_sensor",
+    "build_dbt_checks": "prune_assets.dagster.dbt",
     "build_file_health_check": "prune_assets.dagster.health_checks",
     "build_fleet_asset": "prune_assets.dagster.optimizing",
     "build_layout_checks": "prune_assets.dagster.checks",
@@ -62,6 +64,7 @@ __all__ = [
     "PrunedTableIOManager",
     "SparkSessionResource",
     "build_changed_partitions_sensor",
+    "build_dbt_checks",
     "build_file_health_check",
     "build_fleet_asset",
     "build_layout_checks",

@@ -1,0 +1,218 @@
+"""Checks on the assets that dagster-dbt makes, from `meta.prune` of dbt models; dbt's manifest is read as data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import dagster as dg
+
+from parquet_core.errors import WrongUse
+from parquet_core.layout.spec import unknown_key
+from parquet_core.printable import shown
+from parquet_core.storage import is_remote
+from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.layout_file import load_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parquet_core.layout.spec import LayoutSpec
+
+Resource: TypeAlias = Mapping[str, Any]
+
+KEYS = ("layout", "min_skipped", "predicates", "table")
+# What dagster-dbt makes assets of, beside sources.
+_ASSETS = {"model", "seed", "snapshot"}
+_CHECK_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+
+class AssetSpecs(Protocol):
+    """What is asked of a `DagsterDbtTranslator`."""
+
+    def get_asset_spec(self, manifest: Mapping[str, Any], unique_id: str, project: Any) -> dg.AssetSpec:
+        """Return the asset of a resource of dbt."""
+
+
+def build_dbt_checks(
+    manifest: str | Path | Mapping[str, Any],
+    *,
+    project_dir: str | Path | None = None,
+    translator: AssetSpecs | None = None,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+) -> list[dg.AssetChecksDefinition]:
+    """Build the checks that dbt models ask for in `meta.prune`, on the assets that `@dbt_assets` makes of them.
+
+    >>> from prune_assets.dagster import build_dbt_checks
+    >>> prune = {"layout": {"sort_by": ["user"]}, "predicates": {"one_user": "user = 7"}}
+    >>> config = {"materialized": "external", "location": "/lake/events.parquet", "meta": {"prune": prune}}
+    >>> events = {"resource_type": "model", "name": "events", "config": config}
+    >>> layout, skipping = build_dbt_checks({"nodes": {"model.shop.events": events}, "sources": {}})
+    >>> sorted(key.to_user_string() for key in skipping.check_keys)
+    ['events:skips_one_user']
+
+    `meta.prune` has these keys, in `config.meta` or in `meta`:
+
+    `layout`: the keys of a layout, or the path of a `layout.yaml` in the project; see `build_layout_checks`.
+    `predicates`: Spark SQL by a name, or a list, whose checks are called skips_query_1 and so on; `min_skipped`: see
+    `build_skipping_checks`.
+    `table`: the path or address of the files. By default `location` of an external model of dbt-duckdb, or
+    `location_root` and the name of a model of dbt-spark. Paths are relative to the project.
+
+    The arguments:
+
+    `manifest`: the path of the project's `manifest.json`, or what it holds.
+    `project_dir`: the folder of `dbt_project.yml`; by default the one that the manifest's path is in.
+    `translator`: the one that `@dbt_assets` has; by default the keys are those of dagster-dbt's own.
+    `blocking`, `severity`: as for the checks of layouts. A dbt run makes its assets in one step, so a check blocks
+    assets outside of that run only.
+
+    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used.
+    """
+    parsed, root = _parsed(manifest), _project_dir(manifest, project_dir)
+    options: dict[str, Any] = {"blocking": blocking, "severity": severity}
+    checks = []
+    for unique_id, resource in {**parsed["nodes"], **parsed.get("sources", {})}.items():
+        prune = _meta(resource).get("prune")
+        if prune is None or resource["resource_type"] not in {*_ASSETS, "source"}:
+            continue
+        with _place(f"{resource['resource_type']} {resource['name']}{_file(resource)}: meta.prune"):
+            declared = _checked(prune)
+            key = _asset_key(resource) if translator is None else translator.get_asset_spec(parsed, unique_id, None).key
+            table = _table(resource, declared, root)
+            if declared.get("layout") is not None:
+                checks.append(build_layout_checks(key, table, _layout(declared["layout"], root), **options))
+            if declared.get("predicates"):
+                asked = _predicates(declared["predicates"])
+                checks.append(build_skipping_checks(key, table, asked, **_min_skipped(declared), **options))
+    return checks
+
+
+def _parsed(manifest: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(manifest, Mapping):
+        path = manifest
+        try:
+            manifest = json.loads(Path(path).read_bytes())
+        except OSError as error:
+            raise WrongUse(f"{path}: cannot be read ({error.strerror}); run `dbt parse` to write it") from error
+        except ValueError as error:
+            raise WrongUse(f"{path}: not valid JSON ({error}); run `dbt parse` to write it again") from error
+    if not isinstance(manifest, Mapping) or "nodes" not in manifest:
+        raise WrongUse("manifest: has no key 'nodes', so it is not dbt's; name target/manifest.json")
+    return manifest
+
+
+def _project_dir(manifest: object, project_dir: str | Path | None) -> Path | None:
+    if project_dir is not None:
+        return Path(project_dir).absolute()
+    if not isinstance(manifest, str | Path):
+        return None
+    above = Path(manifest).absolute().parents
+    return next((folder for folder in above if (folder / "dbt_project.yml").is_file()), None)
+
+
+@contextmanager
+def _place(place: str) -> Iterator[None]:
+    try:
+        yield
+    except WrongUse as error:
+        raise type(error)(f"{place}{'' if str(error).startswith('.') else ': '}{error}") from error
+
+
+def _file(resource: Resource) -> str:
+    """Return the file of properties of a resource, or where it has none the one that defines it."""
+    path = str(resource.get("patch_path") or "").partition("://")[2] or resource.get("original_file_path")
+    return f" ({path})" if path else ""
+
+
+def _meta(resource: Resource) -> Mapping[str, Any]:
+    """Return the `meta` of a resource by the rule of dagster-dbt."""
+    return (resource.get("config") or {}).get("meta") or resource.get("meta") or {}
+
+
+def _checked(prune: object) -> Mapping[str, Any]:
+    if not isinstance(prune, Mapping):
+        raise WrongUse(f"{shown(prune)} is not a mapping; write its keys: {', '.join(KEYS)}")
+    for key in prune:
+        if key not in KEYS:
+            raise WrongUse(unknown_key(key, KEYS))
+    if prune.get("layout") is None and not prune.get("predicates"):
+        raise WrongUse("asks for no check; give layout or predicates")
+    return prune
+
+
+def _asset_key(resource: Resource) -> dg.AssetKey:
+    """Return the key that dagster-dbt gives by default."""
+    chosen = (_meta(resource).get("dagster") or {}).get("asset_key")
+    if chosen:
+        return dg.AssetKey(chosen)
+    if resource["resource_type"] == "source":
+        return dg.AssetKey([resource["source_name"], resource["name"]])
+    if resource.get("version"):
+        return dg.AssetKey([resource["alias"]])
+    schema = (resource.get("config") or {}).get("schema")
+    return dg.AssetKey([resource["name"]] if schema is None else [schema, resource["name"]])
+
+
+def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None) -> str:
+    config = resource.get("config") or {}
+    given, place = prune.get("table"), ".table"
+    if given is None and config.get("materialized") == "external" and config.get("location"):
+        given, place = config["location"], ".table is not set, and location"
+    if given is None and config.get("location_root"):
+        given, place = config["location_root"], ".table is not set, and location_root"
+        if _is_absolute(str(given)):
+            given = f"{str(given).rstrip('/')}/{resource.get('alias') or resource['name']}"
+        else:  # Spark has its own folder for these
+            raise WrongUse(f"{place} = {shown(given)} is relative; set meta.prune.table to the path of the files")
+    if given is None:
+        raise WrongUse(".table: not set, and dbt does not say where the files are; set it to their path or address")
+    if not isinstance(given, str) or not given.strip() or "{{" in given:
+        raise WrongUse(f"{place} = {shown(given)} is not a path; set meta.prune.table to the path of the files")
+    return given if _is_absolute(given) else str(_in_project(given, root, place))
+
+
+def _is_absolute(path: str) -> bool:
+    return is_remote(path) or path.startswith("file:") or Path(path).is_absolute()
+
+
+def _in_project(path: str, root: Path | None, place: str) -> Path:
+    if root is None and not Path(path).is_absolute():
+        raise WrongUse(f"{place} = {shown(path)} is relative to the dbt project; pass project_dir=")
+    return Path(path) if root is None else root / path
+
+
+def _layout(layout: object, root: Path | None) -> LayoutSpec:
+    try:
+        return load_layout(_in_project(layout, root, ".layout") if isinstance(layout, str) else layout)  # type: ignore[arg-type]
+    except WrongUse as error:
+        message = str(error)
+        raise type(error)(message if message[0] == "." else f".layout: {message.removeprefix('layout: ')}") from error
+
+
+def _predicates(predicates: object) -> dict[str, str]:
+    if isinstance(predicates, list):
+        predicates = {f"query_{number}": where for number, where in enumerate(predicates, 1)}
+    if not isinstance(predicates, Mapping):
+        raise WrongUse(f".predicates = {shown(predicates)}: give SQL by a name, e.g. {{one_order: id = 17}}")
+    for name, where in predicates.items():
+        if not isinstance(name, str) or not _CHECK_NAME.fullmatch(name):
+            raise WrongUse(f".predicates: {shown(name)} names a check; use letters, digits and _ only")
+        if not isinstance(where, str):
+            raise WrongUse(f".predicates.{name} = {shown(where)}: give SQL as text, e.g. id = 17")
+    return dict(predicates)
+
+
+def _min_skipped(prune: Mapping[str, Any]) -> dict[str, Any]:
+    share = prune.get("min_skipped")
+    if share is None:
+        return {}
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        raise WrongUse(f".min_skipped = {shown(share)}: give a share of the bytes, from 0 to 1, e.g. 0.9")
+    return {"min_skipped": share}
