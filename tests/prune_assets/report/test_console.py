@@ -22,7 +22,7 @@ from prune_assets.report.skip_report import (
     RowGroupReport,
     UnsupportedPart,
 )
-from prune_assets.report.wording import level_title
+from prune_assets.report.wording import level_title, shortfall
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)
@@ -239,3 +239,17 @@ def test_readers_that_read_the_same_are_said_to():
     report = make_report(engines=(alone, with_plan))
     assert "Spark alone would read 100 B, 10 rows; with this plan the same" in to_text(report)
     assert "Spark alone would read" not in to_text(replace(report, engines=(alone,)))
+
+
+def test_counts_of_one_agree_with_their_noun():
+    one = Extent(1, 1, 1, 1, 100)
+    engines = tuple(Engine(engine.name, one) for engine in ENGINES)
+    report = replace(make_report(files=1, engines=engines), total=one, kept=one, requests=1, levels=())
+    said = f"{to_text(report)}{report.to_html()}"
+    assert re.findall(r".{40}(?<![\d,.])1 (?:files|row groups|rows|pages|requests|bytes)\b", said) == []
+
+
+def test_a_shortfall_is_never_rounded_up_to_what_is_required(report):
+    nearly = replace(report, total=Extent(1, 1, 1, 1, 10_000), kept=Extent(1, 1, 1, 1, 1_001))
+    assert shortfall(nearly, 0.9).startswith("89.9 % of bytes skipped, below the required 90 %; ")
+    assert shortfall(nearly, 0.89) is None
