@@ -85,6 +85,5 @@ def session_of(resource: Any) -> SparkSession:
             return getattr(resource, name)  # type: ignore[no-any-return]  # a resource of anybody
     raise WrongUse(
         f"the resource spark is {type(resource).__name__}, which has no property `session`; use "
-        "SparkSessionResource, or give "
-        "your resource that property"
+        "SparkSessionResource, or give your resource that property"
     )

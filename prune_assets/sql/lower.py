@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import WrongUse
 from parquet_core.predicate import And, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.binding import clock
@@ -113,7 +114,7 @@ def _refuse_parameters(parsed: ParsedPredicate) -> None:
     parameter = parsed.tree.find(Parameter)
     if parameter is not None:
         name = parsed.text(parameter)
-        raise PredicateSyntaxError(f"predicate: the parameter {name} has no value; put its value into the text itself")
+        raise WrongUse(f"predicate: the parameter {name} has no value; put its value into the text itself")
 
 
 def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicate:

@@ -123,19 +123,32 @@ def write_delta(
     )
 
 
+def _opened(place: str) -> Snapshot | None:
+    """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
+    import deltalog
+    from deltalog.errors import NotADeltaTable
+
+    if not has_log(place):
+        return None
+    try:
+        return deltalog.open_snapshot(place)
+    except NotADeltaTable:
+        return None
+
+
 def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Target:
     """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
     from pyspark.sql.types import StructType
 
     import deltalog
 
-    if not has_log(place):
+    snapshot = _opened(place)
+    if snapshot is None:
         bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
         schema = deltalog.check_create(place, fresh.json(), partition_by=bound.partition_by)
         spelled = replace(layout, partition_by=bound.partition_by)
         return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
-    snapshot = deltalog.open_snapshot(place)
     if mode == "error":
         raise WrongUse(
             f"{place}: this Delta table exists already; pass mode='append', 'overwrite' or 'replace_partitions'"

@@ -96,7 +96,7 @@ def test_a_table_is_copied_into_a_layout(spark, table, layout, tmp_path):
     assert "0 files replaced" in done.output
     again = prune("write", table, tmp_path / "new", "--layout", layout)
     assert again.exit_code == 2
-    assert "a Delta table already" in again.stderr
+    assert "this Delta table exists already" in again.stderr
     assert (
         "version 1, 10 rows" in prune("write", table, tmp_path / "new", "--layout", layout, "--mode", "append").output
     )

@@ -5,7 +5,7 @@ from pyspark.sql import functions as fn
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.spark.reading.metrics import bytes_read, scan_metrics
+from prune_assets.spark.reading.metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.spark.writing.writer import write
 
 pytestmark = pytest.mark.spark
@@ -66,8 +66,9 @@ def test_what_spark_connect_has_not_run_is_refused():
         scan_metrics(OfConnect())
 
 
-def test_bytes_are_those_that_tasks_read(table):
+def test_bytes_are_those_that_tasks_read(spark, table):
     few, all_ = table.where("id = 4"), table.where("id >= 0")
-    few.collect()
-    all_.collect()
-    assert 0 < bytes_read(few) < bytes_read(all_)
+    with counting_bytes(spark):
+        few.collect()
+        all_.collect()
+        assert 0 < bytes_read(few) < bytes_read(all_)

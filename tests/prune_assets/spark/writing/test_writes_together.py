@@ -91,6 +91,14 @@ def test_three_days_of_a_new_delta_table(spark, tmp_path, together, mode):
     check_days(spark, tmp_path, 3)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_log_without_a_commit_yet_is_no_table(spark, tmp_path, mode):
+    (tmp_path / "_delta_log").mkdir()  # as another writer leaves it for the moment before its first commit
+    options, of_day = MODES[mode]
+    pr.write(day(spark, 0), tmp_path, layout=LAYOUT, format="delta", **options, **of_day(0))
+    check_days(spark, tmp_path, 1)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("format", ["delta", "parquet"])
 def test_eight_writers_of_a_new_table(spark, tmp_path, format):  # noqa: A002
