@@ -199,7 +199,7 @@ def test_a_dry_run_of_optimize_changes_nothing_and_needs_no_spark(broken, contex
         (SkipReportOperator, {"predicates": ["id <"]}, "predicate 1: "),
         (SkipReportOperator, {"predicates": {"p": "idd < 1"}}, "predicate p: .*did you mean"),
         (SkipReportOperator, {"predicates": ["id < 1"], "min_skipped": "most"}, "min_skipped = 'most'"),
-        (SkipReportOperator, {"predicates": []}, "none is given"),
+        (SkipReportOperator, {"predicates": []}, "there is no predicate"),
         (SkipReportOperator, {"predicates": ["id < 1"], "report_dir": "s3://b/r"}, "s3://b/r"),
         (OptimizeTableOperator, {"layout": {"sort_by": "id"}}, "sort_by"),
     ],
