@@ -235,6 +235,6 @@ def test_executors_in_processes_of_their_own_are_given_the_code(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     why, counts = done.stdout.splitlines()
     assert "12 files read in 4 tasks" in why
-    assert "row_group_statistics ruled out 10" in why
+    assert "row_group_statistics skipped 10" in why
     # The row groups have 30 rows.
     assert counts == "260 250"
