@@ -111,13 +111,21 @@ class Said(NamedTuple):
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 
 
-def said_by_structs(parsed: pa.StructArray, enclose: Callable[[TableColumn, pa.Array], Pair] = parsed_pair) -> Said:
-    """Ask structs, whose values `enclose` turns into those of a column."""
+def said_by_structs(parsed: pa.StructArray) -> Said:
+    """Ask the structs of a checkpoint (`stats_parsed`)."""
     return Said(
         len(parsed),
-        lambda column, part: enclose(column, child(parsed, (part, *column.physical))),
+        lambda column, part: parsed_pair(column, child(parsed, (part, *column.physical))),
         lambda path: _parsed_counts(parsed, path),
         lambda path: _parsed_values(parsed, path),
+    )
+
+
+def said_by_texts(parsed: pa.StructArray) -> Said:
+    """Ask JSON that was parsed as one: its types are those of the parser, not of a writer."""
+    return said_by_structs(parsed)._replace(
+        side=lambda column, part: _pair(column, child(parsed, (part, *column.physical))),
+        written=lambda path: (_parsed_values(parsed, path)[0], ""),
     )
 
 
@@ -144,7 +152,7 @@ def ask_batch(columns: Sequence[TableColumn], batch: StatisticsBatch, ask: Calla
     table = parse_texts(columns, batch.json)
     if table is not None:
         try:
-            return ask(said_by_structs(table, _pair))
+            return ask(said_by_texts(table))
         except pa.ArrowInvalid:  # a number that its column cannot hold
             pass
     return ask(said_by_objects(decode_texts(columns, batch.json)))

@@ -102,6 +102,14 @@ def test_a_reason_that_holds_in_every_file_is_said_without_a_count(tmp_path, kin
     assert inspected(log).why == reason
 
 
+@pytest.mark.parametrize(("kind", "lacking", "reason"), CAUSES[:30])
+def test_many_files_have_the_reason_that_one_has(tmp_path, kind, lacking, reason):
+    # From 64 texts on, JSON is parsed as one.
+    log = Log(tmp_path / "t")
+    log.create([("x", kind)], *(add(f"{i}", stats=lacking) for i in range(70)))
+    assert inspected(log).why == reason
+
+
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
