@@ -485,7 +485,7 @@ def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new,
             rows = {(row.x, row.day) for row in pr.read(spark, str(table), where="x >= 0").collect()}
             assert rows == {*((x, 1) for x in whole), *((x, 2) for x in FIRST[2:])}, at
             assert pr.read(spark, str(table), where="day = 1").count() == len(whole)
-            with pytest.raises(UnfinishedWrite, match="only Spark can tell the partition columns"):
+            with pytest.raises(UnfinishedWrite, match="only Spark knows the partition columns"):
                 pr.read(spark, [str(table)], where="x >= 0")
             listed = pr.read(spark, [f"{table}/day=1", f"{table}/day=2"], where="x >= 0")
             assert {row.x for row in listed.collect()} == {*whole, *FIRST[2:]}
