@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.tables.catalogs.entry import plain
 from prune_assets.tables.catalogs.glue import glue_table
-from prune_assets.tables.catalogs.session_catalog import VIEW, described, full_name, has_database, session_table
+from prune_assets.tables.catalogs.session_catalog import (
+    VIEW,
+    databases,
+    described,
+    full_name,
+    has_database,
+    session_table,
+)
 from prune_assets.tables.catalogs.unity import unity_table
 
 if TYPE_CHECKING:
@@ -20,10 +27,11 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.catalogs.entry import CatalogEntry
 
-_LOG = logging.getLogger(__name__)
 # What is asked without a session: the name before the colon, and who answers for the one behind it.
 CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {"glue": glue_table, "unity": unity_table}
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
+# What ends a file's or a directory's name and is no table.
+_SUFFIXES = frozenset({"parquet", "pq", "delta"})
 _NAME = re.compile(rf"{_PART}(?:\.{_PART}){{0,2}}")
 
 
@@ -37,8 +45,8 @@ def catalog_entry(
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: the table may be one to be made. Raises WrongUse for a name that is a path and another table too, and
-    for a table to be made in a database of the session, or whose files are not written by its name.
+    `to_write`: the table may be new. Raises WrongUse for a name that is both a path and another table; TableNotFound
+    for a new `database.table`, which is not created here; UnsupportedFeature for a table that only its engine writes.
     """
     if not isinstance(table, str) or "/" in table:
         return None
@@ -83,14 +91,16 @@ def _check_without_session(table: str) -> None:
 
 
 def _check_new(table: str, session: SparkSession) -> None:
-    """Refuse a new name in a database that is there; a folder that looks like a name is one, and said to be."""
+    """Refuse a new name `database.table`: its writer expects a table of the catalog, not a directory."""
+    database, dot, last = table.rpartition(".")
+    if not dot or last.lower() in _SUFFIXES:
+        return
+    as_path = f"write ./{table} for a directory"
     if has_database(table, session):
         raise TableNotFound(
             f"{table}: the session's catalog has its database and no such table; create it first (CREATE TABLE {table} "
-            f"(..) USING delta or parquet), or write ./{table} for a directory"
+            f"(..) USING delta or parquet), or {as_path}"
         )
-    if "." in table:
-        _LOG.warning(
-            "%s: the session's catalogs have no such database, so this is the directory %s; ./%s says so",
-            *(table, os.path.abspath(table), table),  # noqa: PTH100
-        )
+    near = get_close_matches(database, databases(session), n=1)
+    hint = f"did you mean {near[0]}.{last}?" if near else f"create it first (CREATE DATABASE {database})"
+    raise TableNotFound(f"{table}: the session's catalog has no database {database}; {hint} Or {as_path}")

@@ -81,6 +81,16 @@ def has_database(name: str, spark: SparkSession) -> bool:
         return False
 
 
+def databases(spark: SparkSession) -> list[str]:
+    """Return the names of the databases in a session's current catalog; none where it does not tell them."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return [database.name for database in spark.catalog.listDatabases()]
+    except PySparkException:
+        return []
+
+
 @contextmanager
 def _unlogged() -> Iterator[None]:
     """Keep Spark from logging Java's whole stack for a name that is in no catalog: it may be a path."""

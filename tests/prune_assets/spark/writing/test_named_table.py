@@ -125,7 +125,9 @@ def test_a_new_name_in_a_database_that_is_there_is_refused_with_the_remedy(spark
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["orders", "orders.parquet", "data.v2", "lake/orders", "./sales.new", "sales.there"])
+@pytest.mark.parametrize(
+    "name", ["orders", "orders.parquet", "data.v2.delta", "lake/orders", "./sales.new", "sales.there"]
+)
 def test_an_ordinary_folder_is_one(spark, schema, here, name):
     if name == "sales.there":
         (here / name).mkdir()
@@ -139,6 +141,15 @@ def test_an_ordinary_folder_is_one(spark, schema, here, name):
     assert pr.optimize(spark, name, layout=LAYOUT).considered == 2
 
 
-def test_a_folder_that_looks_like_a_name_is_said_to_be_one(spark, here, caplog):
-    pr.write(spark.range(3), "data.v2", layout=LAYOUT)
-    assert f"no such database, so this is the directory {here}/data.v2; ./data.v2 says so" in caplog.text
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("sale.new", r"no database sale; did you mean sales.new\? Or write ./sale.new for a directory"),
+        ("data.v2", r"no database data; create it first \(CREATE DATABASE data\) Or write ./data.v2 for a directory"),
+        ("none_such.sales.new", r"no database none_such.sales; .* Or write ./none_such.sales.new for a directory"),
+    ],
+)
+def test_a_new_name_in_a_database_that_is_not_there_is_refused_with_the_remedy(spark, schema, here, name, remedy):
+    with pytest.raises(TableNotFound, match=remedy):
+        pr.write(spark.range(3), name, layout=LAYOUT)
+    assert list(here.iterdir()) == []
