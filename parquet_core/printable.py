@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+# A `Path` of an address has one slash after its colon.
 # `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
-_USER = re.compile(r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<user>[^/\s'\"<>]*|[^/\s'\"<>:]*:(?!\d+/)[^\s'\"<>@]*)@")
-_QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*://[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
+_USER = re.compile(
+    r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*):(?P<slashes>//?)"
+    r"(?P<user>[^/\s'\"<>]*|[^/\s'\"<>:]*:(?!\d+/)[^\s'\"<>@]*)@"
+)
+_QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*:/[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
 # What signs or opens an address, also where a library shows only the end of it.
 _OPTION = re.compile(
     r"(?i)(?P<name>[?&;](?:sig|signature|token|password|pwd|secret|(?:access|account|secret)_?key|accountkey)"
@@ -24,6 +28,8 @@ def redacted(text: str) -> str:
 
     >>> redacted("s3://KEY:SECRET@bucket/t: denied")
     's3://***@bucket/t: denied'
+    >>> redacted("s3:/KEY:SEC/RET@bucket/t: no such file")  # as a Path has it
+    's3:/***@bucket/t: no such file'
     >>> redacted("https://host/t.parquet?X-Amz-Signature=abc; plan again")
     'https://host/t.parquet?***; plan again'
     >>> redacted("abfss://lake@account.dfs.core.windows.net/t")
@@ -31,7 +37,7 @@ def redacted(text: str) -> str:
     >>> redacted("sc://host:15002/;token=SECRET"), redacted("GET /t?list&sig=a%2Fb denied")
     ('sc://host:15002/;token=***', 'GET /t?list&sig=*** denied')
     """
-    if "://" in text:
+    if ":/" in text:
         text = _QUERY.sub(rf"\g<address>?{HIDDEN}", _USER.sub(_without_user, text))
     return _OPTION.sub(rf"\g<name>={HIDDEN}", text) if "=" in text else text
 
@@ -39,7 +45,7 @@ def redacted(text: str) -> str:
 def _without_user(found: re.Match[str]) -> str:
     if found["scheme"].lower() in _CONTAINERS and ":" not in found["user"]:
         return found[0]
-    return f"{found['scheme']}://{HIDDEN}@"
+    return f"{found['scheme']}:{found['slashes']}{HIDDEN}@"
 
 
 def printable(text: str, *, keep: str = "") -> str:

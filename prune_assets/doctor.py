@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from parquet_core.format.compact import is_compiled
+from parquet_core.printable import redacted
 from parquet_core.storage.aws_profile import profile_asked, reads_profiles
 from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
@@ -87,7 +88,7 @@ def examine(*, start_spark: bool = False) -> Examination:
     looked_at = tuple(candidates())
     java, java_problems = _java(needed=not remote)
     libraries = {name: _version(name) for name in LIBRARIES}
-    cache = CacheDirectory(str(cache_directory()), _is_writable(cache_directory()))
+    cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
     spark, spark_problems = _started() if start_spark else (None, [])
     return Examination(
         version=__version__,

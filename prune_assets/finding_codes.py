@@ -193,9 +193,9 @@ FILES_ARE_HEALTHY = Check(
     "Files give predicates something to skip by, and are not too small.",
     {
         "files.small": Code(
-            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a warning where 50 "
-            "or more could be merged within their partitions, and an error where there are more than 1,000, or more "
-            "than `max_small_files` allows.",
+            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a note where 10 "
+            "or more could be merged within their partitions, a warning where 50 could, and an error where there are "
+            "more than 1,000, or more than `max_small_files` allows.",
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.missing": Code(

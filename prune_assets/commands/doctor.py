@@ -60,7 +60,7 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
     from prune_assets.doctor import examine
 
     found = examine(start_spark=start_spark)
-    text = json_text(found, enc_hook=str) if as_json else examination_text(found)
+    text = json_text(found, enc_hook=lambda path: redacted(str(path))) if as_json else examination_text(found)
     click.echo(text)
     if found.problems:
         sys.exit(1)
@@ -104,7 +104,7 @@ def examination_text(found: Examination) -> str:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in _lines(found):
-        grid.add_row(Text(name), Text(printable(value)))
+        grid.add_row(Text(name), Text(printable(redacted(value))))
 
     def show(console: Console) -> None:
         console.print(grid)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import redacted
 from prune_assets.cache_directory import CACHE_VARIABLE
 from prune_assets.errors import JavaFailure
 from prune_assets.spark.java_shim import MODULE, java_shim
@@ -77,7 +78,7 @@ def _from_variable() -> JavaCandidate:
         return JavaCandidate("JAVA_HOME", None, None, usable=False, why="JAVA_HOME is not set")
     home = Path(named)
     if shutil.which(home / "bin" / "java") is None:
-        return JavaCandidate("JAVA_HOME", home, None, usable=False, why=f"JAVA_HOME={named} has no bin/java")
+        return JavaCandidate("JAVA_HOME", home, None, usable=False, why=f"JAVA_HOME={redacted(named)} has no bin/java")
     return _judge("JAVA_HOME", home)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from parquet_core.printable import HIDDEN, redacted
 from prune_assets.errors import JavaFailure
 from prune_assets.spark.java import use_java
 from prune_assets.spark.local_options import is_local, local_options
@@ -66,11 +68,16 @@ def _running() -> SparkSession | None:
     return session
 
 
+# As Spark's own spark.redaction.regex has it.
+_SECRET = re.compile(r"(?i)secret|password|passphrase|token|access[.]?key|account[.]?key")
+
+
 def _warn_of_differences(session: SparkSession, options: Mapping[str, str]) -> None:
     for name, value in options.items():
         actual = session.conf.get(name, None)
         if actual != value:
-            _LOG.warning("a Spark session is running already: %s remains %s and is not set to %s", name, actual, value)
+            before, wanted = (HIDDEN if _SECRET.search(name) else redacted(str(it)) for it in (actual, value))
+            _LOG.warning("a Spark session is running already: %s remains %s and is not set to %s", name, before, wanted)
 
 
 def _connect(options: dict[str, str]) -> SparkSession:

@@ -19,13 +19,15 @@ SMALL_BYTES = 32 << 20
 TARGET_BYTES = 128 << 20
 # As Delta's auto compaction has it: so many files that could be merged are worth it.
 MERGEABLE = 50
+# So many are worth a note, where they are too few for a warning.
+NOTED = 10
 MAX_SMALL_FILES = 1_000
 
 
 def small_files(
     code: str, place: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
 ) -> Iterator[Finding]:
-    """Report small files: an error where there are more than allowed, a warning where many could be merged.
+    """Report small files: an error above the limit, a warning where many could be merged, else a note.
 
     `size`, `partition`: bytes and the number of the partition of each file. `most`: how many may be small; None for
     the usual limits.
@@ -43,3 +45,9 @@ def small_files(
             + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
         )
         yield Finding(code, severity, place, message, f"merge them: {OPTIMIZE}")
+    elif most is None and count - merged >= NOTED:
+        message = (
+            f"{count:,} of {len(size):,} files are smaller than {bytes_text(SMALL_BYTES)}, {bytes_text(total)} "
+            f"together; {counted(merged, 'file')} would hold them (a warning where merging saves {MERGEABLE} files)"
+        )
+        yield Finding(code, Severity.INFO, place, message)

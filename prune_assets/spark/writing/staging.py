@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.errors import MalformedFile, StorageFailure, WrongUse
+from parquet_core.printable import redacted
 from parquet_core.storage import JOURNAL
 from prune_assets.spark.writing.commit import finish
 from prune_assets.spark.writing.write_lock import lock_seconds, write_lock
@@ -54,7 +55,7 @@ def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iter
     try:
         with write_lock(table, timeout=seconds):
             if recovered := finish(table):
-                _LOG.warning("%s: finished an interrupted write: %s", table, recovered)
+                _LOG.warning("%s: finished an interrupted write: %s", redacted(str(table)), redacted(str(recovered)))
             stage = table / f"_staging-{uuid4().hex}"
             try:
                 yield stage

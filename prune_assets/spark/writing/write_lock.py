@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import StorageFailure, UnfinishedWrite, UnsupportedFeature, WrongUse
+from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +121,7 @@ def _lock(lock: int, path: Path) -> bool:
 def _pause(lock: int, path: Path, pause: float, *, timeout: float | None, left: float) -> float:
     """Return for how long to sleep until the lock is tried again; UnfinishedWrite where the time is over."""
     owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
-    said = f"{path.parent}: another write is under way ({owner})"
+    said = f"{path.parent}: another write is under way ({redacted(owner)})"
     if timeout is None:
         raise UnfinishedWrite(f"{said}; try again when it has ended")
     if left <= 0:

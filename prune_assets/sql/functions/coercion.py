@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
+# Of a comparison that casts a text: the column's values are not asked, the constant alone raises.
+_RAISES = "with ansi.enabled Spark raises an error"
 _NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
@@ -203,7 +205,7 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         number = int(text)
         if type_.least <= number <= type_.greatest:
             return Fixed(type_, number)
-        raise Refusal(f"the string does not fit {type_}", "write a number")
+        raise Refusal(f"the string does not fit {type_}: {_RAISES}", "write a number")
     if type_.kind is Kind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
@@ -211,7 +213,12 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
     if type_.kind is Kind.DATE:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
-        raise Refusal("only a string in the form yyyy-MM-dd surely means a date", "write DATE 'yyyy-MM-dd'")
+        raise Refusal(
+            f"only a string in the form yyyy-MM-dd surely means a date; {_RAISES} for a text that is no date",
+            "write DATE 'yyyy-MM-dd'",
+        )
     if type_.is_number:
-        raise Refusal(f"{shown(text)} is text beside a number of type {type_}", _NUMBER_OR_CAST)
+        raise Refusal(
+            f"{shown(text)} is text beside a number of type {type_}; {_RAISES} unless it can cast it", _NUMBER_OR_CAST
+        )
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

@@ -401,7 +401,11 @@ def _text(chain: Chain, constant: Fixed) -> object:
     if chain.type.kind is Kind.BINARY:
         raise Refusal("Spark casts what is compared with a binary", "write X'1C07'")
     if constant.type.kind in {Kind.INTEGER, Kind.DECIMAL}:
-        raise Refusal("Spark casts the strings of the column to numbers", "put the number in quotes")
+        raise Refusal(
+            "Spark casts the strings of the column to numbers; with ansi.enabled it raises an error "
+            "for a string that is no number",
+            "put the number in quotes",
+        )
     raise Refusal(
         f"Spark casts the strings of the column to compare them with a {constant.type.kind}", "write a string"
     )

@@ -26,6 +26,11 @@ ADDRESSES = [
     f"jdbc:postgresql://host/db?user=bob&password={SECRET}",
     f"jdbc:sqlserver://host:1433;database=t;password={SECRET}",
     f"sc://host:15002/;use_ssl=true;token={SECRET}",
+    # As a Path spells an address.
+    f"s3:/bob:{SECRET}@bucket/t.parquet",
+    f"s3:/AKIA:ab/{SECRET}+c/d@bucket/t.parquet",
+    f"abfss:/lake:{SECRET}@account.dfs.core.windows.net/t.parquet",
+    f"https:/host/t.parquet?X-Amz-Credential=a&X-Amz-Signature={SECRET}",
 ]
 # What the libraries of storage raise, and what of an address is in it.
 PROBLEMS = [

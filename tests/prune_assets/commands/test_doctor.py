@@ -191,3 +191,12 @@ def test_what_is_no_plain_table_is_left_alone(tmp_path, monkeypatch, arguments, 
     assert (result.exit_code, result.stdout) == (code, "")
     assert said in result.stderr
     assert (tmp_path / "delta" / "a").exists()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",)])
+def test_credentials_in_the_environment_are_masked(no_java, arguments):
+    no_java.setenv("JAVA_HOME", "https://bob:hunter2@java/17")
+    no_java.setenv("PRUNE_CACHE_DIR", "s3://bob:hunter2@bucket/cache")
+    result = prune_doctor(*arguments)
+    assert "hunter2" not in result.output
+    assert "***@java/17" in result.output.replace("\n", "")

@@ -131,6 +131,11 @@ def test_returns_the_running_session_and_tells_what_it_does_not_have(spark, capl
     assert caplog.messages == [
         "a Spark session is running already: spark.master remains local[2] and is not set to local[7]"
     ]
+    secrets = {"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.files": "s3://bob:hunter2@bucket/file"}
+    with caplog.at_level(logging.WARNING):
+        assert spark_session(conf=secrets) is spark
+    assert len(caplog.messages) == 3
+    assert "hunter2" not in caplog.text
 
 
 def test_a_connect_server_needs_no_java(no_java, tmp_path):
