@@ -14,7 +14,7 @@ from prune_assets.planner.column_advice import ColumnAdvice, range_share
 from prune_assets.planner.unknown_zone import is_for_want_of_zone
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
-from prune_assets.report.wording import ENOUGH_SKIPPED, row_groups_text
+from prune_assets.report.wording import ENOUGH_SKIPPED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,4 +138,6 @@ def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) 
         return f"values lie all over the table: a row group spans on average {', '.join(spread)}"
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(told, key=lambda leaf: leaf.open_bytes)
-    return f"{widest.sql} may be true in {row_groups_text(widest.open_row_groups)} of the {read:,} that are read"
+    may_match = widest.open_row_groups
+    share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
+    return f"{widest.sql} may match in {share} row groups that are read"

@@ -175,8 +175,8 @@ def _clustering(
     chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
     kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
     best = min(kept, key=lambda column: kept[column])
-    what = "the table is clustered by it, and" if declared else "of all columns it clusters the table best:"
-    message = f"{what} an equality on {best.name} keeps {kept[best]:.1f} of {groups:,} row groups on average"
+    what = "the table is clustered by it" if declared else "no column clusters the table better"
+    message = f"{what}: {best.name} = a value keeps {kept[best]:.1f} of {groups:,} row groups on average"
     if kept[best] <= MOST_KEPT * groups:
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return

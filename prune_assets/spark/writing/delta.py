@@ -151,7 +151,7 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
         return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
     if mode == "error":
         raise WrongUse(
-            f"{place}: this Delta table exists already; pass mode='append', 'overwrite' or 'replace_partitions'"
+            f"{place}: this Delta table exists already; pass the mode append, overwrite or replace_partitions"
         )
     constraints = constraints_to_check(snapshot)
     deltalog.check_appendable(snapshot, obeys=constraints)

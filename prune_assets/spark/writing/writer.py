@@ -209,7 +209,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     old = tuple(file.path for file in files_below(directory))
     refuse_table_formats({Path(file).parent for file in old})
     if old and mode == "error":
-        raise WrongUse(f"{directory}: the table has {len(old)} files already; pass mode='append' or mode='overwrite'")
+        raise WrongUse(f"{directory}: the table has {len(old)} files already; pass the mode append or overwrite")
     return old
 
 

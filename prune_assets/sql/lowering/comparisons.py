@@ -177,7 +177,7 @@ class Comparisons:
         if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
             raise PredicateTypeError(
                 f"column {chain.column.name} is {chain.type} and cannot be compared "
-                f"with a literal of kind {constant.type.kind}"
+                f"with a literal of kind {constant.type.kind}{_quoted_hint(chain.type, constant.type)}"
             )
 
     def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:
@@ -392,6 +392,14 @@ def _family(kind: Kind) -> Kind | None:
     if kind in {Kind.DECIMAL, Kind.DOUBLE}:
         return Kind.INTEGER
     return Kind.DATE if kind in TIMES else kind
+
+
+def _quoted_hint(column: SparkType, constant: SparkType) -> str:
+    """Return what to write for a date without quotes: 2024-01-31 is a number to Spark, 1992."""
+    if not constant.is_number or column.kind not in {Kind.DATE, *TIMES}:
+        return ""
+    example = "DATE '2024-01-31'" if column.kind is Kind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
+    return f"; write the value in quotes, such as {example}"
 
 
 def _text(chain: Chain, constant: Fixed) -> object:

@@ -63,6 +63,10 @@ def parse(sql: str, tokens: Sequence[Token]) -> exp.Expression:
     return _Parser(Cursor(sql, tokens)).run()
 
 
+# Words of literals that people write without quotes, with an example of the value.
+_QUOTED = dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"), "2024-01-31 12:00:00") | {"DATE": "2024-01-31"}
+
+
 class _Parser:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -212,7 +216,10 @@ class _Parser:
         elif sign in BINARY:
             self._binary(sign)
         else:
-            self.cursor.fail("an operator is expected here")
+            word = self.cursor.sign(-1)
+            unquoted = word in _QUOTED and self.cursor.kind() == TokenType.NUMBER
+            hint = f"; write the value in quotes: {word} '{_QUOTED[word]}'" if unquoted else ""
+            self.cursor.fail(f"an operator is expected here{hint}")
 
     def _binary(self, sign: str) -> None:
         binding, node = BINARY[sign]

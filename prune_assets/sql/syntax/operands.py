@@ -191,6 +191,8 @@ def _count_and_unit(cursor: Cursor) -> SparkValue:
 
 def _column(cursor: Cursor, sign: str) -> exp.Expression:
     if not cursor.is_name():
+        if sign == "&" == cursor.sign(-1):
+            cursor.fail("Spark has no operator &&; write AND")
         cursor.fail("the predicate is incomplete" if cursor.at_end else "an operand is expected here")
     if sign in _NO_NAMES:
         cursor.fail(f"an operand is expected here; write a column of that name as `{sign.lower()}`")

@@ -193,7 +193,7 @@ def test_a_cached_table_is_refreshed(spark, numbers, tmp_path):
 
 def test_mode_error_refuses_a_table_with_files(numbers, tmp_path):
     result = write(numbers, tmp_path / "t", layout=LAYOUT, mode="error")
-    with pytest.raises(WrongUse, match=r"the table has 3 files already; pass mode='append'"):
+    with pytest.raises(WrongUse, match=r"the table has 3 files already; pass the mode append or overwrite"):
         write(numbers, tmp_path / "t", layout=LAYOUT, mode="error")
     assert visible(tmp_path / "t") == sorted(Path(file).name for file in result.files)
 
