@@ -93,7 +93,7 @@ BLOOM_FILTERS_PRESENT = Check(
             "The bloom filter is there: its size, and how often it says 'maybe' of values that are not there."
         ),
         "bloom_filter.absent": Code(
-            "The layout asks for a bloom filter that row groups lack. The message says why: it was not asked for when "
+            "The layout asks for a bloom filter that row groups lack. The message says why: it was not requested when "
             "the file was written, or parquet-java left it out because a dictionary answers the same question.",
             "As the finding says, for the writer of the file; `prune write` asks for it. Where the dictionary answers "
             "the question, the column can be taken out of `bloom`.",
@@ -223,7 +223,7 @@ FILES_ARE_HEALTHY = Check(
             "Sort by a column that queries ask for: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.int96": Code(
-            "The column is INT96, whose bounds nobody may believe: no predicate on it skips anything.",
+            "The column is INT96, whose bounds cannot be trusted: no predicate on it skips anything.",
             "Write it as microseconds: `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
         ),
         "bloom_filter.full": Code(
@@ -276,9 +276,9 @@ METADATA_ARE_TRUE = Check(
     "metadata_are_true",
     "What metadata claim holds for the values.",
     {
-        "row_group_bounds": Code("A value lies outside of the bounds of its row group.", _LIE),
-        "page_bounds": Code("A value lies outside of the bounds that the column index gives its page.", _LIE),
-        "log_bounds": Code("A value lies outside of the bounds that the Delta log gives its file.", _LIE),
+        "row_group_bounds": Code("A value is outside of the bounds of its row group.", _LIE),
+        "page_bounds": Code("A value is outside of the bounds that the column index gives its page.", _LIE),
+        "log_bounds": Code("A value is outside of the bounds that the Delta log gives its file.", _LIE),
         "partition_bounds": Code(
             "A file holds another value of a partition column than its directory or the log says.",
             "Move the file's rows to the partition that they belong to: write them again.",
@@ -347,7 +347,7 @@ ADVICE = Group(
     "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",
     advice={
         "sort_by": Code(
-            "Values of the column lie all over the table; sorted by it, few row groups would hold what the predicate "
+            "Values of the column are all over the table; sorted by it, few row groups would hold what the predicate "
             "asks for.",
             "Put the column first in `sort_by`, or after the columns that skip already; write the table with "
             "`prune write`.",
@@ -358,7 +358,7 @@ ADVICE = Group(
             "Name the column in `partition_by`, and write the table with `prune write`.",
         ),
         "bloom_filter": Code(
-            "The predicate asks for single values, which bounds do not rule out.",
+            "The predicate asks for single values, and the bounds of most row groups include them.",
             "Name the column in `bloom`, with 0.01 for 1% of false positives.",
         ),
         "write_predicate": Code(
@@ -370,7 +370,7 @@ ADVICE = Group(
             "Write these files again, with statistics.",
         ),
         "row_groups": Code(
-            "The table is a single row group, in which all values lie together.",
+            "The table is a single row group, which holds all values.",
             "Write more row groups, and pages with a column index: `row_group_rows` and `page_rows`.",
         ),
     },

@@ -138,7 +138,7 @@ def _numbers(positions: Sequence[int], path: str) -> list[int]:
     try:
         return [index(position) for position in positions]
     except TypeError:
-        raise RefusedCommit(f"{path}: positions of rows are whole numbers, and one given is none") from None
+        raise RefusedCommit(f"{path}: positions of rows must be whole numbers") from None
 
 
 def _records(add: FullAdd, place: str) -> int:

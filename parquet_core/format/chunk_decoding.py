@@ -164,7 +164,7 @@ def _refuse_other_files(ranges: ChunkRanges, table: Numbers) -> None:
         first = int(elsewhere[0])
         start, length = table[first, _COLUMN_CHUNK.offset(1) :][:2]
         path = ranges.buffer[start : start + length].decode(errors="replace")
-        raise UnsupportedFeature(f"{ranges.place(first)}: lies in another file ({path!r}); such files are not read")
+        raise UnsupportedFeature(f"{ranges.place(first)}: is in another file ({path!r}); such files are not read")
 
 
 def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[np.bool_]) -> None:

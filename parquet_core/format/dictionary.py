@@ -100,7 +100,7 @@ def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, i
     elif stop is None:
         stop = chunk.data_page_offset
     if offset <= 0 or chunk.compressed_bytes <= 0:
-        return "the footer does not say where the column chunk lies"
+        return "the footer does not say where the column chunk is"
     if stop is None:
         return offset, min(GUESS_BYTES, chunk.compressed_bytes)
     if stop == offset:

@@ -77,7 +77,7 @@ def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tupl
             f"rewrite the files: {OPTIMIZE}, or write with parquet.enable.dictionary#{name}=false",
         )
     writer = _WRITERS.get(application)
-    why = f"{created_by or 'an unnamed writer'} writes none unless it is asked to (inferred)"
+    why = f"{created_by or 'an unnamed writer'} writes none by default (inferred)"
     remedy = f"rewrite the files: {OPTIMIZE}"
     if writer is not None:
         why, remedy = writer.why, f"{remedy}, or {writer.remedy.format(name=name)}"
@@ -91,7 +91,7 @@ class _Writer(NamedTuple):
 
 
 _ARROW_RS = _Writer(
-    "it was not asked for when arrow-rs wrote the file (inferred)",
+    "it was not requested when arrow-rs wrote the file (inferred)",
     "write with WriterProperties.set_column_bloom_filter_enabled, in deltalake with "
     "WriterProperties(column_properties={{'{name}': ColumnProperties(bloom_filter_properties="
     "BloomFilterProperties(True))}})",
@@ -99,11 +99,11 @@ _ARROW_RS = _Writer(
 # What the writers that are known by name have to be told, by what they call themselves.
 _WRITERS = {
     PARQUET_JAVA: _Writer(
-        "it was not asked for when the file was written (inferred)",
+        "it was not requested when the file was written (inferred)",
         "write with parquet.bloom.filter.enabled#{name}=true; the spelling after # is case-sensitive",
     ),
     "parquet-cpp-arrow": _Writer(
-        "it was not asked for when pyarrow, or Arrow's C++ library, wrote the file (inferred)",
+        "it was not requested when pyarrow, or Arrow's C++ library, wrote the file (inferred)",
         "write with bloom_filter_options={{'{name}': True}} (pyarrow 24 or newer)",
     ),
     "DuckDB": _Writer(

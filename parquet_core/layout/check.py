@@ -94,7 +94,7 @@ def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
 def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
     column = find_column(name, index, "sort_by")
     if len(column.path) > 1:
-        raise LayoutError(f"sort_by: {name} lies inside of {column.path[0]}; a table is sorted by top-level columns")
+        raise LayoutError(f"sort_by: {name} is inside of {column.path[0]}; a table is sorted by top-level columns")
     return column
 
 
@@ -108,7 +108,7 @@ def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
     if len(found) == 1:
         return found[0]
     if any(column.name.casefold() == name.casefold() for column in index.partitions):
-        raise LayoutError(f"{place}: {name} is a partition column: its values stand in directory names, not in files")
+        raise LayoutError(f"{place}: {name} is a partition column: its values are in directory names, not in files")
     if any(column.path[0].casefold() == name.casefold() for column in index.columns):
         raise LayoutError(f"{place}: {name} is a struct, list or map; name a column of values")
     names = [column.name for column in index.columns]

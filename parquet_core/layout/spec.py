@@ -157,7 +157,7 @@ class LayoutSpec:
     def _check_curve(self) -> None:
         filled = [name for name in ("sort_by", "zorder_by", "hilbert_by") if getattr(self, name)]
         if len(filled) > 1:
-            raise LayoutError(f"{' and '.join(filled)}: rows lie in one order; choose one of them")
+            raise LayoutError(f"{' and '.join(filled)}: rows have one order; choose one of them")
         if self.curve_by and not 2 <= len(self.curve_by) <= MOST_CURVE_COLUMNS:
             raise LayoutError(
                 f"{filled[0]} = {shown(list(self.curve_by))}: a curve runs through 2 to {MOST_CURVE_COLUMNS} columns; "
@@ -206,7 +206,7 @@ class LayoutSpec:
             if not isinstance(probability, float) or not 0 < probability < 1:
                 raise LayoutError(
                     f"bloom[{shown(column)}] = {shown(probability)}: "
-                    "a false-positive probability lies between 0 and 1, e.g. 0.01"
+                    "a false-positive probability is between 0 and 1, e.g. 0.01"
                 )
         object.__setattr__(self, "bloom", dict(self.bloom))
 

@@ -270,7 +270,7 @@ def read_at_once(
 
 
 def read_block(file: DataFile, start: int, length: int) -> bytes:
-    """Read one range that lies inside of the file."""
+    """Read one range that is inside of the file."""
     try:
         descriptor = os.open(file.path, _FOR_READING)
         try:

@@ -137,7 +137,7 @@ class ValueReader:
         if start is not None and dictionary is not None and 0 < dictionary < start:
             start = dictionary
         if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:
-            raise MalformedFile(f"{name}: lies outside of the file; the file is damaged, write it again")
+            raise MalformedFile(f"{name}: is outside of the file; the file is damaged, write it again")
         if count is None or count < 0 or (not kind.repeated and count != rows):
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be; the file is damaged, write it again")
         # Arrow reads behind the chunks of old writers, which did not count the header of the dictionary page.

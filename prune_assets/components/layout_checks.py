@@ -18,7 +18,9 @@ class CheckedTable(CheckOptions):
     """A table and the layout that it should have."""
 
     asset: Annotated[dg.ResolvedAssetKey, dg.Resolver.default(description="The key of its asset.")]
-    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    table: Annotated[
+        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
+    ]
     layout: Layout
     _of_python = field_validator("layout", mode="before")(load_layout)
     external: Annotated[

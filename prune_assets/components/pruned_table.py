@@ -21,7 +21,9 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     asset: Annotated[
         dg.ResolvedAssetSpec, dg.Resolver.default(description="The asset: its key, and whatever else Dagster knows.")
     ]
-    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    table: Annotated[
+        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
+    ]
     source: Annotated[
         str,
         dg.Resolver.default(

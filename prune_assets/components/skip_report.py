@@ -21,7 +21,9 @@ class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
     asset: Annotated[
         dg.ResolvedAssetKey, dg.Resolver.default(description="The key of the table's asset, which comes first.")
     ]
-    table: Annotated[str, dg.Resolver.default(description="Where it lies: an address, or a path below the project.")]
+    table: Annotated[
+        str, dg.Resolver.default(description="Where the table is: an address, or a path below the project.")
+    ]
     predicates: Annotated[
         dict[str, str],
         dg.Resolver.default(description="Spark SQL by the name that its report has."),

@@ -97,7 +97,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     input whose predicate is wrong fails the run before anything is written.
     """
 
-    root: str = Field(description="The directory or bucket below which tables lie, each by the key of its asset.")
+    root: str = Field(description="The directory or bucket that holds the tables, each by the key of its asset.")
     format: str = Field(default="parquet", description="parquet or delta, for tables whose asset does not say.")
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 

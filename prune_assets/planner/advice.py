@@ -125,7 +125,7 @@ def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) 
         asked = refused[0].sql if is_for_want_of_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
         return f"{asked}: {refused[0].reason}"
     if len(plan.index) == 1:
-        return "the table is a single row group: all of its values lie together"
+        return "the table is a single row group, which holds all values"
     silent = [one.name for one in columns if not one.is_known]
     if silent and len(silent) == len(columns):
         return f"most row groups carry no bounds of {', '.join(silent)}"
@@ -135,7 +135,7 @@ def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) 
         return f"the predicate asks for {asked}: there is little to skip"
     spread = [f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in lying]
     if spread:
-        return f"values lie all over the table: a row group spans on average {', '.join(spread)}"
+        return f"values are all over the table: a row group spans on average {', '.join(spread)}"
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(told, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups

@@ -179,7 +179,7 @@ class ColumnAdvice:
         if not all(map(_is_equality, asked)) or self._is_answered(self.read[:_SAMPLE]):
             return None
         message = (
-            f"a bloom filter on {self.name} (1 % false positives) would rule out about 99 of 100 row groups that lack "
+            f"a bloom filter on {self.name} (1 % false positives) would skip about 99 of 100 row groups that lack "
             f"the value"
         )
         return Remedy("bloom_filter", message)

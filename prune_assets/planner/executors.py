@@ -117,7 +117,7 @@ def ask_executors(
 
 def _nothing_found(answers: FileAnswers, why: str) -> FoundElsewhere:
     files = len(answers.kept)
-    words = f"Spark's executors could not be asked, so the driver read the footers: {why}"
+    words = f"Spark's executors could not read the footers, so the driver read them: {why}"
     return FoundElsewhere(np.ones(files, np.bool_), np.full(files, -1, np.int64), words)
 
 

@@ -100,7 +100,7 @@ def has_nanoseconds(column: LeafColumn) -> bool:
 def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
     name = (facts.name,)
     if facts.physical == "INT96":
-        message = "it is INT96, whose bounds nobody may believe: no predicate on it skips anything"
+        message = "it is INT96, whose bounds cannot be trusted: no predicate on it skips anything"
         remedy = f"write microseconds: {WRITE_ANEW}, or {_MICROS}"
         yield Finding("statistics.int96", Severity.ERROR, place, message, remedy, name)
         return

@@ -71,7 +71,7 @@ def test_absent_keys_have_the_defaults_of_a_layout(layout_file):
         ("bloom: {a: 0.1, b: x}", "bloom['b'] = 'x': expected float, got str"),
         ("bloom: {a: 1e-2}", "bloom['a'] = '1e-2': expected float, got str; YAML takes this for text"),
         ("bloom: {no: 0.1}", "bloom[False] = False: expected str, got bool; YAML takes yes, no, on and off"),
-        ("bloom: {a: 1}", "bloom['a'] = 1.0: a false-positive probability lies between 0 and 1"),
+        ("bloom: {a: 1}", "bloom['a'] = 1.0: a false-positive probability is between 0 and 1"),
         ("compression: foo", "compression = 'foo': choose one of zstd, snappy, gzip, "),
         ("page_rows: 1\npage_rows: 2", ":2:1: not valid YAML (key 'page_rows' stands twice)"),
         ("bloom: {a: 0.1, a: 0.2}", ":1:17: not valid YAML (key 'a' stands twice)"),

@@ -208,4 +208,4 @@ class NameResolver:
         """Raise Refusal where the session has a function of its own under one of the names."""
         for name in {call.name for call in node.find_all(exp.Anonymous)} if self._is_own is not None else ():
             if not self.is_own(name):
-                raise Refusal(f"{name.partition(' ')[0]}() is none of Spark's own functions in this session")
+                raise Refusal(f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session")

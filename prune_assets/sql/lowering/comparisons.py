@@ -306,7 +306,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
     one, other = to_type(left, common), to_type(right, common)
     if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
-        raise Refusal("no column is asked about")
+        raise Refusal("the comparison has no column")
     doubt = one.doubt + _doubt(left, [right], [other])
     if doubt and abs(one.ordinal - other.ordinal) <= doubt:
         raise Refusal(*ZONE_NEEDED)

@@ -124,7 +124,7 @@ def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandRe
         return NULL
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
-    why = "of a regular expression only the text at its beginning is asked for"
+    why = "only the literal text at the beginning of a regular expression prunes"
     unknown = Unsupported(_source(node, read), why, is_whole=True)
     return match_regex(start.column.path, text, unknown)
 
@@ -197,7 +197,7 @@ def _same(call: StringCall, value: SparkValue, unknown: Unsupported) -> Predicat
 
 
 def _unknown(node: exp.Expr, read: OperandReader) -> Unsupported:
-    return Unsupported(read.text(node), "of where a text stands only its occurrence is asked for", "write contains()")
+    return Unsupported(read.text(node), "only whether the text occurs prunes, not where", "write contains()")
 
 
 def _limited(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:

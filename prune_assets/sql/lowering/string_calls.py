@@ -97,7 +97,7 @@ def _asks_for_zero(op: Op, number: int) -> bool | None:
 def _length(column: LeafColumn, op: Op, number: int) -> Predicate:
     zero = _asks_for_zero(op, number)
     if zero is None:
-        raise Refusal("a length says nothing about the order of values", "only a length of 0 can be asked for")
+        raise Refusal("a length says nothing about the order of values", "only a length of 0 prunes")
     empty = scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type)
     return Compare(column.path, Op.EQ if zero else Op.GT, empty)
 

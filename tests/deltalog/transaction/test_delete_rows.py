@@ -109,7 +109,7 @@ def test_rows_that_a_constraint_let_in_may_go(tmp_path):
         ({"delta.feature.rowTracking": "supported"}, [0], UnsupportedTable, "rowTracking"),
         ({}, [10], RefusedCommit, "has 10 rows, and one of 10 is named"),
         ({}, [-1], RefusedCommit, "has 10 rows"),
-        ({}, [1.5], RefusedCommit, "positions of rows are whole numbers"),
+        ({}, [1.5], RefusedCommit, "positions of rows must be whole numbers"),
         ({}, [], RefusedCommit, "deleted already"),
     ],
 )

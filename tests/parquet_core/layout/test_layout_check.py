@@ -122,7 +122,7 @@ def test_cut_strings_prove_no_order_by_pages(table):
 def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=False)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
-    assert "not asked for when pyarrow, or Arrow's C++ library, wrote the file (inferred)" in found.message
+    assert "not requested when pyarrow, or Arrow's C++ library, wrote the file (inferred)" in found.message
     assert "bloom_filter_options={'key': True}" in found.remedy
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
@@ -186,7 +186,7 @@ def test_an_absent_filter_of_spark_is_explained_by_parquet_java(spark, table):
     assert "every data page is dictionary-encoded, and parquet-java writes no filter then" in found.message
     assert "(confirmed by the encodings)" in found.message
     found = errors(check(table / "own", layout=layout))["bloom_filter.absent"]
-    assert "not asked for when the file was written (inferred)" in found.message
+    assert "not requested when the file was written (inferred)" in found.message
     assert "parquet.bloom.filter.enabled#key=true" in found.remedy
 
 
@@ -349,8 +349,8 @@ def test_a_file_beside_partition_folders_is_not_judged(table):
         ({"sort_by": "id"}, "give a list of column names"),
         ({"sort_by": [1]}, "give a list of column names"),
         ({"bloom": ["id"]}, "give each column its false-positive probability"),
-        ({"bloom": {"id": 1.5}}, "lies between 0 and 1"),
-        ({"bloom": {"id": "0.1"}}, "lies between 0 and 1"),
+        ({"bloom": {"id": 1.5}}, "is between 0 and 1"),
+        ({"bloom": {"id": "0.1"}}, "is between 0 and 1"),
         ({"page_rows": "5"}, "a whole number of at least 1"),
         ({"page_rows": None}, "a whole number of at least 1"),
         ({"files": 0}, "a whole number of at least 1"),
@@ -374,7 +374,7 @@ def test_a_layout_keeps_what_it_was_given():
 def test_columns_that_a_table_cannot_be_sorted_by_are_named(table):
     (table / "p=1").mkdir()
     pq.write_table(pa.table({"st": [{"a": 1}], "id": [1]}), table / "p=1/0.parquet")
-    for name, message in (("st", "is a struct"), ("st.a", "lies inside of st")):
+    for name, message in (("st", "is a struct"), ("st.a", "is inside of st")):
         with pytest.raises(LayoutError, match=message):
             check(table, layout=LayoutSpec(sort_by=[name]))
     with pytest.raises(LayoutError, match="bloom: p is a partition column"):

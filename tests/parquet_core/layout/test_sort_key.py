@@ -33,7 +33,7 @@ def test_words_in_another_order_are_refused(text):
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ({"zorder_by": ["a", "b"], "sort_by": ["a"]}, "sort_by and zorder_by: rows lie in one order"),
+        ({"zorder_by": ["a", "b"], "sort_by": ["a"]}, "sort_by and zorder_by: rows have one order"),
         ({"zorder_by": ["a"]}, "zorder_by = .*a curve runs through 2 to 5 columns; use sort_by for one"),
         ({"hilbert_by": list("abcdef")}, "hilbert_by = .*2 to 5 columns"),
         ({"hilbert_by": ["a", "b"], "partition_by": ["b"]}, "partition_by = b: stands in hilbert_by too"),

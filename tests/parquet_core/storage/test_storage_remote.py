@@ -283,7 +283,7 @@ def test_footer_and_indexes_of_a_wide_file_take_two_requests(web, tmp_path):
     pq.write_table(table, tmp_path / "wide.parquet", write_page_index=True, data_page_size=200, row_group_size=100)
     web.files = {"/wide.parquet": (tmp_path / "wide.parquet").read_bytes()}
     index = read_dataset([f"{web.url}/wide.parquet"])
-    assert len(web.reads()) == 1, "the footer lies inside of the 64 KiB at the end"
+    assert len(web.reads()) == 1, "the footer is inside of the 64 KiB at the end"
     index.page_indexes.fetch(index.columns, np.arange(2))
     assert all((index.page_indexes.read(column, np.arange(2)).reason == "").all() for column in index.columns)
     assert index.traffic.requests == len(web.reads()) == 2

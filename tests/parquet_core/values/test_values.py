@@ -79,7 +79,7 @@ def test_texts_of_other_encodings_are_read(path, encoding):
         ({}, {"page": [((5, 1), 2**31 - 1)]}, "claims 2147483647 of the chunk's 100 values"),
         ({}, {"page": [((5, 1), 99)]}, "its pages hold 99 values, not the 100"),
         ({}, {"chunk": [((5,), 2**40)]}, "1099511627776 values in 100 rows"),
-        ({}, {"chunk": [((7,), 2**40)]}, "lies outside of the file"),
+        ({}, {"chunk": [((7,), 2**40)]}, "is outside of the file"),
         ({}, {"chunk": [((4,), 2**31 - 1)]}, "compression codec 2147483647 is not read"),
         ({}, {"page": [((5, 1), 10**9)], "chunk": [((5,), 10**9)], "rows": 10**9}, "the file is damaged"),
         ({"use_dictionary": True}, {"page": [((7, 1), 2**31 - 1)]}, "claims 2147483647 entries in"),

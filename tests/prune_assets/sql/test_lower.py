@@ -149,7 +149,7 @@ def test_every_refusal_has_a_reason():
             "case changes the order",
             KEEP_ONE_CASE,
         ),
-        ("trim(s) = 'x'", "what is trimmed", "trim the values when they are written"),
+        ("trim(s) = 'x'", "before they are trimmed", "trim the values when they are written"),
         ("s || 'x' = 'x'", "a joined text", "compare the columns one by one"),
         ("substr(s, 2, 3) = 'x'", "does not begin with the first character", "begin at 1 or compare the column"),
         ("s like 'a\\\\b'", "Spark fails on the escape character before 'b'", "write \\\\ for itself"),
