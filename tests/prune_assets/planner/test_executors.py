@@ -169,7 +169,7 @@ def test_where_spark_cannot_run_tasks_the_driver_reads(asked, tmp_path, monkeypa
     found = compare(asked, flat(tmp_path / "t"), "id < 250")
     (level,) = (level for level in found.levels if level.level == "executors")
     assert (level.status, level.kept.files) == ("not_applicable", 13)
-    assert level.why.endswith("so the driver read the footers: RuntimeError: no executors")
+    assert level.why.endswith("so the driver read them: RuntimeError: no executors")
 
 
 def test_a_reason_says_who_ruled_a_file_out(asked, here, tmp_path):
