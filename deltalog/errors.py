@@ -38,7 +38,16 @@ from parquet_core.errors import (
 
 
 class DeltaError(PruneError):
-    """Base of what goes wrong with a Delta log."""
+    """The base class of errors about a Delta log.
+
+    >>> import tempfile
+    >>> import deltalog
+    >>> try:
+    ...     deltalog.open_snapshot(tempfile.mkdtemp())
+    ... except deltalog.DeltaError as error:
+    ...     print(type(error).__name__)
+    NotADeltaTable
+    """
 
 
 class MalformedLog(DeltaError, MalformedFile):

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """What a change depends on: rows of other commits that fall into it would have changed the change.
+    """What a change has read of the table: a concurrent commit that changes it is a conflict.
+
+    >>> from deltalog import Reads
+    >>> Reads().nothing, Reads(partitions=[{"day": "2024-01-01"}]).nothing
+    (True, False)
 
     `where`: a predicate over logical columns, of which partition columns tell files apart. `partitions`: values as
     the log writes them, by the name it knows each partition column by. `files`: canonical paths, as of
@@ -40,6 +44,11 @@ WHOLE_TABLE = Reads(everything=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What a commit does, decided from one version of the table.
+
+    >>> from deltalog import Change, Reads
+    >>> change = Change(operation="DELETE", removes=["part-0.parquet"], reads=Reads(everything=True))
+    >>> change.data_change, change.blind_append
+    (True, False)
 
     `operation`, `parameters` and `metrics` are for the history alone; without `metrics` it has counts of files and
     bytes. `adds`: paths relative to the table and percent-encoded, as the log writes them. `removes`: canonical paths

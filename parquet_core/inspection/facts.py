@@ -208,7 +208,19 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFacts:
-    """One row group; `compressed_bytes` are those of all its columns, `chunks` those of the chosen ones."""
+    """One row group; `compressed_bytes` are those of all its columns, `chunks` those of the chosen ones.
+
+    >>> import tempfile
+    >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import read_row_groups
+    >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
+    >>> pq.write_table(pa.table({"id": range(1000), "day": range(1000)}), path, row_group_size=400)
+    >>> index = read_dataset(path)
+    >>> groups = read_row_groups(index, index.columns[:1], np.arange(len(index)), pages=False)
+    >>> [(group.index, group.rows, len(group.chunks)) for group in groups]
+    [(0, 400, 1), (1, 400, 1), (2, 200, 1)]
+    """
 
     index: int
     rows: int
@@ -239,6 +251,17 @@ class BloomProbe:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInspection:
     """What one file says of itself.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import inspect_file
+    >>> path = f"{tempfile.mkdtemp()}/part-0.parquet"
+    >>> pq.write_table(pa.table({"id": range(1000), "day": range(1000)}), path, row_group_size=100)
+    >>> index = read_dataset(path)
+    >>> file = inspect_file(index, index.columns[:1])
+    >>> file.row_group_count, file.all_columns, [column.name for column in file.columns]
+    (10, 2, ['id'])
 
     `rows`: the sum over the row groups; `footer_rows`: what the footer claims as a whole. `all_columns` counts the
     leaves of the schema, `columns` are the chosen ones.
@@ -284,6 +307,18 @@ class Writer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInspection:
     """What the files of a table say of it; `differences`: how the schemas of files differ from the table's.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from parquet_core.dataset.opening import read_dataset
+    >>> from parquet_core.inspection import inspect_table
+    >>> table = tempfile.mkdtemp()
+    >>> for part in range(2):
+    ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-{part}.parquet")
+    >>> index = read_dataset(table)
+    >>> found = inspect_table(table, index, index.columns)
+    >>> len(found.files), found.row_groups, found.differences
+    (2, 2, ())
 
     `partitions`: columns that stand in directory names. `schema_file`: the file without data that gives the
     schema, None when the first data file does.

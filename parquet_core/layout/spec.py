@@ -29,7 +29,12 @@ WRITE_ANEW = "prune write TABLE NEW_TABLE --layout layout.yaml"
 
 
 class Severity(StrEnum):
-    """How much a finding matters: an `error` breaks a promise of the layout."""
+    """How much a finding matters: an `error` breaks a promise of the layout.
+
+    >>> from prune_assets import Severity
+    >>> [str(severity) for severity in Severity], Severity.WARN == "warn"
+    (['info', 'warn', 'error'], True)
+    """
 
     INFO = "info"
     WARN = "warn"

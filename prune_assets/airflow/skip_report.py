@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class SkipReportLink(BaseOperatorLink):
-    """The button of a task that opens the page of its report."""
+    """The button of a task that opens the page of its report.
+
+    >>> from prune_assets.airflow import SkipReportOperator
+    >>> report = SkipReportOperator(task_id="report_orders", table="lake/orders", predicates=["id = 17"])
+    >>> [link.name for link in report.operator_extra_links]
+    ['Skip report']
+    """
 
     name = "Skip report"
     xcom_key = "skip_report_url"

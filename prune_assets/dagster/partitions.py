@@ -192,7 +192,9 @@ def partition_key_of(
     if isinstance(columns, str):
         return _key_of_value(partitions, columns, kinds, values[columns])
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
-        raise LayoutError("partition_expr: names columns by dimension, and the asset has one; name one column")
+        raise LayoutError(
+            "partition_expr: it names columns by dimension, but the asset has one dimension; name one column"
+        )
     found = {
         name: _key_of_value(partitions.get_partitions_def_for_dimension(name), column, kinds, values[column])
         for name, column in columns.items()

@@ -59,7 +59,7 @@ def build_new_files_sensor(
     }
     for asset, keys in check_keys.items():
         if not keys:
-            raise WrongUse(f"tables: {asset.to_user_string()} has no check among those given; add its layout checks")
+            raise WrongUse(f"tables: {asset.to_user_string()} has none of the given checks; add its layout checks")
     _refuse_partitions(checks)
 
     @dg.sensor(
@@ -67,7 +67,7 @@ def build_new_files_sensor(
         # Not their checks: of those the UI would show the selection's name in Python.
         asset_selection=dg.AssetSelection.assets(*places),
         minimum_interval_seconds=minimum_interval_seconds,
-        description="Asks for the layout checks of a table when its files change.",
+        description="Requests the layout checks of a table when its files change.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         seen = seen_tables(context.cursor)

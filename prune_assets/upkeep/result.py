@@ -40,6 +40,16 @@ class PredicateBytes:
 class OptimizeResult:
     """What `optimize` picked of `considered` files, and what became of it; `print` shows it.
 
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> for name in ("a", "b"):
+    ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/{name}.parquet")
+    >>> result = pr.optimize(None, table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+    >>> result.considered, len(result.picked), result.depth_before
+    (2, 2, 2.0)
+
     `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`.
     `depth_before`, `depth_predicted`, `depth_after`: the overlap depth on the leading sort key: for an average file,
     how many files hold the value of it that most hold. 1.0 where no two share a value, None without a key, and after
