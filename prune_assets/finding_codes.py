@@ -311,7 +311,7 @@ METADATA_ARE_TRUE = Check(
         ),
         "not_relied_on.row_group_statistics": Code(
             "Bounds or counts of a row group that plans do not believe. Nothing is lost here; where the finding is a "
-            "`warn` they are wrong, and other engines may believe them.",
+            "`warn` they are wrong, and other engines may use them.",
             "Where it is a `warn`: write the file again. Else nothing.",
         ),
         "not_relied_on.page_index": Code(
@@ -328,7 +328,7 @@ METADATA_ARE_TRUE = Check(
         ),
         "not_relied_on.contradiction": Code(
             "Two claims about the same values exclude each other, such as bounds and nulls alone. Plans believe none.",
-            "Write the file again: other engines may believe the wrong one.",
+            "Write the file again: other engines may use the wrong one.",
         ),
     },
     reads_values=True,

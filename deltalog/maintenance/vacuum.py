@@ -103,12 +103,12 @@ def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_
         return wanted
     kept = int(asked.total_seconds() * 1_000)
     if kept < 0:
-        raise WrongUse(f"{place}: a retention of {asked} is none; give one that is not negative")
+        raise WrongUse(f"{place}: the retention is {asked}; give one that is not negative")
     if kept < wanted and not allow_shorter:
         raise WrongUse(
             f"{place}: a retention of {asked} is shorter than the {properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} "
-            f"of the table; files of readers and writers at work would go. Give a longer one, set {RETENTION}, or say "
-            "allow_shorter=True when nobody is at work"
+            f"of the table; it would remove files that running readers and writers need. Give a longer one, set "
+            f"{RETENTION}, or pass allow_shorter=True when no other program uses the table"
         )
     return kept
 

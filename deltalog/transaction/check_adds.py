@@ -224,8 +224,8 @@ def _check_clustered(statistics: Statistics | None, column: tuple[str, ...], whe
         if nulls is not None and (nulls == statistics.num_records or None not in bounds):
             return
     raise RefusedCommit(
-        f"{where}: the table is clustered by {'.'.join(column)}, of which every file needs statistics; give nullCount, "
-        "and bounds unless all is null"
+        f"{where}: the table is clustered by {'.'.join(column)}, so every file needs its statistics; give nullCount, "
+        "and bounds unless all values are null"
     )
 
 

@@ -75,7 +75,7 @@ def _of_block(block: FileBlock, here: NDArray[np.bool_], spelled: Mapping[str, s
     values = _partition_values(block, at)
     for path, size, of_file, vector in zip(paths, block.size[at].tolist(), values, vectors, strict=True):
         if path not in spelled:
-            raise BrokenLog(f"{path} is a file of the table, and the log no longer says so; open the table again")
+            raise BrokenLog(f"{path} was a file of the table, but the log no longer lists it; open the table again")
         yield LiveFile(
             path, spelled[path], of_file, size, None if vector is None else msgspec.convert(vector, DeletionVector)
         )

@@ -20,6 +20,7 @@ from deltalog.transaction.change import NOTHING, WHOLE_TABLE, Change, Reads
 from deltalog.transaction.check_metadata import properties_of, schema_of
 from deltalog.transaction.commit import commit
 from deltalog.transaction.conflicts import select_files
+from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -330,8 +331,8 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
         if outside.any():
             add = adds[int(np.flatnonzero(outside)[0])]
             raise RefusedCommit(
-                f"{snapshot.table}: {_partition_text(snapshot, add)} does not lie for certain in what is to be "
-                "overwritten; leave its rows out, or widen the predicate, which may speak of partition columns alone"
+                f"{snapshot.table}: {_partition_text(snapshot, add)} may be outside of what is "
+                "overwritten; leave its rows out, or widen the predicate, which may name partition columns only"
             )
     return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))
 
@@ -353,8 +354,8 @@ def _decided(snapshot: Snapshot, ask: Callable[[FileBlock], tuple[Flags, Flags]]
         if len(doubtful):
             path = block.path[int(doubtful[0])].as_py()
             raise RefusedCommit(
-                f"{snapshot.table}: whether {path} is to be overwritten cannot be told from its partition values "
-                f"({len(doubtful)} such files); name the files that go with `rewrite`, or overwrite all"
+                f"{snapshot.table}: the partition values of {path} do not decide whether it is overwritten "
+                f"({counted(len(doubtful), 'such file')}); name the files to replace with `rewrite`, or overwrite all"
             )
         chosen.append(certain)
     return snapshot.paths(np.concatenate(chosen)) if chosen else []

@@ -157,7 +157,7 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
 def _doubt(page: _Page, chunk: ColumnChunk) -> str:
     """Return what speaks against a header, empty when nothing does."""
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
-        return f"the dictionary page has encoding {page.encoding}, which is none of a dictionary"
+        return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:
         # It would deny every value, and where there is none the null count tells that already.
         return "the dictionary page is empty"

@@ -53,7 +53,9 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, text: str) -> BloomP
     asked = replace(column, unsupported="")
     if not can_hash(asked):
         kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
-        raise WrongUse(f"--bloom: filters of {column.name} ({kind}) cannot be asked; choose another column")
+        raise WrongUse(
+            f"--bloom: values of {column.name} ({kind}) cannot be looked up in a bloom filter; choose another column"
+        )
     probes = probe_hashes(asked, parse_value(asked, text))
     filters = _filters(index, column)
     asked_at = [i for i, found in enumerate(filters) if not isinstance(found, str)]

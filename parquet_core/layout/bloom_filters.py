@@ -27,17 +27,30 @@ def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> 
         present = [blocks for blocks in filters if not isinstance(blocks, str)]
         if present:
             yield _presence(column, present, len(positions))
-        absent = [int(p) for p, blocks in zip(positions, filters, strict=True) if isinstance(blocks, str)]
-        if absent:
-            why, remedy = _cause(index, column, absent[0], filters[positions.tolist().index(absent[0])])
+        absent = {int(p): blocks for p, blocks in zip(positions, filters, strict=True) if isinstance(blocks, str)}
+        for (why, remedy), alike in _by_cause(index, column, absent).items():
             yield Finding(
                 "bloom_filter.absent",
                 Severity.ERROR,
-                row_groups_place(index, absent, column),
-                f"no bloom filter in {len(absent):,} of {counted(len(positions), 'row group')}: {why}",
+                row_groups_place(index, alike, column),
+                f"no bloom filter in {len(alike):,} of {counted(len(positions), 'row group')}: {why}",
                 remedy,
                 (column.name,),
             )
+
+
+def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, str], list[int]]:
+    """Return the row groups without a usable filter by why that is, and by what helps."""
+    chunks = index.footers.chunks(column)
+    found: dict[tuple[str, str], list[int]] = {}
+    causes: dict[tuple[object, ...], tuple[str, str]] = {}
+    for position, said in absent.items():
+        # What a cause is made of: of 100,000 row groups nearly all are alike.
+        signs = int(index.kind[index.file[position]]), chunks.dictionary_only[position], said
+        if signs not in causes:
+            causes[signs] = _cause(index, column, position, said)
+        found.setdefault(causes[signs], []).append(position)
+    return found
 
 
 def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) -> Finding:
@@ -57,7 +70,7 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
 def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object) -> tuple[str, str]:
     chunk = index.footers.chunks(column).chunk(position)
     if chunk is not None and chunk.bloom_filter is not None:
-        return f"it is there but must not be believed: {said}", "write the file again"
+        return f"it is there but cannot be used: {said}", "write the file again"
     if column.physical is Physical.BOOLEAN:
         return "a boolean column has no use for one (confirmed by the schema)", "take it out of the layout"
     created_by = index.provenance(position).created_by
@@ -66,7 +79,7 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object
 
 
 def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, str]:
-    """Say why this writer left the filter out, and what it has to be told."""
+    """Say why this writer left the filter out, and which option makes it write one."""
     application = application_of(created_by)
     if in_dictionary and application == PARQUET_JAVA:
         return (

@@ -77,7 +77,7 @@ def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str])
     late = found.low[order][1:] < np.maximum.accumulate(found.high[order])[:-1]
     if not late.any():
         apart = f"do{'es' * (len(labels) == 1)} not overlap"
-        how = apart if depth in {None, 1.0} else "overlap only at shared end values"
+        how = apart if depth in {None, 1.0} else "do not overlap, but share values where one ends and the next begins"
         return Finding(f"overlap.{units}", Severity.INFO, place, f"{many} {how}{within}{said}")
     at = int(np.argmax(late))
     inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(found.high[order[: at + 1]]))]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+from parquet_core.layout.spec import WRITE_ANEW, Finding, LayoutSpec, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             f"{int((rows > limit).sum()):,} of {counted(len(rows), 'row group')} have more than {limit:,} rows, "
             f"at most {largest:,}"
         )
-        remedy = f"write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
+        remedy = (
+            f"rewrite the files: {WRITE_ANEW}, or write with parquet.block.row.count.limit={limit} (Spark 4.1 or newer)"
+        )
         return Finding("size.row_groups", Severity.WARN, place, message, remedy)
     message = (
         f"{counted(len(rows), 'row group')} in {counted(len(index.files), 'file')}, at most {counted(largest, 'row')}"
@@ -51,6 +53,6 @@ def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
             largest, where = int(rows[page]), row_group_place(index, int(positions[group]), column)
     if largest > layout.page_rows:
         message = f"the largest of {counted(pages, 'page')} has {largest:,} rows, more than {layout.page_rows:,}"
-        remedy = f"write with parquet.page.row.count.limit={layout.page_rows}"
+        remedy = f"rewrite the files: {WRITE_ANEW}, or write with parquet.page.row.count.limit={layout.page_rows}"
         return Finding("size.pages", Severity.WARN, where, message, remedy)
     return Finding("size.pages", Severity.INFO, "table", f"{counted(pages, 'page')}, at most {counted(largest, 'row')}")

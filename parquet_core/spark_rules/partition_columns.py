@@ -52,7 +52,7 @@ def read_partitions(listing: Listing, *, infer_types: bool = True) -> Partitions
     if len(spellings) > 1 or len({name.casefold() for name in names}) < len(names):
         # Settings of Spark decide whether they are one column.
         return Partitions(
-            tuple(_unsupported(name, "the names of the directories are not told apart") for name in names)
+            tuple(_unsupported(name, "two partition columns have names that differ in case only") for name in names)
         )
     columns: list[LeafColumn] = []
     values: dict[Path, pa.Array] = {}

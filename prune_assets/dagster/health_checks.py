@@ -76,8 +76,8 @@ def build_file_health_check(
     >>> [key.name for key in check.check_keys]
     ['files_are_healthy']
 
-    It reads the footers and a few bloom filters, and starts no Spark. It finds statistics that are missing or that
-    nobody may believe, timestamps as INT96, bloom filters that err often, and more small files than are allowed.
+    It reads the footers and a few bloom filters, and starts no Spark. It finds statistics that are missing or
+    cannot be trusted, timestamps as INT96, bloom filters with many false positives, and too many small files.
 
     `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB; by
     default more than 1,000 fail it, and 50 that could be merged warn.

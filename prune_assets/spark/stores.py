@@ -82,7 +82,7 @@ def _with_account(path: str, place: str) -> str:
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
     if not account:
         raise WrongUse(
-            f"{path}: Spark has to be told the storage account; set AZURE_STORAGE_ACCOUNT_NAME, or write "
+            f"{path}: Spark needs the name of the storage account; set AZURE_STORAGE_ACCOUNT_NAME, or write "
             f"abfss://{container}@ACCOUNT.dfs.core.windows.net{slash}{below}"
         )
     return f"abfss://{container}@{account}.dfs.core.windows.net{slash}{below}"

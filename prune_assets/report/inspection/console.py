@@ -147,16 +147,22 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     total = len(probe.row_groups)
     summary = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
     asked = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
-    ranked = sorted(probe.row_groups, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
+    headings = ("file", "row group", "result")
+    known = [fact for fact in probe.row_groups if fact.verdict != "unknown"]
+    ranked = sorted(known, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
+    reasons = Counter(fact.reason for fact in probe.row_groups if fact.verdict == "unknown").most_common()
     return section(
         f"Bloom filters probed for {asked}",
         line(f"{counted(total, 'row group')}: {summary}" if total else "there is no row group to probe"),
-        cells(("file", "row group", "result"), (_probe_line(fact, target) for fact in ranked), numbers=("row group",)),
-        *more(total - len(ranked), "row groups", "--json shows all"),
+        *(
+            line(f"{counted(count, 'row group')} unknown: {printable(clipped(reason, 200))}")
+            for reason, count in reasons[:_SHOWN_PROBES]
+        ),
+        *([cells(headings, (_probe_line(fact, target) for fact in ranked), numbers=("row group",))] if known else []),
+        *more(len(known) - len(ranked), "row groups", "--json shows all"),
     )
 
 
 def _probe_line(fact: ProbeFacts, target: str) -> tuple[str, ...]:
-    answer = _VERDICTS[fact.verdict] + (f": {fact.reason}" if fact.reason else "")
     path = short_path(fact.file, target, _LONGEST_PATH)
-    return printable(path), f"{fact.row_group:,}", printable(clipped(answer, 200))
+    return printable(path), f"{fact.row_group:,}", _VERDICTS[fact.verdict]

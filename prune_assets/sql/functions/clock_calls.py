@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.zones import Zone
 
 CLOCK_NEEDED = (
-    "the session's time zone decides which day and time it is",
+    "the current day and time depend on the session's time zone",
     "pass session= to plan, or --time-zone",
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

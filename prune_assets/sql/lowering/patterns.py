@@ -146,7 +146,7 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
         case Compare(_, op, value):
             return compare_start(start.column, start.count, op, value.as_py())
         case _:
-            raise Refusal("this pattern may match behind the characters that are asked for", "match the plain column")
+            raise Refusal("this pattern may match beyond the characters that are compared", "match the plain column")
 
 
 def _compared(node: exp.Expr, read: OperandReader) -> Predicate | None:

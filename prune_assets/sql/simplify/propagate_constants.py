@@ -63,7 +63,11 @@ def _answered(operand: Predicate) -> Predicate:
     """Return an operand that says of itself that what stands beside it is asked instead."""
     if not isinstance(operand, Unsupported):
         return operand
-    return replace(operand, reason=f"{operand.reason}; asked with the value that a column is said to have", remedy="")
+    return replace(
+        operand,
+        reason=f"{operand.reason}; another part gives the column a value, and the part is evaluated with it",
+        remedy="",
+    )
 
 
 def may_be_refined(leaf: Leaf) -> bool:

@@ -80,7 +80,7 @@ def _decimal(cursor: Cursor) -> SparkType:
     cursor.expect(")")
     digits, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if not digits or not is_decimal(digits, scale):
-        cursor.fail(f"a decimal has up to {MAX_DIGITS} digits, of which the scale is a part")
+        cursor.fail(f"a decimal has at most {MAX_DIGITS} digits, and its scale is at most that number of digits")
     return decimal_type(digits, scale)
 
 

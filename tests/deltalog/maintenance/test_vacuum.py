@@ -125,7 +125,7 @@ def test_orphans_are_what_neither_the_log_nor_its_tombstones_name(table):
 def test_a_shorter_retention_needs_to_be_insisted_on(table):
     with pytest.raises(WrongUse, match=r"shorter than the 'interval 1 week'.*allow_shorter=True"):
         vacuum(str(table), retention=dt.timedelta(0), now=NOW)
-    with pytest.raises(WrongUse, match="is none"):
+    with pytest.raises(WrongUse, match="give one that is not negative"):
         vacuum(str(table), retention=dt.timedelta(-1), allow_shorter=True, now=NOW)
     found = below(table, vacuum(str(table), retention=dt.timedelta(0), allow_shorter=True, now=NOW).files)
     more = {"young.parquet", "young_vector.parquet", OLD_IN_FILE, "uncommitted.parquet", "_change_data/young.parquet"}

@@ -305,7 +305,7 @@ def test_a_clustered_table_needs_statistics_of_what_it_is_clustered_by(log):
     for stats in (None, {"numRecords": 1}, {"numRecords": 1, "nullCount": {"id": 0}}):
         add = Add("x", 1, {}, 1, None if stats is None else json.dumps(stats))
         refused(
-            snapshot, "clustered by id, of which every file needs statistics", lambda add=add: append(snapshot, [add])
+            snapshot, "clustered by id, so every file needs its statistics", lambda add=add: append(snapshot, [add])
         )
     append(snapshot, [named("x"), Add("null", 1, {}, 1, '{"numRecords":2,"nullCount":{"id":2}}')])
     system = Change(operation="CLUSTER BY", domains=[DomainMetadata("delta.clustering", "{}")])

@@ -50,8 +50,14 @@ def test_a_sorted_table_is_proven_at_every_strength(table):
     assert said["order.row_groups"] == "row groups are ascending by their bounds in 2 files"
     assert "pages are ascending without overlap in 7 row groups" in said["order.pages"]
     assert said["order.rows"] == "all 602 rows ascend inside their files"
-    assert said["overlap.files"] == "2 files overlap only at shared end values; overlap depth 2.00"
-    assert said["overlap.row_groups"] == "7 row groups overlap only at shared end values; overlap depth 1.29"
+    assert (
+        said["overlap.files"]
+        == "2 files do not overlap, but share values where one ends and the next begins; overlap depth 2.00"
+    )
+    assert (
+        said["overlap.row_groups"]
+        == "7 row groups do not overlap, but share values where one ends and the next begins; overlap depth 1.29"
+    )
     assert "in 7 of 7 row groups" in said["bloom_filter.present"]
     margins = [finding for finding in findings if finding.code == "column_index.present"]
     assert [finding.location for finding in margins] == ["column day", "column key", "column word"]
@@ -128,6 +134,21 @@ def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
     assert "wrote the file (inferred); the dictionary, which every data page uses, answers the same" in found.message
     assert "bloom_filter_options={'key': True}" in found.remedy
+
+
+def test_each_cause_of_an_absent_filter_is_one_finding(table):
+    import polars as pl
+
+    for number in range(3):
+        write(table / f"{number}.parquet", range(100), bloom_filter_options=None, row_group_size=50)
+    pl.DataFrame({"key": range(100)}).write_parquet(table / "3.parquet")
+    found = [f for f in check(table, layout=LayoutSpec(bloom={"key": 0.01})) if f.code == "bloom_filter.absent"]
+    assert [finding.message[:36] for finding in found] == [
+        "no bloom filter in 6 of 7 row groups",
+        "no bloom filter in 1 of 7 row groups",
+    ]
+    assert ["pyarrow" in found[0].message, "Polars" in found[1].message] == [True, True]
+    assert found[1].location == "3.parquet, row group 0, column key"
 
 
 def test_the_remedy_for_an_absent_filter_of_pyarrow_helps(table):

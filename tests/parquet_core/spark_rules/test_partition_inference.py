@@ -131,8 +131,8 @@ def partitions_of(paths, base):
 @pytest.mark.parametrize(
     ("paths", "reason"),
     [
-        (["t/p=1/P=1/a"], "the names of the directories are not told apart"),
-        (["t/p=1/a", "t/P=1/a"], "the names of the directories are not told apart"),
+        (["t/p=1/P=1/a"], "two partition columns have names that differ in case only"),
+        (["t/p=1/a", "t/P=1/a"], "two partition columns have names that differ in case only"),
         (["t/p=a%2/a"], "a directory name is not escaped as Spark does"),
         (["t/p=caf\udce9/a"], "a directory name is not escaped as Spark does"),
         (["t/p=5e-1/a"], "its values may be fractions or times"),

@@ -98,7 +98,9 @@ def test_a_value_asked_of_the_filters(path):
     assert "1 may contain it" in text
     assert re.search(r"1 may contain it$", text, re.MULTILINE)
     assert "4 row groups: 4 does not contain it" in squeezed(prune_inspect(path, "--bloom", "zzz").stdout)
-    assert "unknown: the file holds none" in squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
+    without = squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
+    assert "4 row groups unknown: the file holds none" in without
+    assert without.count("the file holds none") == 1, "one line for all row groups without a filter"
 
 
 def test_json_is_one_line_and_says_all(path):
