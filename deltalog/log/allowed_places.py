@@ -59,9 +59,9 @@ def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
             return _normal(place) if ".." in place.split("/") else place
     above = posixpath.dirname(_normal(place))
     raise OutsideTable(
-        f"{table}: a file of the table is to be {place}, which is not below the table and was not opened; if you trust "
-        f"whoever writes its log, open the table with allow=[{above!r}], or set {ALLOW}={above} (several with commas "
-        "between them)"
+        f"{table}: the log names the file {place}, which is outside of the table's folder and was not opened; if you "
+        f"trust the writer of the log, set {ALLOW}={above} (several addresses with commas), or pass allow=[{above!r}] "
+        "in Python"
     )
 
 
