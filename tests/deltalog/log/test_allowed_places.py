@@ -115,10 +115,10 @@ def test_what_the_user_allows_is_opened(monkeypatch, allowed, path, place):
 
 @pytest.mark.parametrize("path", ["s3://source2/t/x.parquet", "s3://source/../x/y.parquet", "file:///etc/passwd"])
 def test_nothing_beside_what_the_user_allows_is_opened(monkeypatch, path):
-    with pytest.raises(OutsideTable, match="is not below the table"):
+    with pytest.raises(OutsideTable, match="outside of the table's folder"):
         opened("gs://b/t", path, ["s3://source/t", "https://h"])
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", "s3://source/t,https://h")
-    with pytest.raises(OutsideTable, match="is not below the table"):
+    with pytest.raises(OutsideTable, match="outside of the table's folder"):
         opened("gs://b/t", path)
 
 
