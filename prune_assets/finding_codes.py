@@ -56,7 +56,7 @@ _SORT = (
 )
 _LIE = (
     "Write the file again, with another version of the writer or another writer, and do not skip by this column until "
-    "then. Every engine that believes the claim loses the same rows."
+    "then. Every engine that trusts the claim loses the same rows."
 )
 
 COLUMN_INDEX_PRESENT = Check(
@@ -150,8 +150,8 @@ SORTED_ORDER = Check(
         ),
         "order.low_cardinality": Code(
             "The only column of the sort key has so few values that one value fills many row groups. Rows with equal "
-            "keys stay in one file, and the sort tells nothing among them.",
-            "Add a second column to `sort_by`, one that queries ask for: `sort_by: [status, id]`. A column of a few "
+            "keys stay in one file, and sorting does not separate them.",
+            "Add a second column to `sort_by`, one that queries filter by: `sort_by: [status, id]`. A column of a few "
             "values may do better as `partition_by`.",
         ),
         "clustering.effective": Code(
@@ -203,7 +203,7 @@ FILES_ARE_HEALTHY = Check(
             "Write these files again, with statistics.",
         ),
         "statistics.untrusted": Code(
-            "The file's writer is known for wrong bounds of this type, so they are not believed and skip nothing.",
+            "The file's writer is known for wrong bounds of this type, so no plan skips by them.",
             "Write these files again with another writer, or a newer version of it.",
         ),
         "statistics.nanoseconds": Code(
@@ -220,7 +220,7 @@ FILES_ARE_HEALTHY = Check(
             "How many row groups an equality keeps on the column that clusters the table by its log or, without one, "
             "on the column whose bounds overlap least. Where that is more than 60% of at least 16 row groups, and the "
             "table has no partitions, no column gives much to skip by.",
-            "Sort by a column that queries ask for: `prune optimize TABLE --layout layout.yaml`.",
+            "Sort by a column that queries filter by: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.int96": Code(
             "The column is INT96, whose bounds cannot be trusted: no predicate on it skips anything.",
@@ -310,24 +310,24 @@ METADATA_ARE_TRUE = Check(
             "Restore the file, or write it again from its source.",
         ),
         "not_relied_on.row_group_statistics": Code(
-            "Bounds or counts of a row group that plans do not believe. Nothing is lost here; where the finding is a "
+            "Bounds or counts of a row group that plans do not trust. Nothing is lost here; where the finding is a "
             "`warn` they are wrong, and other engines may use them.",
             "Where it is a `warn`: write the file again. Else nothing.",
         ),
         "not_relied_on.page_index": Code(
-            "A page index that plans do not believe, as it contradicts the file.",
+            "A page index that plans do not trust, as it contradicts the file.",
             "Write the file again, so that its pages can be skipped.",
         ),
         "not_relied_on.page_bounds": Code(
-            "Bounds of pages that plans do not believe, though their index is in order.",
+            "Bounds of pages that plans do not trust, though their index is in order.",
             "Write the file again with another writer, so that its pages can be skipped.",
         ),
         "not_relied_on.bloom_filter": Code(
-            "A bloom filter that plans do not believe, as its header or its place is wrong.",
+            "A bloom filter that plans do not trust, as its header or its place is wrong.",
             "Write the file again, so that the filter can be used.",
         ),
         "not_relied_on.contradiction": Code(
-            "Two claims about the same values exclude each other, such as bounds and nulls alone. Plans believe none.",
+            "Two claims about the same values exclude each other, such as bounds and nulls alone. Plans trust neither.",
             "Write the file again: other engines may use the wrong one.",
         ),
     },
@@ -347,8 +347,8 @@ ADVICE = Group(
     "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",
     advice={
         "sort_by": Code(
-            "Values of the column are all over the table; sorted by it, few row groups would hold what the predicate "
-            "asks for.",
+            "Values of the column are spread over the whole table; sorted by it, few row groups would hold "
+            "what the predicate asks for.",
             "Put the column first in `sort_by`, or after the columns that skip already; write the table with "
             "`prune write`.",
         ),
@@ -366,7 +366,7 @@ ADVICE = Group(
             "Write the condition that the report names.",
         ),
         "statistics": Code(
-            "Most of what is read carries no bounds of the column.",
+            "Most of what is read has no bounds of the column.",
             "Write these files again, with statistics.",
         ),
         "row_groups": Code(

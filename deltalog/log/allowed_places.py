@@ -42,13 +42,13 @@ def opened_place(table: str, place: str, allow: Sequence[str] = ()) -> str:
     """Return the place of a file that a log names and that is to be opened; `place`: as of `resolve`.
 
     Raises OutsideTable unless it is below the table, below an address that the caller allows, or below one in
-    PRUNE_DELTA_ALLOW (separated by commas), and MalformedLog for what is no name of a file.
+    PRUNE_DELTA_ALLOW (separated by commas), and MalformedLog for what is not the name of a file.
 
     >>> opened_place("s3://b/t", "s3://b/t/day=1/x.parquet"), opened_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')
     """
     if "\0" in place:
-        raise MalformedLog(f"{table}: {place!r} is no name of a file; the log is damaged")
+        raise MalformedLog(f"{table}: {place!r} is not the name of a file; the log is damaged")
     own = f"{table.rstrip('/')}/"
     if place.startswith(own) and not _leads_upward(place, len(own)):
         return place

@@ -88,7 +88,7 @@ def _place_of(path: str, place: str, allow: Sequence[str]) -> str:
     if is_absolute(name):
         return opened_place(posixpath.dirname(place), name, allow)
     if "/" in name or not name:
-        raise MalformedLog(f"{place}: the sidecar {path!r} is no name of a file; remove the checkpoint")
+        raise MalformedLog(f"{place}: the sidecar {path!r} is not the name of a file; remove the checkpoint")
     return f"{place}/{_SIDECARS}/{name}"
 
 
@@ -112,7 +112,7 @@ def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
         return Hint(None, f"_last_checkpoint {complaint}; the listing was used")
     newest = max(listing.checkpoints, default=None)
     if version not in listing.checkpoints:
-        return Hint(version, f"_last_checkpoint names version {version}, of which there is no checkpoint")
+        return Hint(version, f"_last_checkpoint names version {version}, which has no checkpoint")
     if newest is not None and newest > version:
         return Hint(version, f"_last_checkpoint names version {version}, but there is one of {newest}")
     return Hint(version, "")

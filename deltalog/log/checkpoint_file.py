@@ -189,7 +189,7 @@ def _first_field(schema: pa.Schema, name: str) -> str:
     kind = schema.field(name).type
     plain = [child.name for child in kind if not pa.types.is_nested(child.type)] if pa.types.is_struct(kind) else []
     if schema.names.count(name) > 1 or not plain:
-        raise ValueError(f"the column {name} is no action")
+        raise ValueError(f"the column {name} is not an action")
     return str(plain[0])
 
 
@@ -197,7 +197,7 @@ def _fields(schema: pa.Schema, name: str) -> set[str]:
     if name not in schema.names:
         return set()
     if schema.names.count(name) > 1 or not pa.types.is_struct(schema.field(name).type):
-        raise ValueError(f"the column {name} is no struct")
+        raise ValueError(f"the column {name} is not a struct")
     return {child.name for child in schema.field(name).type}
 
 
@@ -219,7 +219,7 @@ def _partition(adds: pa.StructArray, fields: set[str]) -> dict[str, Any]:
         return {}
     values = pc.struct_field(adds, "partitionValues")
     if not pa.types.is_map(values.type):
-        raise ValueError("add.partitionValues is no map")
+        raise ValueError("add.partitionValues is not a map")
     return texts_of_map(values)
 
 

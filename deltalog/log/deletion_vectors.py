@@ -46,13 +46,13 @@ def decode_z85(text: str) -> bytes:
     '864fd26fb559f75b'
     """
     if len(text) % 5:
-        raise ValueError(f"{len(text)} signs are no multiple of 5")
+        raise ValueError(f"{len(text)} characters are not a multiple of 5")
     out = bytearray()
     for start in range(0, len(text), 5):
         number = 0
         for sign in text[start : start + 5]:
             if sign not in _DIGIT:
-                raise ValueError(f"the sign {sign!r} is none of Z85")
+                raise ValueError(f"{sign!r} is not a character of Z85")
             number = number * 85 + _DIGIT[sign]
         if number >> 32:
             raise ValueError("five signs that are more than four bytes")

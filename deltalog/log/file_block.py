@@ -120,7 +120,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
     if not pa.types.is_dictionary(texts.type):
         texts = pc.dictionary_encode(texts)
     if not pa.types.is_string(texts.type.value_type):
-        raise ValueError("a partition value is no text")
+        raise ValueError("a partition value is not text")
     texts.dictionary.validate(full=True)
     return texts
 

@@ -177,6 +177,6 @@ def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: 
     partial = [at for at in listing.partial if at <= target]
     parts = f"; the checkpoint of version {partial[-1]} lacks parts" if partial else ""
     raise BrokenLog(
-        f"{listing.place}: version {target} cannot be put together: commit {missing} is missing and {after}{parts}; "
-        "restore the file, or ask for a version that is whole"
+        f"{listing.place}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "
+        "restore the file, or open a version that is complete"
     )

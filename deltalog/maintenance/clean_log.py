@@ -106,7 +106,7 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
         return CleanedLog(None, (), (), f"no checkpoint of version {commit} or before it can be read; write one")
     guarded = protected_before(state.protocol, state.properties)
     if guarded > min([*state.listing.commits, *state.listing.checkpoints]):
-        return CleanedLog(None, (), (), f"the table asks for all versions before {guarded} to be kept")
+        return CleanedLog(None, (), (), f"the table requires all versions before {guarded} to be kept")
     expired = [*_expired(state.listing, kept), *_left_behind(state.listing, now), *_sidecars(state.listing, kept, now)]
     if dry_run:
         return CleanedLog(kept, tuple(expired), ())

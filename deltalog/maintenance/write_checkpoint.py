@@ -104,7 +104,7 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     check_maintainable(state.protocol, place=place)
     if state.version < protected_before(state.protocol, state.properties):
         raise NoSuchVersion(
-            f"{place}: the table asks for no new checkpoint before version "
+            f"{place}: the table allows no new checkpoint before version "
             f"{protected_before(state.protocol, state.properties)}; give a later version"
         )
     try:

@@ -69,11 +69,11 @@ _OF_WRITER_VERSION = {
     5: ("columnMapping",),
     6: ("identityColumns",),
 }
-_CATALOG = "its catalog decides which commits count; ask the catalog for the table"
+_CATALOG = "its catalog decides which commits count; open the table through the catalog"
 _MOVED = "the table has moved; give the path it moved to"
 _COORDINATOR = "its coordinator decides which commits count; commit through it"
 _SPARK = "commit with Spark, which does"
-_ICEBERG = f"what Iceberg asks of files is not checked here; {_SPARK}"
+_ICEBERG = f"what Iceberg requires of files is not checked here; {_SPARK}"
 _WHY = {
     "catalogManaged": _CATALOG,
     "catalogOwned-preview": _CATALOG,
@@ -114,7 +114,7 @@ def check_readable(protocol: Protocol, *, place: str) -> None:
     """Raise UnsupportedTable, naming each feature, when a table must not be read, MalformedLog for a contradiction."""
     reader, writer = protocol.min_reader_version, protocol.min_writer_version
     if reader < 1 or writer < 1:
-        raise MalformedLog(f"{place}: protocol ({reader}, {writer}) is no pair of versions; the log is damaged")
+        raise MalformedLog(f"{place}: protocol ({reader}, {writer}) is not a pair of versions; the log is damaged")
     if reader <= LAST_READER_VERSION:
         _check_lists(protocol, place)
     _check(reader, reader_features(protocol), _READER, place)

@@ -56,7 +56,7 @@ def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int
     text = properties.get(name, otherwise)
     found = milliseconds(text)
     if found is None:
-        raise WrongUse(f"table property {name} is {text!r}, which is no duration; set it to one like {otherwise!r}")
+        raise WrongUse(f"table property {name} is {text!r}, which is not a duration; set it to one like {otherwise!r}")
     return found
 
 

@@ -127,7 +127,7 @@ def read_schema(text: str, *, partition_columns: Sequence[str], mapping: str, pl
         tree = msgspec.json.decode(text)
         found = list(_leaves(tree, mapping=mapping != "none", place=place))
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
-        raise MalformedLog(f"{place}: the schema of the table is no schema of Spark's; the log is damaged") from None
+        raise MalformedLog(f"{place}: the schema of the table is not a Spark schema; the log is damaged") from None
     columns = _partitioned(found, partition_columns, place)
     return TableSchema(tuple(_numbered(columns)), tuple(partition_columns), mapping, text)
 

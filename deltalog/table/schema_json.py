@@ -109,9 +109,9 @@ def schema_fields(text: str, *, mapped: bool, place: str) -> list[Field]:
         found = list(_fields_below(tree, (), (), mapped=mapped, repeated=False))
         top = tree["type"]
     except (msgspec.DecodeError, RecursionError, KeyError, TypeError, AttributeError, UnicodeError):
-        raise MalformedLog(f"{place}: the schema of the table is no schema of Spark's; the log is damaged") from None
+        raise MalformedLog(f"{place}: the schema of the table is not a Spark schema; the log is damaged") from None
     if top != "struct":
-        raise MalformedLog(f"{place}: the schema of the table is no struct; the log is damaged")
+        raise MalformedLog(f"{place}: the schema of the table is not a struct; the log is damaged")
     return found
 
 

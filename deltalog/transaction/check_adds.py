@@ -100,7 +100,7 @@ def _check_path(add: Add, where: str) -> None:
     if not all(parts) or {".", ".."} & set(parts):
         raise RefusedCommit(f"{where}: the path has an empty part, or one that is . or ..; name the file plainly")
     if parts[0] in {"_delta_log", "_change_data"}:
-        raise RefusedCommit(f"{where}: {parts[0]} is no place for files of the table; put it elsewhere")
+        raise RefusedCommit(f"{where}: {parts[0]} is not a place for files of the table; choose another")
     if not fits(add.size):
         raise RefusedCommit(f"{where}: a size of {add.size} bytes; give the size of the file")
     if not fits(add.modification_time):
@@ -163,7 +163,7 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> Statistics
         statistics = _DECODER.decode(add.stats if isinstance(add.stats, str) else "")
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise RefusedCommit(
-            f"{where}: its statistics are no JSON with numRecords ({error}); correct or leave them out"
+            f"{where}: its statistics are not JSON with numRecords ({error}); correct or leave them out"
         ) from None
     if not fits(statistics.num_records):
         raise RefusedCommit(f"{where}: {statistics.num_records} records; give the number of rows of the file")

@@ -178,12 +178,12 @@ def _check_not_live(snapshot: Snapshot, change: Change) -> None:
 def _check_others(change: Change, protocol: Protocol, place: str) -> None:
     if change.txn is not None and (not change.txn.app_id or not fits(change.txn.version)):
         raise RefusedCommit(
-            f"{place}: {change.txn.app_id!r} and {change.txn.version} are no application and version; give a name and "
-            "a number from 0 on that grows with each of its commits"
+            f"{place}: {change.txn.app_id!r} and {change.txn.version} are not an application and version; give a name "
+            "and a number from 0 on that grows with each of its commits"
         )
     names = [domain.domain for domain in change.domains]
     if len(set(names)) < len(names):
-        raise RefusedCommit(f"{place}: one commit speaks twice of a domain; say it once")
+        raise RefusedCommit(f"{place}: the commit sets a domain twice; set it once")
     system = [name for name in names if name.startswith(_SYSTEM)]
     if system:
         raise UnsupportedTable(f"{place}: the domain {system[0]} belongs to a feature; change it with Spark")

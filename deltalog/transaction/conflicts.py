@@ -153,7 +153,7 @@ def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Sn
         )
     both = concurrent.domains.keys() & {domain.domain for domain in change.domains}
     if both:
-        raise ConcurrentDomain(f"{where} speaks of the domain {min(both)!r} too; {_AGAIN}")
+        raise ConcurrentDomain(f"{where} sets the domain {min(both)!r} too; {_AGAIN}")
     _check_removes(change, concurrent, snapshot, where)
     _check_adds(change, concurrent, snapshot, isolation, where)
 

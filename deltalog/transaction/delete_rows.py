@@ -120,8 +120,8 @@ def _deletions(snapshot: Snapshot, rows: Mapping[str, Sequence[int]]) -> Iterato
     for path, positions in rows.items():
         if path not in adds:
             raise RefusedCommit(
-                f"{snapshot.table}: {path} is no live file of version {snapshot.version}; give paths as its snapshot "
-                "does"
+                f"{snapshot.table}: {path} is not a live file of version {snapshot.version}; give paths as its "
+                "snapshot does"
             )
         add = adds[path]
         records = _records(add, snapshot.table)

@@ -53,7 +53,7 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
     missing = set(paths) - {file.path for file in found}
     if missing:
         raise RefusedCommit(
-            f"{snapshot.table}: {min(missing)} is no live file of version {snapshot.version} ({len(missing)} such); "
+            f"{snapshot.table}: {min(missing)} is not a live file of version {snapshot.version} ({len(missing)} such); "
             "open the table again and give paths as its snapshot does"
         )
     return found

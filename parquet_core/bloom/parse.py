@@ -36,7 +36,7 @@ def parse_header(data: bytes, *, place: str) -> BloomHeader | str:
     if any(member is None or member[0] != 1 for member in (algorithm, hashing, compression)):
         return "the bloom filter uses an unknown algorithm, hash or compression"
     if size is None or not 0 < size <= MAX_BYTES or size % BLOCK_BYTES:
-        return f"the bloom filter claims {size} bytes, which is no number of 32-byte blocks"
+        return f"the bloom filter claims {size} bytes, which is not the size of a filter (32-byte blocks)"
     return BloomHeader(length, size)
 
 

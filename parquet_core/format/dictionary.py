@@ -169,7 +169,7 @@ def _doubt(page: _Page, chunk: ColumnChunk) -> str:
     ):
         return (
             f"the dictionary page claims {page.num_values} values in {page.stored_bytes} bytes, "
-            f"{page.plain_bytes} uncompressed, which is not believed"
+            f"{page.plain_bytes} uncompressed, which is implausible"
         )
     return ""
 

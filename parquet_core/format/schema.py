@@ -195,7 +195,7 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
     if group.repetition:
         reason = "a repeated column is not pruned on"
     elif group.annotated:
-        reason = "a part of a value that is no struct to a query is not pruned on"
+        reason = "a part of a value that is not a struct to a query is not pruned on"
     return LeafColumn(
         path=group.path,
         index=index,

@@ -97,7 +97,7 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
             raise
         found = None
     if found is None:
-        raise WrongUse(f"{text!r} is no value of column {column.name}: write {_form(column)}")
+        raise WrongUse(f"{text!r} is not a value of column {column.name}: write {_form(column)}")
     return found
 
 

@@ -35,6 +35,6 @@ def check_low_cardinality(index: MetadataIndex, leading: Sequence[LeafColumn]) -
                 f"column {column.name}",
                 f"{np.count_nonzero(again)} of {len(index)} row groups repeat the one value of {column.name} that the "
                 f"row group before holds, and rows with equal keys stay in one file, the largest of which has {rows:,} "
-                f"rows ({file_name(index, largest)}): the sort tells nothing among them",
-                "add a second column to sort_by, one that queries ask for",
+                f"rows ({file_name(index, largest)}): sorting does not separate them",
+                "add a second column to sort_by, one that queries filter by",
             )

@@ -92,7 +92,7 @@ class LayoutSpec:
     `sort_by`: top-level columns in the words of SQL: `"day"`, `"amount DESC"`, `"id ASC NULLS LAST"`; without them
     ascending, and as in Spark nulls come first ascending and last descending. A name that ends like that stands in
     backquotes. The order holds inside of each partition.
-    `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, when queries ask for each of them alone: rows
+    `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, when queries filter by each of them alone: rows
     lie along a Z-order or Hilbert curve through the ranks of their values, so that skew does no harm.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
     `dictionary`: columns that are (not) dictionary-encoded whatever the writer thinks; off where there is a bloom

@@ -114,7 +114,7 @@ def _reason(field: Mapping[str, object]) -> str:
         return _UNREADABLE
     kind = str(field["type"]).lower()
     if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
-        return "Spark makes a value of its own of what is stored"
+        return "Spark changes the stored value when it reads it"
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
         return CHAR
     if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:

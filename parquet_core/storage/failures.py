@@ -66,7 +66,7 @@ def _denied(error: Exception, said: str, uri: str) -> PruneError | None:
     # Of a listing obstore raises a general error.
     if isinstance(error, PermissionError) or _DENIED.search(said):
         answer = _answer(said, "permission denied")
-        return StorageFailure(f"{uri}: access denied ({answer}); check the rights of who asks, or {_credentials(uri)}")
+        return StorageFailure(f"{uri}: access denied ({answer}); check the permissions, or {_credentials(uri)}")
     return None
 
 
@@ -90,7 +90,7 @@ def changed(file: DataFile) -> StaleListing:
 
 def gone(file: DataFile) -> StaleListing:
     """Make the error of an object that was there when it was listed."""
-    return StaleListing(f"{file.path}: the object is gone since it was listed; list the table again")
+    return StaleListing(f"{file.path}: the object was deleted after it was listed; list the table again")
 
 
 def _next_step(said: str, uri: str) -> str:

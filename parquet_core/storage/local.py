@@ -114,7 +114,7 @@ def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageF
 
 def _said(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return "it is no text that can be encoded"
+        return "it is text that cannot be encoded"
     return str(error.strerror if isinstance(error, OSError) else error)
 
 

@@ -42,7 +42,7 @@ class ObjectWriter(NamedTuple):
             return False
         except NotSupportedError:
             raise UnsupportedFeature(
-                f"{uri}: the store creates no object on the condition that there is none; for S3 unset "
+                f"{uri}: the store cannot create an object only if it does not exist; for S3 unset "
                 "AWS_CONDITIONAL_PUT or set it to etag"
             ) from None
         except Exception as error:  # noqa: BLE001 - the library raises built-in errors beside its own

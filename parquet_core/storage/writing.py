@@ -50,7 +50,7 @@ def put(path: str, data: bytes) -> None:
 def _objects(path: str, scheme: str) -> ObjectWriter:
     if scheme not in OBJECT_STORES:
         raise UnsupportedFeature(
-            f"{path}: {scheme}:// cannot create a file on the condition that there is none; write to a local path, "
+            f"{path}: {scheme}:// cannot create a file only if it does not exist; write to a local path, "
             "S3, Google Cloud Storage or Azure"
         )
     from parquet_core.storage.object_writing import writer_of

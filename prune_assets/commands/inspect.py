@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 )
 @click.option("--pages", is_flag=True, help="List the pages of these columns; for a FILE only.")
 @click.option(
-    "--bloom", metavar="VALUE", help="Show which row groups surely lack this value, by the bloom filters of one column."
+    "--bloom",
+    metavar="VALUE",
+    help="Show which row groups certainly lack this value, by the bloom filters of one column.",
 )
 @click.option(
     "--version",

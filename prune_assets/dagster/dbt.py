@@ -143,7 +143,7 @@ def _checked(prune: object) -> Mapping[str, Any]:
         if key not in KEYS:
             raise WrongUse(unknown_key(key, KEYS))
     if prune.get("layout") is None and not prune.get("predicates"):
-        raise WrongUse("asks for no check; give layout or predicates")
+        raise WrongUse("has no check; give layout or predicates")
     return prune
 
 

@@ -62,7 +62,7 @@ def build_changed_partitions_sensor(
     asset_key = asset_key_of(asset)
     keys, partitions = _of_asset(asset_key, checks)
     if max_runs < 1:
-        raise WrongUse(f"max_runs={max_runs}: how many runs a tick may ask for, at least 1")
+        raise WrongUse(f"max_runs={max_runs}: how many runs a tick may request, at least 1")
     columns = [partition_expr] if isinstance(partition_expr, str) else list(partition_expr.values())
 
     @dg.sensor(

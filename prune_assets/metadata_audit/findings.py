@@ -93,7 +93,7 @@ def absent_value(code: str, location: str, said_by: str, column: str, value: pa.
 
 
 def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
-    """Report a claim that plans do not believe; `wrong`: the value that disproves it, where one was found."""
+    """Report a claim that plans do not trust; `wrong`: the value that disproves it, where one was found."""
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""
     return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)

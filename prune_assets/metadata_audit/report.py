@@ -7,7 +7,7 @@ import msgspec
 from parquet_core.layout.spec import Finding, Severity
 
 SCHEMA = "audit/1"
-# What is said of a claim that does not hold, and that plans do not believe anyway.
+# What is said of a claim that does not hold, and that plans do not trust anyway.
 NOT_RELIED_ON = "not_relied_on."
 
 

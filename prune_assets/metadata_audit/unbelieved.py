@@ -1,4 +1,4 @@
-"""Statistics of row groups that are in the files and that plans do not believe, and why."""
+"""Statistics of row groups that are in the files and that plans do not trust, and why."""
 
 from __future__ import annotations
 

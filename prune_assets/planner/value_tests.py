@@ -85,7 +85,7 @@ class RememberedTest:
         if len(self._known) + len(new) - 1 > self._most:  # without null, which is always among them
             names = ", ".join(column.name for column in self._columns)
             has = "has" if len(self._columns) == 1 else "have"
-            self.limits = f"{names} {has} more than {self._most:,} values to ask about"
+            self.limits = f"{names} {has} more than {self._most:,} values to test"
             return
         new_values, readable = _as_read([column.take(pa.array(new)) for column in values], self._columns)
         try:

@@ -232,7 +232,7 @@ def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
         answer = _ANSWER.search(said)
         shown = found[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
-            f"{path}: Spark was denied access ({shown}); check the rights of who asks, or give the "
+            f"{path}: Spark was denied access ({shown}); check the permissions, or give the "
             "session other credentials (spark.hadoop.fs.s3a.access.key and secret.key for S3)"
         )
     return None

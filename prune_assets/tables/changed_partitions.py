@@ -29,7 +29,7 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     >>> sorted(partition_fingerprints(table, ["day"]))
     [('a',), ('b',)]
 
-    Costs a listing, and of a Delta table the log; opens no data file. LayoutError for what is no partition column,
+    Costs a listing, and of a Delta table the log; opens no data file. LayoutError for what is not a partition column,
     TableNotFound.
     """
     import deltalog
@@ -81,6 +81,6 @@ def _named(column: str, known: Mapping[str, object]) -> str:
     found = next((name for name in known if name.casefold() == column.casefold()), None)
     if found is None:
         raise LayoutError(
-            f"partition_expr: {column} is no partition column; the table has {', '.join(known) or 'none'}"
+            f"partition_expr: {column} is not a partition column; the table has {', '.join(known) or 'none'}"
         )
     return found

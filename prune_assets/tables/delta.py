@@ -185,7 +185,7 @@ class DeltaTable:
         return partition
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return the value that the log gives a file, in words; None when the path is no partition column."""
+        """Return the value that the log gives a file, in words; None when the path is not a partition column."""
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None

@@ -109,7 +109,7 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
         return
     share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
     if facts.untrusted:
-        message = f"the bounds of {share} are not believed: {'; '.join(facts.untrusted)}"
+        message = f"the bounds of {share} are not trusted: {'; '.join(facts.untrusted)}"
         remedy = f"write these files again by another writer: {WRITE_ANEW}"
         yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy, name)
         return
@@ -180,5 +180,5 @@ def _clustering(
     if kept[best] <= MOST_KEPT * groups:
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return
-    remedy = f"sort by a column that queries ask for: {OPTIMIZE}"
+    remedy = f"sort by a column that queries filter by: {OPTIMIZE}"
     yield Finding("files.clustering", Severity.WARN, f"{name}, column {best.name}", message, remedy, (best.name,))

@@ -156,7 +156,7 @@ def _spark_type(column: LeafColumn) -> DataType:
 
 
 def _check_condition(session: SparkSession, analyzed: Any) -> None:
-    """Raise Refusal for what is no condition, and for what may come to something else when Spark reads."""
+    """Raise Refusal for what is not a condition, and for what may come to something else when Spark reads."""
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
         raise Refusal("it is not a condition on its own")
     _check_lasting(session, analyzed.expressions().head())

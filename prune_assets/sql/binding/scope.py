@@ -95,7 +95,7 @@ class Scope:
         if not matches:
             self._unknown_field(parts, found)
         if len(matches[0].path) > len(parts):
-            return Bound(None, "a struct has no bounds of its own")
+            return Bound(None, "a struct has no bounds")
         if len(matches) > 1:
             raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
         return _usable(matches[0])

@@ -214,7 +214,7 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         if (day := date_of_string(text)) is not None:
             return Fixed(type_, day)
         raise Refusal(
-            f"only a string in the form yyyy-MM-dd surely means a date; {_RAISES} for a text that is no date",
+            f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",
         )
     if type_.is_number:

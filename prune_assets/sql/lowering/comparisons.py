@@ -231,7 +231,7 @@ class Comparisons:
 
     def _is_nan(self, value: Value) -> Predicate:
         if value.type.kind is not Kind.DOUBLE:
-            raise Refusal("isnan() of what is no float is a cast")
+            raise Refusal("isnan() of what is not a float is a cast")
         nan = value.type.nan
         if isinstance(value, Fixed):
             return _TRUE if value.ordinal == nan else _FALSE
@@ -411,7 +411,7 @@ def _text(chain: Chain, constant: Fixed) -> object:
     if constant.type.kind in {Kind.INTEGER, Kind.DECIMAL}:
         raise Refusal(
             "Spark casts the strings of the column to numbers; with ansi.enabled it raises an error "
-            "for a string that is no number",
+            "for a string that is not a number",
             "put the number in quotes",
         )
     raise Refusal(

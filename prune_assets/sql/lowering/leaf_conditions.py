@@ -174,7 +174,7 @@ class LeafConditions:
 
     def _is(self, node: exp.Is) -> Predicate:
         if node.expression.name != "NULL":
-            raise Refusal(f"IS {node.expression.name} of what is no condition is a cast", "write a comparison")
+            raise Refusal(f"IS {node.expression.name} of what is not a condition is a cast", "write a comparison")
         return self._is_null(node.this)
 
     def _is_null(self, node: exp.Expr) -> Predicate:

@@ -83,7 +83,7 @@ def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
 DEFAULT_ESCAPE = "\\"
 # What one pattern may cost for every entry of a dictionary.
 MAX_CHARACTERS = 1_000
-# Spark matches most patterns on decoded text, where this stands for bytes that are no UTF-8.
+# Spark matches most patterns on decoded text, where this stands for bytes that are not UTF-8.
 REPLACEMENT = "\ufffd"
 _WILDCARDS = {wildcard.value: wildcard for wildcard in Wildcard}
 _ANY, _ONE = Wildcard.ANY, Wildcard.ONE
@@ -96,7 +96,7 @@ def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
     ('a', 'a%')
     """
     if REPLACEMENT in pattern:
-        raise Refusal("the replacement character may match bytes that are no UTF-8")
+        raise Refusal("the replacement character may match bytes that are not UTF-8")
     parts = read_pattern(pattern, escape)
     simple = _simple(column, parts)
     if simple is not None:

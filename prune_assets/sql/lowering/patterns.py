@@ -82,7 +82,7 @@ def _condition_call(node: exp.Anonymous, read: OperandReader) -> Predicate | Non
     if role is Role.LIKE and len(operands) == 3:
         escape = read_text(operands[2], read)
         if escape is None or len(escape) != 1 or escape > "\uffff":
-            raise Refusal("the escape is no single character")
+            raise Refusal("the escape is not a single character")
         return _like(operands[0], operands[1], escape, read)
     if len(operands) != 2:
         return None

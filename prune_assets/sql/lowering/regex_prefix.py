@@ -60,7 +60,7 @@ def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
 
 def _read(regex: str) -> _Regex:
     if REPLACEMENT in regex:
-        raise Refusal("the replacement character may match bytes that are no UTF-8")
+        raise Refusal("the replacement character may match bytes that are not UTF-8")
     if regex.startswith("(?"):
         raise Refusal("flags of a regular expression are not looked into", "write the expression without flags")
     anchored = regex.startswith("^")

@@ -185,7 +185,7 @@ def read_value(node: exp.Expr, read: OperandReader) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
     if not isinstance(folded, SparkLiteral):
-        raise Refusal("what a string is compared with is no literal", "write a literal")
+        raise Refusal("what a string is compared with is not a literal", "write a literal")
     return read.value(folded)
 
 
@@ -224,5 +224,5 @@ def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:
 def _character_count(node: exp.Expr, read: OperandReader) -> int:
     value = read_value(node, read)
     if value.kind is not Kind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
-        raise Refusal("the place or count of characters is no plain whole number", "write whole numbers")
+        raise Refusal("the place or count of characters is not a plain whole number", "write whole numbers")
     return value.number

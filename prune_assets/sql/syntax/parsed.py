@@ -102,7 +102,7 @@ def _refuse_statement(tokens: Sequence[Token]) -> None:
     if first == "WHERE":
         raise PredicateSyntaxError("predicate: it begins with WHERE; leave out the word WHERE")
     if first in {"SELECT", "WITH", "FROM"}:
-        problem = f"it is a whole {first} statement; give only the condition that stands after WHERE"
+        problem = f"it is a whole {first} statement; give only the condition after WHERE"
         raise PredicateSyntaxError(f"predicate: {problem}")
 
 

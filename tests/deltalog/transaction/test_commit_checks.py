@@ -73,8 +73,8 @@ def with_stats(said, **more):
         ("a/%2E%2E/b", "an empty part, or one that is"),
         ("a//b", "an empty part"),
         ("./a", "an empty part, or one that is"),
-        ("_delta_log/a", "_delta_log is no place for files"),
-        ("_change_data/a", "_change_data is no place for files"),
+        ("_delta_log/a", "_delta_log is not a place for files"),
+        ("_change_data/a", "_change_data is not a place for files"),
     ],
 )
 def test_a_path_that_readers_stumble_over(table, path, said):
@@ -149,7 +149,7 @@ def test_partition_values_are_of_their_type(tmp_path, kind, good, bad):
 )
 def test_statistics_that_are_no_statistics(table, said):
     add = msgspec.structs.replace(named("x", day=ONE), stats=said)
-    refused(table, "its statistics are no JSON with numRecords", lambda: append(table, [add]))
+    refused(table, "its statistics are not JSON with numRecords", lambda: append(table, [add]))
 
 
 def test_statistics_that_contradict_the_table(table):
@@ -597,14 +597,14 @@ def test_a_table_with_a_whole_mapping_is_created(place):
 
 def test_an_application_has_a_name_and_counts_from_zero(table):
     for txn in (Transaction("", 1), by("app", -1)):
-        refused(table, "are no application and version", lambda txn=txn: append(table, [], txn=txn))
+        refused(table, "are not an application and version", lambda txn=txn: append(table, [], txn=txn))
 
 
 def test_domains_need_their_feature(table):
     change = Change(operation="?", domains=[DomainMetadata("mine", "{}")])
     refused(table, "lacks the feature domainMetadata", lambda: commit(table, change))
     twice = Change(operation="?", domains=[DomainMetadata("mine", "{}")] * 2)
-    refused(table, "speaks twice of a domain", lambda: commit(table, twice))
+    refused(table, "sets a domain twice", lambda: commit(table, twice))
 
 
 def test_a_first_commit_describes_the_table(place):

@@ -190,9 +190,9 @@ def test_without_partitions_dynamic_overwrite_replaces_all(place):
 
 def test_a_file_that_is_not_live_is_not_removed(place, table):
     append(table, [named("a", day=ONE)])
-    with pytest.raises(RefusedCommit, match="a is no live file of version 0"):
+    with pytest.raises(RefusedCommit, match="a is not a live file of version 0"):
         rewrite(table, removes=["a"])
-    with pytest.raises(RefusedCommit, match=r"zzz is no live file of version 1 \(1 such\)"):
+    with pytest.raises(RefusedCommit, match=r"zzz is not a live file of version 1 \(1 such\)"):
         rewrite(open_snapshot(place), removes=["a", "zzz"])
 
 

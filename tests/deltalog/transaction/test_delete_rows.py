@@ -122,7 +122,7 @@ def test_what_is_refused_leaves_nothing(tmp_path, properties, positions, error, 
 
 
 def test_a_file_that_is_not_live_is_named(tmp_path):
-    with pytest.raises(RefusedCommit, match="is no live file"):
+    with pytest.raises(RefusedCommit, match="is not a live file"):
         deltalog.delete_rows(table_of(tmp_path), {"other.parquet": [0]})
 
 

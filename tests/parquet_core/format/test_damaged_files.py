@@ -237,7 +237,7 @@ def test_filters_that_would_deny_values_are_refused():
     assert "empty" in parse_filter(header + bytes(32), place="here")
     assert "the footer gives" in parse_filter(header + bytes(31), place="here")
     assert "the footer gives" in parse_filter(header + bytes(33), place="here")
-    assert "no number of 32-byte blocks" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")
+    assert "not the size of a filter" in parse_filter(b"\x15\x42" + header[2:] + bytes(33), place="here")
     assert "unknown algorithm" in parse_filter(header.replace(b"\x1c\x1c", b"\x1c\x2c", 1) + bytes(32), place="here")
     assert "ends early" in parse_filter(header[:4], place="here")
 

@@ -216,9 +216,9 @@ def test_without_a_filter_the_answer_is_unknown_and_says_why(index):
 def test_a_column_to_ask_must_be_clear(index, tmp_path):
     with pytest.raises(WrongUse, match=r"2 columns have bloom filters \(id, word\); choose one with --column"):
         inspect_file(index, index.columns, bloom="1")
-    with pytest.raises(WrongUse, match="'x' is no value of column id"):
+    with pytest.raises(WrongUse, match="'x' is not a value of column id"):
         inspect_file(index, choose_columns(index, ["id"]), bloom="x")
-    with pytest.raises(WrongUse, match=r"filters of flag \(bool, stored as BOOLEAN\) cannot be asked"):
+    with pytest.raises(WrongUse, match=r"values of flag \(bool, stored as BOOLEAN\) cannot be looked up"):
         inspect_file(index, choose_columns(index, ["flag"]), bloom="true")
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "bare.parquet")
     bare = read_dataset(tmp_path / "bare.parquet")

@@ -99,6 +99,6 @@ def test_a_text_is_read_as_the_type_says(name, text, value):
     ],
 )
 def test_what_cannot_be_a_value_is_told_in_one_line(name, text):
-    with pytest.raises(WrongUse, match=f"is no value of column {name}: write ") as caught:
+    with pytest.raises(WrongUse, match=f"is not a value of column {name}: write ") as caught:
         parse_value(column(name), text)
     assert "\n" not in str(caught.value)

@@ -219,7 +219,9 @@ def test_a_vanished_object_is_noticed(root, put):
     file = list_data_files(f"{root}/t")[0]
     # To Azurite an object that is not there is not the one that was listed either.
     gone = DataFile(file.path.replace("a.parquet", "b.parquet"), file.size, file.modified_ns, file.etag)
-    with pytest.raises(StorageFailure, match=r"/b\.parquet: the object (is gone|changed) since it was listed"):
+    with pytest.raises(
+        StorageFailure, match=r"/b\.parquet: the object (was deleted after|changed since) it was listed"
+    ):
         read(gone, 0, 10)
 
 
@@ -360,7 +362,7 @@ def test_web_errors_name_the_url_and_the_remedy(web, impatient):
     web.answers = {"/403": (403, b"no"), "/401": (401, b""), "/503": (503, b"later")}
     for path, kind, message in (
         ("/404", TableNotFound, "no such object; check the path"),
-        ("/403", StorageFailure, r"access denied \(answer 403 Forbidden\); check the rights"),
+        ("/403", StorageFailure, r"access denied \(answer 403 Forbidden\); check the permissions"),
         ("/401", StorageFailure, r"access denied \(answer 401 Unauthorized\)"),
         ("/503", StorageFailure, "answer 503 Service Unavailable"),
     ):

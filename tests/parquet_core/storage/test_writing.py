@@ -151,7 +151,7 @@ def test_a_file_system_that_flushes_no_directories_is_taken_as_it_is(tmp_path, m
 @pytest.mark.parametrize("uri", ["http://127.0.0.1/t/a", "memory://t/a"])
 def test_a_store_without_conditions_is_refused(uri):
     for write in (put_if_absent, put):
-        with pytest.raises(UnsupportedFeature, match="cannot create a file on the condition"):
+        with pytest.raises(UnsupportedFeature, match="cannot create a file only if"):
             write(uri, b"1")
 
 

@@ -197,7 +197,7 @@ def test_what_a_file_says_cannot_drive_the_terminal(path):
     ("arguments", "said"),
     [
         (["--column", "nmae"], "did you mean name"),
-        (["--column", "day", "--bloom", "x"], "'x' is no value of column day: write one of type int64"),
+        (["--column", "day", "--bloom", "x"], "'x' is not a value of column day: write one of type int64"),
         (["--column", "day", "--column", "name", "--pages", "--bloom", "1", "--nothing"], "--nothing"),
     ],
 )

@@ -169,7 +169,7 @@ NO_ROOT = ".table is not set, and location_root = 'lake' is relative; set meta.p
 WRONG = [
     (["layout"], {}, WrongUse, ": ['layout'] is not a mapping; write its keys: layout, min_skipped, predicates, table"),
     ({"predicate": {}}, {}, WrongUse, ": unknown key 'predicate'; did you mean 'predicates'?"),
-    ({"table": "x"}, {}, WrongUse, ": asks for no check; give layout or predicates"),
+    ({"table": "x"}, {}, WrongUse, ": has no check; give layout or predicates"),
     ({"layout": {"sortby": ["id"]}}, {}, LayoutError, ".layout: unknown key 'sortby'; did you mean 'sort_by'?"),
     ({"layout": "layuot.yaml"}, {}, LayoutError, NO_FILE),
     ({"predicates": "id = 1"}, {}, WrongUse, NO_SQL),

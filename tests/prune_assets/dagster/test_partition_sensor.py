@@ -190,5 +190,5 @@ def test_a_column_that_is_no_partition_column_is_named(tmp_path):
     from prune_assets.tables.changed_partitions import partition_fingerprints
 
     put_plain(tmp_path / "t", rows("2024-01-01"))
-    with pytest.raises(LayoutError, match="id is no partition column; the table has day"):
+    with pytest.raises(LayoutError, match="id is not a partition column; the table has day"):
         partition_fingerprints(tmp_path / "t", ["id"])
