@@ -69,7 +69,7 @@ COLUMN_INDEX_PRESENT = Check(
         "column_index.absent": Code(
             "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "
             "is confirmed or inferred: the writer makes none, bounds are too long (`MAX_STATS_SIZE`), a page holds "
-            "NaN, or statistics are off.",
+            "NaN, or statistics are off. NaN in a column that the layout does not name is only a warning.",
             "As the finding says: another writer or `write_page_index=True` in pyarrow, "
             "`parquet.columnindex.truncate.length=64`, null in place of NaN, or statistics on.",
         ),

@@ -74,7 +74,11 @@ def check_index(
     parts = partition_of_files(index) if partition is None else partition
     bloom = [find_column(name, index, "bloom") for name in layout.bloom]
     found = [
-        *check_column_indexes(index, read_values=rows),
+        *check_column_indexes(
+            index,
+            read_values=rows,
+            named={name.casefold() for name in (*layout.sort_columns, *layout.curve_by, *layout.bloom)},
+        ),
         *check_bloom_filters(index, bloom),
         *check_overlap(index, leading, parts),
         *check_clustering(index, curve, parts),

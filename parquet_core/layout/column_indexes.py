@@ -18,7 +18,7 @@ from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.values import open_values, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -30,10 +30,19 @@ if TYPE_CHECKING:
 MAX_STATS_SIZE = 4096
 _REMEDY = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
+_NAN = "a page holds NaN, so the writer gives no bounds"
 
 
-def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator[Finding]:
-    """Report, per column, the margin of the indexes that are there and the cause of those that are not."""
+def nan_remedy(name: str) -> str:
+    """Return how to write a column whose NaN keeps it from having bounds."""
+    return f"write NaN as null if it means a missing value: nullif({name}, double('NaN')) in Spark"
+
+
+def check_column_indexes(index: MetadataIndex, *, read_values: bool, named: Collection[str] = ()) -> Iterator[Finding]:
+    """Report, per column, the margin of the indexes that are there and the cause of those that are not.
+
+    `named`: the columns that the layout names, in lower case; NaN in another one is only a warning.
+    """
     positions = np.flatnonzero(index.row_count > 0)
     index.page_indexes.fetch(index.columns, positions)
     for column in index.columns:
@@ -45,7 +54,7 @@ def check_column_indexes(index: MetadataIndex, *, read_values: bool) -> Iterator
         if not present.all():
             first = int(np.flatnonzero(~present)[0])
             of_first = offsets.take(np.array([first]))
-            yield _absence(index, column, positions[~present].tolist(), of_first, read_values=read_values)
+            yield _absence(index, column, positions[~present].tolist(), of_first, named, read_values=read_values)
         lost = positions[(offsets.reason != "") & present].tolist()
         if lost:
             yield Finding(
@@ -70,7 +79,13 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
 
 
 def _absence(
-    index: MetadataIndex, column: LeafColumn, positions: list[int], offsets: OffsetIndexes, *, read_values: bool
+    index: MetadataIndex,
+    column: LeafColumn,
+    positions: list[int],
+    offsets: OffsetIndexes,
+    layout_names: Collection[str],
+    *,
+    read_values: bool,
 ) -> Finding:
     place, name = row_groups_place(index, positions, column), (column.name,)
     share = share_of_files(index, positions)
@@ -88,7 +103,9 @@ def _absence(
         message = f"no page index in {share}; written by {writer} (confirmed)"
         return Finding("column_index.absent", Severity.ERROR, place, message, _REMEDY, name)
     cause, remedy = _cause(index, column, positions[0], offsets, read_values=read_values)
-    return Finding("column_index.absent", Severity.ERROR, place, f"no column index in {share}: {cause}", remedy, name)
+    is_free = cause.startswith(_NAN) and column.name.casefold() not in layout_names
+    severity = Severity.WARN if is_free else Severity.ERROR
+    return Finding("column_index.absent", severity, place, f"no column index in {share}: {cause}", remedy, name)
 
 
 def _cause(
@@ -109,10 +126,7 @@ def _cause(
         if 2 * mean > MAX_STATS_SIZE:
             return _max_stats_size(2 * mean, "inferred from the mean size of a value")
     if column.physical in _FLOATS and chunk is not None and not chunk.has_bounds:
-        return (
-            "a page holds NaN, so the writer gives no bounds (inferred)",
-            "write NaN as null if that is what it means",
-        )
+        return f"{_NAN} (inferred)", nan_remedy(column.name)
     return (
         "statistics were switched off for this column, or a page has none (inferred)",
         "write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false",
@@ -143,9 +157,7 @@ def _cause_in_values(
     values = _values(index, column, position)
     if column.physical in _FLOATS:
         if any(pc.any(pc.is_nan(part)).as_py() for part in values):
-            return "a page holds NaN, so the writer gives no bounds (confirmed by the values)", (
-                "write NaN as null if that is what it means"
-            )
+            return f"{_NAN} (confirmed by the values)", nan_remedy(column.name)
         return None
     mean = float(np.mean(_bound_bytes(values, offsets.first_row)))
     return _max_stats_size(mean, "confirmed by the values read, uncut") if mean > MAX_STATS_SIZE else None

@@ -120,7 +120,7 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
         fine = "healthy" if layout is None else "the layout holds"
         parts.insert(0, f"{printable(redacted(table))}: {fine}, no warnings and no errors")
     if hidden := 0 if verbose else len(typed) - len(faults):
-        parts.append(f"{counted(hidden, 'passed check')} not shown: pass --verbose")
+        parts.append(f"{counted(hidden, 'note')} not shown: pass --verbose")
     return "\n\n".join(parts) if faults else "\n".join(parts)
 
 

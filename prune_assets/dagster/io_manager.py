@@ -121,7 +121,8 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         where = _partitions_of(context, told, obj) if mode == "overwrite" else None
         warn_of_many_sessions(context.log)
         result = write(obj, place, layout=layout, format=told.get(FORMAT, self.format), mode=mode, where=where)
-        context.add_output_metadata(written_metadata(result, obj.schema, layout, partitioned=where is not None))
+        partitions = 0 if where is None else len(context.asset_partition_keys)
+        context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
     def load_input(self, context: dg.InputContext) -> "DataFrame":
         """Return the rows of the table that an asset downstream asks for."""

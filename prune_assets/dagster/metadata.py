@@ -79,11 +79,16 @@ def code_references() -> dict[str, Any]:
 
 
 def written_metadata(
-    result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitioned: bool = False
+    result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitions: int = 0
 ) -> dict[str, Any]:
-    """Return what a materialization says about the bytes that were written."""
+    """Return what a materialization says about the bytes that were written.
+
+    `partitions`: how many partitions of the asset the run wrote. Of several the rows are those of all of them, which
+    Dagster would show as the rows of each.
+    """
+    rows = {0: "dagster/row_count", 1: "dagster/partition_row_count"}.get(partitions, "prune/rows")
     return {
-        "dagster/partition_row_count" if partitioned else "dagster/row_count": result.rows,
+        rows: result.rows,
         "dagster/column_schema": column_schema(schema, layout),
         "prune/files": len(result.files),
         "prune/row_groups": result.row_groups,

@@ -11,6 +11,7 @@ from parquet_core.bloom import estimated_fpp
 from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
+from parquet_core.layout.column_indexes import nan_remedy
 from parquet_core.layout.faults import by_fault
 from parquet_core.layout.places import partition_of_files, row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
@@ -114,6 +115,10 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
         yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy, name)
         return
     message = f"{share} have no bounds, and are not skipped by it"
+    if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
+        message = f"{message}; a row group of floats that holds NaN has none"
+        yield Finding("statistics.missing", Severity.WARN, place, message, nan_remedy(facts.name), name)
+        return
     remedy = f"write these files again, with statistics: {WRITE_ANEW}"
     yield Finding("statistics.missing", Severity.ERROR, place, message, remedy, name)
 

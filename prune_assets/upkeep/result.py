@@ -114,8 +114,8 @@ class OptimizeResult:
         if self.depth_before is not None:
             yield f"overlap depth (1 is no overlap): {_steps(*map(_depth, self._depths()))}"
         for one in self.predicates:
-            sizes = (one.before, one.predicted, one.after)
-            yield f"kept of {printable(one.sql)}: {_steps(*(None if s is None else bytes_text(s) for s in sizes))}"
+            sizes = [None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)]
+            yield f"row groups kept for {printable(one.sql)}: {_steps(*sizes)}"
         if self.left:
             yield f"still to optimize: {counted(self.left, 'file')}; run it again, or see `prune check`"
 

@@ -26,6 +26,7 @@ from prune_assets.spark.startup_log import cause
 from prune_assets.spark.stores import check_reach
 from prune_assets.spark.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
 from prune_assets.spark.writing.constraints import constraints_to_check, held_to, naming_broken
+from prune_assets.spark.writing.partitions_replaced import refuse_without_partitions
 from prune_assets.spark.writing.write_options import bind_layout
 from prune_assets.spark.writing.write_result import WriteResult
 from prune_assets.tables.delta import has_log
@@ -94,6 +95,7 @@ def write_delta(
         target = _target(df, place, layout, mode)
     replaced = None if where is None else _selection(df, target, where, mode)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
+    refuse_without_partitions(place, bound.partition_by, mode, where)
     checked = held_to(target.frame, target.constraints, bound.partition_by, place)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
     with own_directory(place) as directory, naming_broken(target.constraints, place):

@@ -17,7 +17,25 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from prune_assets.spark.writing.write_result import Mode
+
 _PLACE = "__prune_place"
+
+
+def refuse_without_partitions(place: str, partition_by: Sequence[str], mode: Mode, where: str | Column | None) -> None:
+    """Raise WrongUse for a write that replaces some partitions of a table that has none.
+
+    >>> refuse_without_partitions("lake/t", ["day"], "replace_partitions", None)
+    >>> try:
+    ...     refuse_without_partitions("lake/t", [], "replace_partitions", None)
+    ... except WrongUse as error:
+    ...     print(error)
+    lake/t: the table has no partition columns to replace by; pass the mode overwrite to replace all rows
+    """
+    if partition_by or (mode != "replace_partitions" and where is None):
+        return
+    all_rows = "pass the mode overwrite" if mode == "replace_partitions" else "leave where out"
+    raise WrongUse(f"{place}: the table has no partition columns to replace by; {all_rows} to replace all rows")
 
 
 def partitions_replaced(
@@ -57,15 +75,17 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
     frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
     values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
-    condition = fn.expr(where) if isinstance(where, str) else where
+    # Twice, so that Spark refuses to choose: of a missing column `user` it would make its function of that name.
+    others = [fn.lit(None).alias(name) for name in df.columns if name not in partition_by for _ in range(2)]
     try:
-        chosen = frame.select(_PLACE, *values).where(condition).select(column_of(_PLACE, nested=False)).collect()
+        condition = fn.expr(where) if isinstance(where, str) else where
+        chosen = frame.select(_PLACE, *values, *others).where(condition).select(column_of(_PLACE, nested=False))
+        return {row[0] for row in chosen.collect()}
     except AnalysisException as error:
+        said = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
         raise WrongUse(
-            f"where: {where} must be a condition on the partition columns alone "
-            f"({', '.join(partition_by) or 'none'}): {str(error).splitlines()[0]}"
+            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){said}"
         ) from None
-    return {row[0] for row in chosen}
 
 
 def _text(part: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
+from parquet_core.quantities import counted
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.layout_file import load_layout
@@ -19,7 +20,7 @@ from prune_assets.spark.writing.arrange import arrange, merged_options, write_pa
 from prune_assets.spark.writing.commit import commit
 from prune_assets.spark.writing.delta import write_delta
 from prune_assets.spark.writing.named_table import as_columns_of, entry_to_write, tell_catalog
-from prune_assets.spark.writing.partitions_replaced import partitions_replaced
+from prune_assets.spark.writing.partitions_replaced import partitions_replaced, refuse_without_partitions
 from prune_assets.spark.writing.staging import prove, staging_directory
 from prune_assets.spark.writing.table_formats import plain_directory, refuse_table_formats
 from prune_assets.spark.writing.write_options import bind_layout
@@ -77,8 +78,9 @@ def write(
     written where the catalog has it: Delta, and plain Parquet with the columns and partitions of the catalog. A name
     that means a path too is refused; `./db.orders` and a `Path` are paths.
     `format`: "parquet" or "delta"; by default what the table is, and "parquet" for a new one.
-    `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of;
-    "overwrite" replaces all rows, or those that `where` selects by the partition columns, and then refuses others;
+    `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of, and
+    refuses a table without partition columns; "overwrite" replaces all rows, or those that `where` selects by the
+    partition columns, and then refuses other rows;
     "error" refuses a table that holds files. Overwriting all of a plain table removes every file of data at or below
     `table`, and `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
     `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them.
@@ -143,6 +145,7 @@ def _write_plain(
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)
+    refuse_without_partitions(str(directory), bound.partition_by, mode, where)
 
     def fill(stage: Path, old: tuple[str, ...]) -> int:
         if old and (mode != "overwrite" or where is not None):
@@ -209,7 +212,9 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
     old = tuple(file.path for file in files_below(directory))
     refuse_table_formats({Path(file).parent for file in old})
     if old and mode == "error":
-        raise WrongUse(f"{directory}: the table has {len(old)} files already; pass the mode append or overwrite")
+        raise WrongUse(
+            f"{directory}: the table has {counted(len(old), 'file')} already; pass the mode append or overwrite"
+        )
     return old
 
 

@@ -230,6 +230,12 @@ def test_nan_without_column_index_is_confirmed_by_the_values(table):
     assert [finding.location for finding in found] == ["0.parquet, row group 0, column f"]
     assert "NaN" in found[0].message
     assert "(confirmed by the values)" in found[0].message
+    assert (found[0].severity, found[0].remedy) == (
+        "warn",
+        "write NaN as null if it means a missing value: nullif(f, double('NaN')) in Spark",
+    )
+    for named in (LayoutSpec(bloom={"F": 0.01}), LayoutSpec(zorder_by=["key", "f"])):
+        assert "column_index.absent" in errors(check(table, layout=named)), "a column that the layout names"
     found = [finding for finding in check(table, layout=layout, rows=False) if finding.code == "column_index.absent"]
     assert "(inferred)" in found[0].message
 

@@ -112,12 +112,12 @@ def test_figures_of_what_is_fine_wait_for_verbose(layout, prune):
     layout.findings = [INFO, WARN]
     text = prune().stdout
     assert INFO.message not in text
-    assert "1 passed check not shown: pass --verbose" in text
+    assert "1 note not shown: pass --verbose" in text
     assert INFO.message in prune("--verbose").stdout
     layout.findings = [INFO, INFO]
     assert prune().stdout.splitlines() == [
         "t: the layout holds, no warnings and no errors",
-        "2 passed checks not shown: pass --verbose",
+        "2 notes not shown: pass --verbose",
     ]
 
 

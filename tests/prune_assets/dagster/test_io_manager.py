@@ -144,6 +144,9 @@ def test_a_backfill_in_a_single_run_is_one_commit(tmp_path, resources, spark):
     tags = {"dagster/asset_partition_range_start": "2024-01-01", "dagster/asset_partition_range_end": "2024-01-03"}
     assert dg.materialize([made], resources=resources, partition_key="2024-01-02").success
     before = DeltaTable(tmp_path / "orders").version()
-    assert dg.materialize([made], resources=resources, tags=tags).success
+    run = dg.materialize([made], resources=resources, tags=tags)
     assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 100, "03": 100}
+    written = [event.metadata for event in run.asset_materializations_for_node("orders")]
+    assert [metadata["prune/rows"].value for metadata in written] == [300] * 3
+    assert not any("dagster/partition_row_count" in metadata for metadata in written), "300 are not those of a day"
     assert DeltaTable(tmp_path / "orders").version() == before + 1

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as fn
 
-from parquet_core.errors import LayoutError, MalformedFile, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
 from parquet_core.layout import LayoutSpec, check
+from prune_assets.spark.reading.reader import read
 from prune_assets.spark.writing import arrange, commit, staging, writer
 from prune_assets.spark.writing.writer import write
 
@@ -451,6 +452,45 @@ def test_texts_that_spark_takes_for_one_number_are_partitions_of_their_own(tmp_p
     assert rows == {"p=01": 1, "p=1": 3, "p=__HIVE_DEFAULT_PARTITION__": 3}
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_partitions_of_a_table_without_them_are_not_replaced(tmp_path, spark, kind):
+    layout = LayoutSpec(sort_by=["id"], files=1)
+    write(spark.range(9), tmp_path / "t", layout=layout, format=kind)
+    for options in (
+        {"mode": "replace_partitions"},
+        {"mode": "overwrite", "where": "id = 1"},
+        {"mode": "overwrite", "where": "nosuch = 1"},
+        {"mode": "overwrite", "where": "true"},
+    ):
+        with pytest.raises(PruneError) as refused:
+            write(spark.range(3), tmp_path / "t", layout=layout, **options)
+        assert kind == "delta" or "the table has no partition columns to replace by" in str(refused.value)
+    assert read(spark, tmp_path / "t", where="true").count() == 9
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_column_is_not_taken_for_a_function_of_its_name(tmp_path, spark, kind):
+    """Spark has functions that are called without brackets: user, current_user, current_date."""
+    layout = LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
+    rows = spark.sql(
+        "SELECT id, date_add(current_date(), CAST(id % 3 AS INT)) AS day, current_user() AS user, "
+        "current_date() AS current_date FROM range(9)"
+    )
+    write(rows, tmp_path / "t", layout=layout, format=kind)
+    for where in ("user = current_user()", "current_date >= day", fn.col("user") == fn.current_user()):
+        with pytest.raises(PruneError):
+            write(rows.limit(1), tmp_path / "t", layout=layout, mode="overwrite", where=where)
+    assert read(spark, tmp_path / "t", where="true").count() == 9
+    write(
+        rows.where("day = current_date()"),
+        tmp_path / "t",
+        layout=layout,
+        mode="overwrite",
+        where="day = current_date()",
+    )
+    assert read(spark, tmp_path / "t", where="true").count() == 9
+
+
 def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):
     layout = LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
     days = spark.sql("SELECT id, date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day FROM range(9)")
@@ -466,6 +506,8 @@ def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):
     for where, said in (
         ("day = DATE '2024-01-02'", "but the data has rows of it"),
         ("id + day(day) > 4", "must be a condition on the partition columns alone"),
+        ("WHERE day > 4", "must be a condition on the partition columns alone"),
+        ("nosuch = 4", "must be a condition on the partition columns alone"),
     ):
         with pytest.raises(WrongUse, match=said):
             write(days, tmp_path / "t", layout=layout, mode="overwrite", where=where)
