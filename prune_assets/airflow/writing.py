@@ -26,7 +26,7 @@ class SortedWriteOperator(TableOperator):
     ...     task_id="write_orders",
     ...     table="lake/orders",
     ...     source="SELECT * FROM parquet.`landing/orders/{{ ds }}`",
-    ...     layout={"sort_by": ["day", "id"], "bloom": {"id": 0.01}},
+    ...     layout={"partition_by": ["day"], "sort_by": ["id"], "bloom": {"id": 0.01}},
     ...     format="delta",
     ...     mode="replace_partitions",
     ... )
