@@ -370,7 +370,7 @@ ADVICE = Group(
             "Write these files again, with statistics.",
         ),
         "row_groups": Code(
-            "The table is a single row group, which holds all values.",
+            "The table has one row group, so row-group statistics and bloom filters cannot skip anything.",
             "Write more row groups, and pages with a column index: `row_group_rows` and `page_rows`.",
         ),
     },

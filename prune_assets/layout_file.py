@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 import yaml
@@ -28,6 +29,16 @@ LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]
 
 _MOST_BYTES = 256 << 10
 _KEYS = tuple(field.name for field in fields(LayoutSpec))
+_TYPE = re.compile(r"`(\w+)`")
+# What msgspec calls a type, as people who write YAML do.
+_IN_YAML = {
+    "array": "a list",
+    "object": "a mapping",
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a truth value",
+}
 
 
 def load_layout(layout: LayoutSource) -> LayoutSpec:
@@ -175,7 +186,8 @@ def _typed(value: object, wanted: Any, place: str) -> Any:
     try:
         return msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        problem = str(error).replace("`", "").replace("$", place)
+        problem = _TYPE.sub(lambda found: _IN_YAML.get(found[1], found[1]), str(error)).replace("$", place)
+        problem = problem.replace("`", "")
         raise LayoutError(
             f"{place} = {shown(value)}: {problem[0].lower()}{problem[1:]}{_remedy(value, wanted)}"
         ) from error
@@ -184,6 +196,10 @@ def _typed(value: object, wanted: Any, place: str) -> Any:
 def _remedy(value: object, wanted: Any) -> str:
     if isinstance(value, str) and _is_number(value):
         return "; YAML takes this for text: write it in full, without quotes, e.g. 0.01 or 20000"
+    if get_origin(wanted) is Sequence and not isinstance(value, list):
+        return "; give a list of column names, e.g. [day, id]"
+    if get_origin(wanted) is Mapping:
+        return "; give columns with their values, e.g. {id: 0.01}" if float in get_args(wanted) else ""
     if wanted is str and isinstance(value, bool):
         return "; YAML takes yes, no, on and off for truth values: quote it"
     return ""

@@ -52,7 +52,7 @@ def check(
 
     >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet", write_statistics=False)
     >>> [(finding.code, finding.message) for finding in pr.check(table) if finding.severity == "error"]
-    [('statistics.missing', '1 of 1 row groups have no bounds, and are not skipped by it')]
+    [('statistics.missing', '1 of 1 row groups have no bounds, so no predicate on it skips them')]
 
     What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
     no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
@@ -122,10 +122,11 @@ def _read_some(
     lowered = lower_predicate(where, table, session=None)
     partitions = [column.path for column in table.partitions]
     if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
-        named = ", ".join(path[0] for path in partitions) or "none"
+        paths = ", ".join(path[0] for path in partitions)
+        named = f"the partition columns {paths}" if paths else "no partition columns: leave out --where (where=)"
         raise WrongUse(
-            f"where={where!r}: only a condition on partition columns selects plain files before they are opened; "
-            f"the partition columns of {table.name}: {named}"
+            f"where={where!r}: only a condition on partition columns selects files of a plain table; {table.name} has "
+            f"{named}"
         )
     left = np.flatnonzero(table.answers(lowered.predicate).kept)
     if len(left) == 0:

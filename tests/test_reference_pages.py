@@ -70,3 +70,9 @@ def test_what_a_docstring_says_of_arguments_becomes_a_list(paragraph, listed, ge
     lines = ["Do it.", "", *paragraph.split("\n")]
     generator["list_arguments"](lines)
     assert "\n".join(lines[2:]) == listed
+
+
+def test_checked_in_pages_are_those_of_the_code(pages):
+    directory = Path(__file__).parents[1] / "docs" / "reference"
+    made = {name: text for name, text in pages.items() if name.endswith(".md")}
+    assert made == {path.name: path.read_text() for path in directory.glob("*.md")}, "run `make docs`"

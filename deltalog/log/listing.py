@@ -71,7 +71,7 @@ def list_log(table: str) -> LogListing:
     files = list_directory(place, _WANTED)
     listing = _sorted_out(place, files)
     if not listing.commits and not listing.checkpoints:
-        raise NotADeltaTable(f"{table}: no Delta log ({LOG}) with a commit or checkpoint in it; check the path")
+        raise NotADeltaTable(f"{table}: not a Delta table: no {LOG} with a commit or checkpoint in it; check the path")
     return listing
 
 

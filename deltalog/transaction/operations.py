@@ -331,8 +331,8 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
         if outside.any():
             add = adds[int(np.flatnonzero(outside)[0])]
             raise RefusedCommit(
-                f"{snapshot.table}: {_partition_text(snapshot, add)} may be outside of what is "
-                "overwritten; leave its rows out, or widen the predicate, which may name partition columns only"
+                f"{snapshot.table}: {_partition_text(snapshot, add)} is written, and is not among the partitions "
+                "to overwrite; filter its rows out, or widen the condition on the partition columns"
             )
     return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
     Reasons = NDArray[np.object_]
 
-ABSENT = "the file holds none for this column"
+ABSENT = "the file has none for this column"
 
 
 class Wanted(NamedTuple):

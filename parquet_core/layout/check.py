@@ -16,6 +16,7 @@ from parquet_core.layout.order import OrderedColumn, check_order
 from parquet_core.layout.overlap import check_overlap
 from parquet_core.layout.places import partition_findings, partition_of_files
 from parquet_core.layout.sizes import check_sizes
+from parquet_core.layout.sort_key import direction_hint
 from parquet_core.layout.spec import LayoutSpec
 from parquet_core.printable import shown
 
@@ -118,4 +119,4 @@ def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
     names = [column.name for column in index.columns]
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(names[:10])}"
-    raise LayoutError(f"{place}: the table has no column {name}: {hint}")
+    raise LayoutError(f"{place}: the table has no column {name}: {direction_hint(name, names) or hint}")

@@ -74,7 +74,7 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
         Severity.INFO,
         f"column {column.name}",
         f"in {len(means)} of {row_groups} row groups; min+max take {np.mean(means):.1f} bytes a page on average, "
-        f"{worst:.1f} at most: {worst / MAX_STATS_SIZE:.1%} of the {MAX_STATS_SIZE} that make the writer drop it",
+        f"{worst:.1f} at most: {worst / MAX_STATS_SIZE:.1%} of the {MAX_STATS_SIZE:,} above which it is left out",
     )
 
 

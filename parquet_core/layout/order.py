@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
 _REMEDY = f"sort the files by the key: {OPTIMIZE}"
+_SEE_INDEX = "as the finding on the column index says (column_index.absent)"
 
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:
@@ -74,15 +75,15 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     if len(broken):
         place = row_group_place(index, int(broken[0]) + 1, column)
         count = counted(len(broken), "row group")
-        message = f"{count} of a file begin {_SIDE[ordered.order]} the end of the row group before"
+        message = f"{count} begin {_SIDE[ordered.order]} the end of the row group before them in their file"
         return Finding("order.row_groups", Severity.ERROR, place, message, _REMEDY)
     groups = np.bincount(index.file, minlength=len(index.files))
     several, single = int((groups > 1).sum()), int((groups == 1).sum())
     message = f"row groups are {ordered.order.name.lower()} by their bounds in {counted(several, 'file')}"
     if not several:
-        message = "the order of row groups proves nothing: every file has a single one"
+        message = "not applicable: each file has one row group"
     elif single:
-        message += f"; {counted(single, 'file')} with a single row group prove nothing"
+        message += f"; {counted(single, 'file')} with a single row group are left out"
     return Finding("order.row_groups", Severity.INFO, f"column {column.name}", message)
 
 
@@ -98,14 +99,20 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     positions = np.flatnonzero(index.row_count > 0)
     place = f"column {column.name}"
     if column.physical is Physical.BYTE_ARRAY:
-        message = "the order of pages proves nothing: a column index may hold cut strings; `order.rows` reads the rows"
+        message = "not applicable: a column index may hold shortened strings; `order.rows` reads the rows"
         return Finding("order.pages", Severity.INFO, place, message)
     batch = index.page_indexes.read(column, positions)
     without = np.flatnonzero(batch.reason != "")
     if len(without):
         where = row_group_place(index, int(positions[without[0]]), column)
         message = f"no usable column index ({batch.reason[without[0]]})"
-        return Finding("order.pages", Severity.ERROR, where, message, "see the findings on the column index")
+        return Finding(
+            "order.pages",
+            Severity.ERROR,
+            where,
+            message,
+            "as the finding on the column index says (column_index.absent)",
+        )
     count = np.diff(batch.first)
     group = np.repeat(np.arange(len(count)), count)
     falls = _falls(batch.bounds, descending=descending) & (np.diff(group) == 0)
@@ -122,9 +129,9 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     flags_differ = int(np.count_nonzero(batch.boundary_order != ordered.order))
     message = f"pages are {ordered.order.name.lower()} without overlap in {counted(proven, 'row group')}"
     if not proven:
-        message = "the order of pages proves nothing: every row group has a single one"
+        message = "not applicable: each row group has one page"
     elif single:
-        message += f"; {counted(single, 'row group')} with a single page prove nothing"
+        message += f"; {counted(single, 'row group')} with a single page are left out"
     message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
     return Finding("order.pages", Severity.INFO, place, message)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import LayoutError
 from parquet_core.printable import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _KEY = re.compile(
     r"(?P<name>`(?:[^`]|``)+`|.*?\S)(?:\s+(?P<direction>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?",
@@ -25,6 +28,16 @@ class SortKey(NamedTuple):
     def __str__(self) -> str:
         name = self.column.replace("`", "``")
         return f"`{name}` {'DESC' if self.descending else 'ASC'} NULLS {'LAST' if self.nulls_last else 'FIRST'}"
+
+
+def direction_hint(name: str, columns: Sequence[str]) -> str:
+    """Say how a direction is written where a name is a column and another word; else nothing.
+
+    >>> direction_hint("day down", ["day", "id"])
+    "write 'day DESC' for descending order"
+    """
+    column, _, word = name.partition(" ")
+    return f"write '{column} DESC' for descending order" if word and column in columns else ""
 
 
 def parse_sort_key(text: str) -> SortKey:

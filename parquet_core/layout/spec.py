@@ -20,6 +20,9 @@ LEVELS = {"zstd": 22, "gzip": 9}
 MOST_CURVE_COLUMNS = 5
 _COLUMN_LISTS = ("sort_by", "zorder_by", "hilbert_by", "partition_by")
 _COUNTS = ("page_rows", "page_bytes", "row_group_bytes", "target_file_bytes")
+# A bloom filter skips a whole row group or nothing, so data with filters get so many, unless these become too small.
+_FEWEST_ROW_GROUPS = 8
+_FEWEST_ROWS = 100_000
 _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
 
 
@@ -98,6 +101,8 @@ class LayoutSpec:
     `dictionary`: columns that are (not) dictionary-encoded whatever the writer thinks; off where there is a bloom
     filter, as parquet-java writes none of a chunk that is dictionary-encoded.
     `row_group_rows`, `page_rows`: upper limits in rows. Whichever limit is reached first ends the row group or page.
+    Without `row_group_rows`, a write with bloom filters makes at least eight row groups of 100,000 rows or more, since
+    a filter skips a whole row group or nothing.
     `row_group_bytes`, `page_bytes`: upper limits in buffered bytes.
     `files`: how many files to aim for, None to aim for files of `target_file_bytes` each.
     `target_file_bytes`: the size to aim for where `files` does not say how many.
@@ -134,6 +139,16 @@ class LayoutSpec:
             if name not in cls.__dataclass_fields__:
                 raise LayoutError(unknown_key(name, tuple(cls.__dataclass_fields__)))
         return object.__new__(cls)
+
+    def rows_of_row_group(self, rows: int) -> int | None:
+        """Return the most rows of a row group in data of so many rows; None where only bytes limit it.
+
+        >>> LayoutSpec(sort_by=["day"], bloom={"id": 0.01}).rows_of_row_group(4_000_000)
+        500000
+        """
+        if self.row_group_rows is not None or not self.bloom:
+            return self.row_group_rows
+        return max(_FEWEST_ROWS, -(-rows // _FEWEST_ROW_GROUPS))
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:

@@ -70,8 +70,8 @@ def check(
     Without a layout, check the health of TABLE: small files, statistics, page indexes, INT96 and nanoseconds, the
     clustering that its metadata suggest, and the log of a Delta table.
 
-    This reads the files, starts no Spark and changes nothing, except that it first finishes an interrupted write of
-    TABLE, as `prune doctor TABLE` does. For example:
+    This reads the files and starts no Spark. If a write of TABLE was interrupted, check finishes it first, as
+    `prune doctor TABLE` does. For example:
 
     \b
       prune check lake/orders

@@ -154,7 +154,7 @@ def build_fleet_asset(
     >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
     'fleet'
 
-    Its page has a table: for each one the bytes that its predicates read needlessly (now, less what they would after an
+    Its page has a table: for each one the bytes that its predicates read in vain (now, less what they would after an
     optimize), the files that need it, how much they overlap and the errors of its layout; the costliest first. The sums
     make plots: the trend of the fleet. A table that cannot be read stands first, with the reason.
 

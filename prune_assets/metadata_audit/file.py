@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from prune_assets.metadata_audit.findings import Findings
     from prune_assets.metadata_audit.unbelieved import Unbelieved
 
-_CONTRADICTED = "it contradicts what stands beside it, is no value of its type, or may be read as another one"
+_CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
 
 
 class Known(NamedTuple):

@@ -125,7 +125,7 @@ def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) 
         asked = refused[0].sql if is_for_want_of_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
         return f"{asked}: {refused[0].reason}"
     if len(plan.index) == 1:
-        return "the table is a single row group, which holds all values"
+        return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
     silent = [one.name for one in columns if not one.is_known]
     if silent and len(silent) == len(columns):
         return f"most row groups carry no bounds of {', '.join(silent)}"

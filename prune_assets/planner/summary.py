@@ -97,7 +97,7 @@ def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -
     if len(open_) == 0:
         return ""
     if leaf.test.limits:
-        return f"{leaf.part.reason}; the known values were not tested: {leaf.test.limits}"
+        return f"{leaf.part.reason}; its known values were not tested: {leaf.test.limits}"
     asked = len(plan.index) - len(open_)
     known = f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known" if asked else ""
     return f"{leaf.part.reason}{known}"

@@ -206,7 +206,7 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 def leaf_outcome(leaf: Leaf) -> str:
     """Say what a leaf excludes, by which level, and what is read that it does not exclude."""
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
-    said = f"excludes {denied}" if denied else leaf.why or "excludes nothing"
+    said = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:
         return f"{said}; nothing is read because of it"
     opened = f"may match in {row_groups_text(leaf.open_row_groups)} to read ({bytes_text(leaf.open_bytes)})"

@@ -43,7 +43,7 @@ def evaluate_on_values(
     conditions = Conditions(scope, parsed, semantics, is_own)
     found = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
-        raise Refusal("only Spark can tell what it is for a value; pass a session")
+        raise Refusal("that needs Spark; pass a session")
     return found
 
 

@@ -114,7 +114,7 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
         remedy = f"write these files again by another writer: {WRITE_ANEW}"
         yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy, name)
         return
-    message = f"{share} have no bounds, and are not skipped by it"
+    message = f"{share} have no bounds, so no predicate on it skips them"
     if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
         message = f"{message}; a row group of floats that holds NaN has none"
         yield Finding("statistics.missing", Severity.WARN, place, message, nan_remedy(facts.name), name)
@@ -180,8 +180,8 @@ def _clustering(
     chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
     kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
     best = min(kept, key=lambda column: kept[column])
-    what = "the table is clustered by it" if declared else "no column clusters the table better"
-    message = f"{what}: {best.name} = a value keeps {kept[best]:.1f} of {groups:,} row groups on average"
+    what = "the table is clustered by it" if declared else "it clusters the table best"
+    message = f"{what}: an equality on {best.name} reads {kept[best]:.1f} of {groups:,} row groups on average"
     if kept[best] <= MOST_KEPT * groups:
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return

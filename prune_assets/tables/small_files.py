@@ -48,6 +48,6 @@ def small_files(
     elif most is None and count - merged >= NOTED:
         message = (
             f"{count:,} of {len(size):,} files are smaller than {bytes_text(SMALL_BYTES)}, {bytes_text(total)} "
-            f"together; {counted(merged, 'file')} would hold them (a warning where merging saves {MERGEABLE} files)"
+            f"together; {counted(merged, 'file')} would hold them (a warning from {MERGEABLE} files saved on)"
         )
         yield Finding(code, Severity.INFO, place, message)

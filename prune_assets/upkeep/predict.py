@@ -60,7 +60,8 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec) -> P
     files = measured.at[at]
     here = np.flatnonzero(np.isin(index.file, files) & (index.row_count > 0))
     rows = int(index.row_count[here].sum())
-    by_rows = 0 if layout.row_group_rows is None else -(-rows // layout.row_group_rows)
+    limit = layout.rows_of_row_group(rows)
+    by_rows = 0 if limit is None else -(-rows // limit)
     count = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
     low, high = (_scale(measured, side[here]) for side in measured.ranks)
     edges = _quantiles(low, high, index.row_count[here], count)
@@ -109,9 +110,15 @@ def predicted_bytes(plan: Plan, measured: Measured, groups: Sequence[Group], pie
     for number, group in enumerate(groups):
         paths = [measured.index.files[int(measured.at[file])].path for file in group.files]
         before = sum(kept.get(path, 0) for path in paths)
-        share = float(pieces.share[alive & (pieces.group == number)].sum())
-        left += min(before, int(share * sum(whole.get(path, 0) for path in paths))) - before
+        mine = pieces.group == number
+        share, size = float(pieces.share[alive & mine].sum()), sum(whole.get(path, 0) for path in paths)
+        left += min(_in_whole_pieces(before, size, int(mine.sum())), int(share * size)) - before
     return left
+
+
+def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
+    """Return the bytes of the fewest row groups of equal size that hold what is kept; one holds all or nothing."""
+    return size * -(-kept * pieces // size) // pieces if size else 0
 
 
 def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:

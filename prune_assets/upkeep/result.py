@@ -98,7 +98,7 @@ class OptimizeResult:
         version = "" if self.version is None else f", version {self.version}"
         place = f"{printable(table)}{version}"
         if not self.picked:
-            yield f"{place}: 0 of {counted(self.considered, 'file')} need it, nothing to do"
+            yield f"{place}: none of {counted(self.considered, 'file')} needs a rewrite"
         else:
             what = "would be rewritten to about" if self.dry_run else "were rewritten to"
             yield (

@@ -22,7 +22,7 @@ REFUSED = {
     "deltalog-state-reconstruction-without-metadata": (MalformedLog, "no metaData"),
     "deltalog-state-reconstruction-without-protocol": (MalformedLog, "no protocol"),
     "versions-not-contiguous": (BrokenLog, "commit 1 is missing"),
-    "no-delta-log-folder": (NotADeltaTable, "no Delta log"),
+    "no-delta-log-folder": (NotADeltaTable, "not a Delta table"),
     "data-reader-absolute-paths-escaped-chars": (MalformedLog, "no metaData"),
     "catalog-owned-preview": (UnsupportedTable, "catalogManaged"),
     "simple_table_features": (UnsupportedTable, "reader version 5"),

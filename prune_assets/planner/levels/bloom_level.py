@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
@@ -42,7 +41,8 @@ def ask(question: Question, before: LevelState) -> LevelState:
         asked = np.flatnonzero(helpful & (answers[asking] != best[asking]).any(axis=0))
         there = question.index.bloom_filters.may_exist(column)[asked]
         if not there.all():
-            reasons[f"{column.name}: {ABSENT}"] = None
+            some = " in some row groups" if there.any() else ""
+            reasons[f"no bloom filter on {column.name}{some}"] = None
         asked = asked[there]
         if len(asked) == 0:
             continue

@@ -42,7 +42,7 @@ _SHOWN = 10
 _SHOWN_PROBES = 20
 _LONGEST_PATH = 70
 _LONGEST_VALUE = 60
-_VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown", "absent": "does not contain it"}
+_VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown", "absent": "without it"}
 
 
 def print_file(found: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:

@@ -70,6 +70,10 @@ def read(
     plan of something else.
     """
     check_names(columns)
+    if not hasattr(spark, "read"):
+        raise WrongUse(
+            f"spark: {type(spark).__name__} is not a SparkSession; it comes first: pr.read(spark, table, ..)"
+        )
     if plan is not None and (version is not None or timestamp is not None):
         raise WrongUse(
             "version, timestamp: the given plan has a version already; leave out version and timestamp, or leave "

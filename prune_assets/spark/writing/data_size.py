@@ -29,13 +29,16 @@ def file_count(size: DataSize, layout: LayoutSpec) -> int:
 
 
 def row_group_rows(size: DataSize, layout: LayoutSpec) -> int:
-    """Return the rows a row group may hold: what the layout says, or what its bytes come to.
+    """Return the rows a row group may hold: what the layout says, or the least of its limits in rows and in bytes.
 
     The result is set as a limit where bloom filters are written, so that no row group holds more
     distinct values than its filter was sized for.
     """
+    if layout.row_group_rows is not None:
+        return layout.row_group_rows
     if size.rows == 0 or size.plain_bytes == 0:
         by_bytes = layout.row_group_bytes
     else:
         by_bytes = max(1, layout.row_group_bytes * SHRINK * size.rows // size.plain_bytes)
-    return by_bytes if layout.row_group_rows is None else layout.row_group_rows
+    limit = layout.rows_of_row_group(size.rows)
+    return by_bytes if limit is None else min(by_bytes, limit)

@@ -93,7 +93,7 @@ def write_delta(
         with suppress(TableExists):  # another writer had the same idea
             deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
         target = _target(df, place, layout, mode)
-    replaced = None if where is None else _selection(df, target, where, mode)
+    replaced = None if where is None else _selection(df, target, where)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
     refuse_without_partitions(place, bound.partition_by, mode, where)
     checked = held_to(target.frame, target.constraints, bound.partition_by, place)
@@ -226,13 +226,11 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
     return column.alias(stored.name, metadata=stored.metadata)
 
 
-def _selection(df: DataFrame, target: _Target, where: str | Column, mode: Mode) -> tuple[Predicate, str]:
+def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower what is to be replaced: by whole files, so of partition columns alone."""
     from prune_assets.planner.plan import lower_predicate
     from prune_assets.tables.delta import delta_table
 
-    if mode != "overwrite":
-        raise WrongUse(f"where: needs mode='overwrite', not mode={mode!r}")
     assert target.snapshot is not None  # made above, where there was none
     opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
     assert opened is not None  # it has a snapshot

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import LayoutError
-from parquet_core.layout.sort_key import SortKey
+from parquet_core.layout.sort_key import SortKey, direction_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -140,7 +140,7 @@ def _resolve(schema: StructType, name: str, place: str, case_sensitive: bool) ->
         same = [other for other in names if other.casefold() == name.casefold()]
         name = same[0] if len(same) == 1 else name
     if name not in names:
-        raise LayoutError(f"{place}: no column {name!r}; {_did_you_mean(name, names)}")
+        raise LayoutError(f"{place}: no column {name!r}; {direction_hint(name, names) or _did_you_mean(name, names)}")
     return name, schema[name].dataType
 
 

@@ -110,6 +110,15 @@ def write(
         raise WrongUse(f"format={format!r}: choose 'parquet' or 'delta'")
     if mode not in get_args(Mode):
         raise WrongUse(f"mode={mode!r}: choose one of {', '.join(map(repr, get_args(Mode)))}")
+    if where is not None and mode != "overwrite":
+        raise WrongUse(
+            f"where: only for mode 'overwrite' (--mode overwrite), not {mode!r}; to write only some rows, filter them "
+            "first: df.where(..), or --select"
+        )
+    if not hasattr(df, "sparkSession"):
+        raise WrongUse(
+            f"df: {type(df).__name__} is not a DataFrame of Spark; make one with spark.createDataFrame or spark.read"
+        )
     layout = load_layout(layout)
     session = df.sparkSession
     entry = entry_to_write(table, session)
@@ -140,8 +149,6 @@ def _write_plain(
     options: Mapping[str, str] | None,
     lock_timeout: float | None,
 ) -> WriteResult:
-    if where is not None and mode != "overwrite":
-        raise WrongUse(f"where: needs mode='overwrite', not mode={mode!r}")
     directory = plain_directory(table)
     session = df.sparkSession
     bound = bind_layout(df.schema, layout, case_sensitive=SparkSemantics.of(session).case_sensitive)

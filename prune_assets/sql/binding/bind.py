@@ -194,7 +194,7 @@ class Binder:
     def _cast(self, node: CastTo) -> Term:
         to = node.args.get("to")
         if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
-            raise Refusal("a cast to this type is not turned into a range", "compare the plain column")
+            raise Refusal("a cast to this type is not supported for pruning", "compare the column itself")
         if to == TIMESTAMP:
             if self.context.clocks.timestamp_ntz:
                 raise Refusal(*NO_TIMESTAMP)
@@ -313,7 +313,7 @@ def _try_cast(value: Value, to: SparkType) -> Value:
         return value
     function = cast(value.type, to, is_try=True)
     if function is None:
-        raise Refusal(f"a cast from {value.type} to {to} is not turned into a range yet")
+        raise Refusal(f"a cast from {value.type} to {to} is not supported for pruning")
     return apply(function, value)
 
 
@@ -321,12 +321,12 @@ _NOT_LOWERED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Like: ("LIKE is not answered from metadata yet", "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'"),
     exp.ILike: ("ILIKE ignores case, and bounds do not", ""),
     exp.RegexpLike: ("a regular expression says nothing about bounds", ""),
-    exp.BitwiseNot: ("bits are not turned into a range", ""),
-    exp.BitwiseAnd: ("bits are not turned into a range", ""),
-    exp.BitwiseOr: ("bits are not turned into a range", ""),
-    exp.BitwiseXor: ("bits are not turned into a range", ""),
+    exp.BitwiseNot: ("bitwise operators are not supported for pruning", ""),
+    exp.BitwiseAnd: ("bitwise operators are not supported for pruning", ""),
+    exp.BitwiseOr: ("bitwise operators are not supported for pruning", ""),
+    exp.BitwiseXor: ("bitwise operators are not supported for pruning", ""),
     exp.Tuple: ("rows are not compared", "compare their parts"),
-    exp.DPipe: ("texts put together are not turned into a range", "compare the plain column"),
+    exp.DPipe: ("concatenation is not supported for pruning", "compare the column itself"),
 }
 
 

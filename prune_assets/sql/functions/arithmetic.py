@@ -64,7 +64,7 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
         return _rest(left, right)
     left, right, result = _cast(sign, left, right)
     if isinstance(left, Chain) and isinstance(right, Chain):
-        raise Refusal("arithmetic between columns is not turned into a range", "compare one column with a constant")
+        raise Refusal("arithmetic between columns is not supported for pruning", "compare one column with a constant")
     if isinstance(right, Fixed):
         value, constant, builders = left, right, _RIGHT
     else:
@@ -73,11 +73,11 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
     if constant.ordinal is None:
         return _null(value, result)
     if constant.type.kind is Kind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
-        raise Refusal("arithmetic with infinity or NaN is not turned into a range")
+        raise Refusal("arithmetic with infinity or NaN is not supported for pruning")
     build = builders.get(sign)
     function = None if build is None else build(value.type, result, constant.ordinal, constant.type.scale)
     if function is None:
-        raise Refusal(f"this {sign} is not turned into a range", "compare the plain column")
+        raise Refusal(f"this {sign} is not supported for pruning", "compare the column itself")
     return apply(function, value)
 
 
@@ -122,7 +122,7 @@ def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkTyp
     """Return the operands in the types that Spark computes with, and the type of the result."""
     kinds = {left.type.kind, right.type.kind} - {Kind.NULL}
     if not kinds <= {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}:
-        raise Refusal(f"{left.type} {sign} {right.type} is not turned into a range yet")
+        raise Refusal(f"{left.type} {sign} {right.type} is not supported for pruning")
     if Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds:
         return _cast_decimals(sign, left, right)
     if sign is Sign.DIV:
@@ -141,7 +141,7 @@ def _to(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
 
 def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
     if sign is Sign.DIV or Kind.NULL in {left.type.kind, right.type.kind}:
-        raise Refusal(f"this {sign} of decimals is not turned into a range")
+        raise Refusal(f"this {sign} of decimals is not supported for pruning")
     one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
     digits, scale = _of_result(sign, one, other)
     if scale <= _KEPT_SCALE:

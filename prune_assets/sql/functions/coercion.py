@@ -88,7 +88,7 @@ def to_type(value: Value, type_: SparkType) -> Value:
         return _parsed(value, type_)
     function = cast(value.type, type_)
     if function is None:
-        raise Refusal(f"a cast from {value.type} to {type_} is not turned into a range yet")
+        raise Refusal(f"a cast from {value.type} to {type_} is not supported for pruning")
     return apply(function, value)
 
 
@@ -219,6 +219,6 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
         )
     if type_.is_number:
         raise Refusal(
-            f"{shown(text)} is text beside a number of type {type_}; {_RAISES} unless it can cast it", _NUMBER_OR_CAST
+            f"{shown(text)} is a string, and the column is {type_}; {_RAISES} if it cannot cast it", _NUMBER_OR_CAST
         )
     raise Refusal(f"what Spark casts this string to is not known: {type_}", "write the value without quotes")

@@ -110,7 +110,7 @@ def as_time(arguments: Sequence[Value], usual: str) -> Value:
     ):
         raise Refusal("this format is not looked into", "write the value in quotes alone, as Spark shows it")
     if value.type.kind not in CALENDAR and not is_constant_text(value):
-        raise Refusal(_OF_TEXT, "compare the plain column")
+        raise Refusal(_OF_TEXT, "compare the column itself")
     return value
 
 
@@ -148,7 +148,7 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     name, value = arguments
     field = field_named(constant_text(name))
     if field is None:
-        raise Refusal(f"the field {constant_text(name)} is not turned into a range", _RANGE)
+        raise Refusal(f"the field {constant_text(name)} is not supported for pruning", _RANGE)
     return _field(field, field.name, [value], timestamp)
 
 

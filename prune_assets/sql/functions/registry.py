@@ -80,10 +80,10 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def refused(name: str) -> Refusal:
-    """Return why a call of this name is not turned into a range."""
+    """Return why a call of this name is not supported for pruning."""
     function = find(name)
     if function is not None and function.refusal is not None:
         return Refusal(*function.refusal)
     near = [] if function is not None else get_close_matches(name, _SUGGESTED, n=1, cutoff=0.8)
-    hint = f"did you mean {near[0]}()?" if near else "compare the plain column"
-    return Refusal(f"{name}() is not turned into a range yet", hint)
+    hint = f"did you mean {near[0]}()?" if near else "compare the column itself"
+    return Refusal(f"{name}() is not supported for pruning", hint)

@@ -23,7 +23,7 @@ KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column i
 _CASES = ("case changes the order of values", KEEP_ONE_CASE)
 _TRIMMED = ("the bounds are of the texts before they are trimmed", "trim the values when they are written")
 JOINED = ("a joined text has no bounds", "compare the columns one by one")
-_OTHER = ("this function does not keep the order of strings", "compare the plain column")
+_OTHER = ("this function does not keep the order of strings", "compare the column itself")
 
 
 def as_text(value: Value) -> Value:

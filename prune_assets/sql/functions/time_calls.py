@@ -93,7 +93,7 @@ def _as_instant(value: Value) -> Value:
 def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind is not Kind.INTEGER:
-        raise Refusal(f"a timestamp made of {value.type} is not turned into a range", "write a whole number")
+        raise Refusal(f"a timestamp made of {value.type} is not supported for pruning", "write a whole number")
     result = TIMESTAMP if timestamp.is_unzoned else timestamp
     return apply(times.from_units(str(Kind.TIMESTAMP), BIGINT, result, size), to_type(value, BIGINT))
 
@@ -111,7 +111,7 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
             raise Refusal("a time is not taken away from an interval")
         left, right = right, left
     if not isinstance(right, Fixed):
-        raise Refusal("arithmetic between columns is not turned into a range", "compare one column with a constant")
+        raise Refusal("arithmetic between columns is not supported for pruning", "compare one column with a constant")
     if right.type.kind is Kind.INTEGER:
         return date_add(sign, [_only_date(left), right], timestamp)
     assert right.plain is not None

@@ -112,7 +112,7 @@ def _round(arguments: Sequence[Value], _: SparkType) -> Value:
 
 def _applied(function: Function | None, value: Value) -> Value:
     if function is None:
-        raise Refusal(f"this function of {value.type} is not turned into a range")
+        raise Refusal(f"this function of {value.type} is not supported for pruning")
     return apply(function, value)
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 _LONG = 1 << 63
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
+_NUMBERS = dict.fromkeys((Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE), "number")
 _HOLDS: dict[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
 
 
@@ -157,7 +158,7 @@ class Comparisons:
         assert isinstance(value, Chain)
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
-            raise Refusal(f"{common} is not turned into a range here")
+            raise Refusal(f"{common} is not supported for pruning here")
         wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
         doubt = _doubt(chain, [constant], [limit])
         return self._classified(value, wanted, written=None if chain.functions else op, doubt=doubt)
@@ -175,9 +176,11 @@ class Comparisons:
         families = [_family(value.type.kind) for value in (chain, constant)]
         is_known = None not in families and constant.type.kind is not Kind.BINARY
         if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
+            kind = _NUMBERS.get(constant.type.kind, constant.type.kind)
+            article = "an" if kind.startswith("i") else "a"
             raise PredicateTypeError(
-                f"column {chain.column.name} is {chain.type} and cannot be compared "
-                f"with a literal of kind {constant.type.kind}{_quoted_hint(chain.type, constant.type)}"
+                f"column {chain.column.name} is {chain.type} and cannot be compared with {article} {kind}"
+                f"{_quoted_hint(chain.type, constant.type)}"
             )
 
     def _check(self, values: Sequence[Value], *, are_compared: bool = False) -> None:
@@ -204,7 +207,7 @@ class Comparisons:
         common = common_type([value, *constants])
         cast = [one for constant in constants if isinstance(one := to_type(constant, common), Fixed)]
         if any(one.plain is not None for one in cast):
-            raise Refusal(f"{common} is not turned into a range here")
+            raise Refusal(f"{common} is not supported for pruning here")
         ordinals = [one.ordinal for one in cast if one.ordinal is not None]
         written = None if isinstance(value, Chain) and value.functions else Op.EQ
         doubt = _doubt(value, constants, cast)

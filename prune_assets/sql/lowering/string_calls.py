@@ -217,7 +217,7 @@ def _read_place(operand: exp.Expr, text: exp.Expr, read: OperandReader) -> Place
 def _text_column(node: exp.Expr, read: OperandReader) -> LeafColumn:
     column = read.column(node)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
-        raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the plain column")
+        raise Refusal(f"Spark casts a column of type {column.type} to a string here", "compare the column itself")
     return column
 
 

@@ -77,7 +77,7 @@ class _Parser:
 
     def run(self) -> exp.Expression:
         if not self.cursor.tokens:
-            self.cursor.fail("the predicate is empty")
+            raise PredicateSyntaxError("the predicate is empty; write a condition")
         while self.wants_operand or not self.cursor.at_end:
             try:
                 self._operand() if self.wants_operand else self._operator()
@@ -431,4 +431,4 @@ def _operands_held(pending: _Pending) -> int:
 
 
 def _opaque_call(name: str) -> Opaque:
-    return Opaque(this=f"{name}() is not turned into a range yet", remedy="compare the plain column", call=name)
+    return Opaque(this=f"{name}() is not supported for pruning", remedy="compare the column itself", call=name)

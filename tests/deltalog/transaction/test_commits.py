@@ -143,7 +143,7 @@ def test_overwrite_with_a_predicate_replaces_partitions(place, table):
 def test_overwrite_refuses_to_put_files_elsewhere(place, table):
     where = Compare(("day",), Op.EQ, pa.scalar(ONE))
     for day, said in ((TWO, "partition day=2024-01-02"), (None, "partition day=null")):
-        with pytest.raises(RefusedCommit, match=f"{said} may be outside of what is overwritten"):
+        with pytest.raises(RefusedCommit, match=f"{said} is written, and is not among"):
             overwrite(table, [named("c", day=day)], where=where)
 
 

@@ -181,7 +181,7 @@ def test_filters_tell_about_how_many_values_they_hold(index):
         assert abs(bloom.estimated_distinct - 250) < 25
         assert 0 < bloom.fill < 0.5
         assert 0 < bloom.estimated_fpp < 0.02
-        assert chunks["day"].bloom_filter.reason == "the file holds none for this column"
+        assert chunks["day"].bloom_filter.reason == "the file has none for this column"
         assert chunks["day"].bloom_filter.bytes is None
 
 
@@ -209,7 +209,7 @@ def test_every_value_that_is_there_may_be_there(index):
 def test_without_a_filter_the_answer_is_unknown_and_says_why(index):
     probe = inspect_file(index, choose_columns(index, ["day"]), bloom="2024-01-01").probe
     assert {(fact.verdict, fact.reason) for fact in probe.row_groups} == {
-        ("unknown", "the file holds none for this column")
+        ("unknown", "the file has none for this column")
     }
 
 
@@ -254,7 +254,7 @@ def test_a_file_of_duckdb(tmp_path):
     assert found.rows == 3000
     for group in row_groups(index):
         for chunk in group.chunks:
-            assert chunk.page_index.reason == "the file holds none for this column"
+            assert chunk.page_index.reason == "the file has none for this column"
             assert chunk.page_index.count is None
             assert chunk.page_index.pages is None
     probe = inspect_file(index, choose_columns(index, ["w"]), bloom="w1").probe

@@ -111,7 +111,7 @@ def test_a_single_row_group_is_the_reason(tmp_path, data):
     path = tmp_path / "one.parquet"
     pq.write_table(data, path, use_dictionary=False)
     advice = advice_of(str(path), "id < 100")
-    assert "single row group" in advice.why
+    assert "one row group" in advice.why
     assert set(remedies(advice)) == {"row_groups"}
 
 

@@ -75,7 +75,17 @@ def test_a_predicate_of_other_columns_keeps_what_it_did(tmp_path):
     for i in range(2):
         put(tmp_path, f"{i}.parquet", {"x": range(i, ROWS, 2), "y": [i] * (ROWS // 2)})
     one, both = dry(tmp_path, "y = 1", "y = 1 OR x < 50").predicates
-    assert 0 < one.before == one.predicted < both.before == both.predicted
+    assert 0 < one.before < both.before == both.predicted
+    assert one.predicted == pytest.approx(one.before, rel=0.01)
+
+
+def test_a_single_row_group_is_kept_whole(tmp_path):
+    values = {"x": [i * 7919 % ROWS for i in range(ROWS)], "y": range(ROWS)}
+    pq.write_table(pa.table(values), tmp_path / "0.parquet", row_group_size=ROWS // 10, write_page_index=True)
+    (many,) = dry(tmp_path, "y < 10", layout=pr.LayoutSpec(sort_by=["x"], row_group_rows=ROWS // 10)).predicates
+    (one,) = dry(tmp_path, "y < 10", layout=pr.LayoutSpec(sort_by=["x"])).predicates
+    assert many.predicted == pytest.approx(many.before, rel=0.2)
+    assert one.predicted > 5 * one.before
 
 
 def test_partitions_and_the_key_are_asked_together(tmp_path):

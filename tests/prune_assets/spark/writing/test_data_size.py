@@ -16,3 +16,12 @@ def test_rows_of_a_row_group_follow_from_its_bytes_unless_given():
     assert row_group_rows(size, LayoutSpec(row_group_rows=77)) == 77
     assert row_group_rows(size, LayoutSpec(row_group_bytes=1_000_000)) == 40_000
     assert row_group_rows(DataSize(0, 0), LayoutSpec(row_group_bytes=1_000)) == 1_000
+
+
+def test_data_with_bloom_filters_are_written_as_eight_row_groups_or_more():
+    layout = LayoutSpec(sort_by=["day"], bloom={"id": 0.01})
+    small, large = DataSize(1_008_000, 100_000_000), DataSize(100_000_000, 10_000_000_000)
+    assert (row_group_rows(small, LayoutSpec(sort_by=["day"])), row_group_rows(small, layout)) == (1_352_914, 126_000)
+    assert row_group_rows(DataSize(50_000, 5_000_000), layout) == 100_000
+    assert row_group_rows(large, layout) == row_group_rows(large, LayoutSpec(sort_by=["day"]))
+    assert row_group_rows(small, LayoutSpec(bloom={"id": 0.01}, row_group_rows=400_000)) == 400_000

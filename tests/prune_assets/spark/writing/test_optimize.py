@@ -325,7 +325,7 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     again = CliRunner().invoke(main, [*command, "--json"])
     said = json.loads(again.stdout)
     assert (said["schema"], said["picked"], said["left"]) == ("table-optimize/1", [], 0)
-    assert "0 of 1 file need it, nothing to do" in CliRunner().invoke(main, command).stdout
+    assert "none of 1 file needs a rewrite" in CliRunner().invoke(main, command).stdout
     bad = CliRunner().invoke(main, [*command, "--where", "k = 1"])
     assert (bad.exit_code, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
 

@@ -419,8 +419,14 @@ def test_a_layout_of_other_columns_is_refused_before_anything_is_written(numbers
 def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
     with pytest.raises(WrongUse, match="format='orc': choose 'parquet' or 'delta'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, format="orc")
-    with pytest.raises(WrongUse, match="needs mode='overwrite'"):
+    with pytest.raises(WrongUse, match="only for mode 'overwrite'"):
         write(numbers, tmp_path / "t", layout=LAYOUT, where="id = 1")
+    with pytest.raises(WrongUse, match="df: dict is not a DataFrame of Spark"):
+        write({"id": [1]}, tmp_path / "t", layout=LAYOUT)
+    with pytest.raises(LayoutError, match="write 'id DESC' for descending order"):
+        write(numbers, tmp_path / "t", layout=LayoutSpec(sort_by=["id down"]))
+    with pytest.raises(WrongUse, match="spark: PosixPath is not a SparkSession; it comes first"):
+        read(tmp_path / "t", numbers.sparkSession, where="id = 1")
     with pytest.raises(UnsupportedFeature, match=r"s3://bucket/t: .*format='delta'"):
         write(numbers, "s3://bucket/t", layout=LAYOUT, format="parquet")
     with pytest.raises(WrongUse, match="mode='ignore'"):

@@ -73,8 +73,8 @@ def test_a_function_with_a_preimage_is_one_entry(monkeypatch):
     [
         ("yearr(day) = 2024", "did you mean year()?"),
         ("lenght(s) = 3", "did you mean length()?"),
-        ("nullif(x) = 3", "compare the plain column"),
-        ("cbrt(x) = 3", "compare the plain column"),
+        ("nullif(x) = 3", "compare the column itself"),
+        ("cbrt(x) = 3", "compare the column itself"),
     ],
 )
 def test_an_unknown_function_is_refused_with_the_one_that_may_be_meant(sql, remedy):
