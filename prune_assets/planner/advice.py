@@ -128,11 +128,11 @@ def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) 
         return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
     silent = [one.name for one in columns if not one.is_known]
     if silent and len(silent) == len(columns):
-        return f"most row groups carry no bounds of {', '.join(silent)}"
+        return f"most row groups have no bounds of {', '.join(silent)}"
     lying = [(one.name, one.spread) for one in columns if one.spread]
     if lying and math.prod(spread.asked for _, spread in lying) >= ENOUGH_SKIPPED:
         asked = ", ".join(f"{range_share(spread.asked)} of the range of {name}" for name, spread in lying)
-        return f"the predicate asks for {asked}: there is little to skip"
+        return f"the predicate covers {asked}: there is little to skip"
     spread = [f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in lying]
     if spread:
         return f"values are all over the table: a row group spans on average {', '.join(spread)}"

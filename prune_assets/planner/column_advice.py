@@ -145,7 +145,7 @@ class ColumnAdvice:
             return None
         silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
         return Remedy(
-            "statistics", f"{silent} of what is read carry no bounds of {self.name}: write them with statistics"
+            "statistics", f"{silent} to read without bounds of {self.name}: write these files again, with statistics"
         )
 
     def _sort(self) -> Remedy | None:
@@ -156,7 +156,7 @@ class ColumnAdvice:
         if count < len(self.plan.index):
             sort = f"add {self.name} to the sort key, after the columns that skip already"
         if self.spread is None:
-            message = f"{sort}: most row groups may hold what the predicate asks for; sorted, few would"
+            message = f"{sort}: most row groups may hold matching values; sorted, few would"
             return Remedy("sort_by", message) if self._asks_for_little() else None
         # What is asked for seldom begins where a row group does.
         then = min(self._whole, round(self._whole * min(1.0, self.spread.asked + 1 / count)))
@@ -164,7 +164,7 @@ class ColumnAdvice:
             return None
         message = (
             f"{sort}: a row group spans {range_share(self.spread.of_row_group)} of its range on average, the "
-            f"predicate asks for {range_share(self.spread.asked)}; sorted, about {bytes_text(then)} of "
+            f"predicate covers {range_share(self.spread.asked)}; sorted, about {bytes_text(then)} of "
             f"{bytes_text(self._whole)} would be read"
         )
         return Remedy("sort_by", message, then)

@@ -43,7 +43,7 @@ def outcome_text(level: Level) -> str:
     """Say whether a level was there, was asked, and what came of it: three different things."""
     match level.status:
         case "absent":
-            return "absent from every file"
+            return "none to use"
         case "not_applicable":
             return "not applicable"
         case "consulted" if level.skipped_rows == 0 and level.skipped_bytes == 0:

@@ -90,13 +90,13 @@ def test_a_bloom_filter_is_advised_only_where_it_can_tell_something(tmp_path, da
 
 def test_missing_bounds_are_the_reason_where_there_are_none(tmp_path, data):
     advice = advice_of(written(tmp_path / "t", data, write_statistics=False), JANUARY)
-    assert advice.why == "most row groups carry no bounds of day"
+    assert advice.why == "most row groups have no bounds of day"
     assert set(remedies(advice)) == {"statistics"}
 
 
 def test_what_asks_for_most_of_a_range_has_little_to_skip(unsorted):
     advice = advice_of(unsorted, "id >= 1000")
-    assert advice.why == "the predicate asks for 95.0 % of the range of id: there is little to skip"
+    assert advice.why == "the predicate covers 95.0 % of the range of id: there is little to skip"
     assert advice.remedies == ()
     assert advice_of(unsorted, "id >= 19000").why.startswith("values are all over the table")
 

@@ -61,7 +61,7 @@ def test_each_level_shows_total_and_kept_in_every_unit(report):
 @pytest.mark.parametrize(
     ("level", "said"),
     [
-        (one_level("absent"), "absent from every file"),
+        (one_level("absent"), "none to use"),
         (one_level("not_applicable", why="no equality in the predicate"), "not applicable"),
         (one_level("consulted"), "consulted, nothing skipped"),
         (

@@ -226,7 +226,7 @@ def test_absent_levels_are_told_from_levels_that_kept_all(report):
     levels = [replace(report.levels[0], status=status) for status in ("absent", "not_applicable")]
     none = Level("bloom_filter", "row group", report.total, report.total, 0, 0, "consulted")
     text = Page(to_html(replace(report, levels=(*levels, none)))).text("p")
-    assert "absent from every file" in text
+    assert "none to use" in text
     assert "not applicable" in text
     assert "consulted, nothing skipped" in text
 
