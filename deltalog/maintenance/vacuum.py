@@ -108,7 +108,7 @@ def _retention(properties: dict[str, str], asked: dt.timedelta | None, *, allow_
         raise WrongUse(
             f"{place}: a retention of {asked} is shorter than the {properties.get(RETENTION, RETENTION_BY_DEFAULT)!r} "
             f"of the table; it would remove files that running readers and writers need. Give a longer one, set "
-            f"{RETENTION}, or pass allow_shorter=True when no other program uses the table"
+            f"{RETENTION}, or pass allow_shorter=True (--allow-shorter) when no other program uses the table"
         )
     return kept
 

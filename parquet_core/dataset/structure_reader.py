@@ -58,7 +58,7 @@ def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose:
     sizes = np.array([groups.files[i].size for i in of_file.tolist()], np.int64)[np.searchsorted(of_file, file)]
     for i in np.flatnonzero(there & ((offset > sizes) | (length > sizes - offset))):
         raise MalformedFile(
-            f"{place(int(i))}: its {purpose} lies at {offset[i]} and {length[i]} bytes on, outside of the file "
+            f"{place(int(i))}: its {purpose} is at {offset[i]} and {length[i]} bytes on, outside of the file "
             f"({sizes[i]} bytes); the footer is damaged"
         )
     absent[~there & (absent == "")] = ABSENT

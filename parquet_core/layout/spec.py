@@ -219,7 +219,7 @@ class LayoutSpec:
         for name in self.partition_by:
             if name in {*parsed, *self.curve_by, *self.bloom}:
                 raise LayoutError(
-                    f"partition_by = {name}: stands in {self._place_of(name)} too, and all rows of a file have the "
+                    f"partition_by = {name}: is in {self._place_of(name)} too, but all rows of a file have the "
                     "same value of it; leave it out there"
                 )
         for column, probability in self.bloom.items():

@@ -313,6 +313,6 @@ def _refuse_sink(root: str, found: _Found) -> None:
     sink = f"{root}/{_SINK}"
     if sink in found.directories if is_remote(root) else os.path.exists(sink):
         raise UnsupportedFeature(
-            f"{root}: written by a streaming query, of which Spark reads the files that {_SINK} lists; "
+            f"{root}: written by a streaming query; Spark reads only the files that {_SINK} lists; "
             f"name them with a pattern, such as {root}/*.parquet, to take all files that are there"
         )

@@ -13,6 +13,7 @@ from parquet_core.dataset.bloom_filters import BloomFilters
 from parquet_core.dataset.dictionaries import Dictionaries
 from parquet_core.dataset.structure_reader import ABSENT
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.schema import Physical
 from parquet_core.layout.places import file_name
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from prune_assets.metadata_audit.unbelieved import Unbelieved
 
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
+# Such bounds are what a writer leaves that compares NaN as it compares numbers.
+_NAN = "a bound of floats that is NaN says nothing of the other values"
 
 
 class Known(NamedTuple):
@@ -250,12 +253,16 @@ def _report_unbelieved(audit: FileAudit, known: Known, position: int, held: Held
         finding = not_relied_on("contradiction", audit.place(position, column), doubt, wrong="both cannot hold")
         audit.findings.add(finding, f"{audit.file} {doubt}")
     if known.unbelieved.there[position]:
-        reason = _reason(audit, known) or doubt or _CONTRADICTED
+        reason = _reason(audit, known) or doubt or _unusable(column)
         wrong = [
             *(f"{side} {found.bound}, row {found.row} holds {found.value}" for side, found in held.outside()),
             *(f"{found.claimed} {found.what}, there are {found.found}" for found in held.miscounts(whole=True)),
         ]
         _not_relied_on(audit, "row_group_statistics", position, column, reason, "; ".join(wrong))
+
+
+def _unusable(column: LeafColumn) -> str:
+    return _NAN if column.physical in {Physical.FLOAT, Physical.DOUBLE} else _CONTRADICTED
 
 
 def _reason(audit: FileAudit, known: Known) -> str:
@@ -269,7 +276,7 @@ def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: H
     silent = ~valid_flags(pages.claimed.lower) & ~valid_flags(pages.claimed.upper)
     silent &= pages.rows - pages.nulls - pages.nans > 0
     if silent.any():
-        _not_relied_on(audit, "page_bounds", position, known.column, _reason(audit, known) or _CONTRADICTED)
+        _not_relied_on(audit, "page_bounds", position, known.column, _reason(audit, known) or _unusable(known.column))
 
 
 def _log_claims(audit: FileAudit, column: LeafColumn) -> list[WholeFile]:

@@ -153,7 +153,7 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     reasons = Counter(fact.reason for fact in probe.row_groups if fact.verdict == "unknown").most_common()
     return section(
         f"Bloom filters probed for {asked}",
-        line(f"{counted(total, 'row group')}: {summary}" if total else "there is no row group to probe"),
+        line(f"{counted(total, 'row group')}: {summary}" if total else "the file has no row groups"),
         *(
             line(f"{counted(count, 'row group')} unknown: {printable(clipped(reason, 200))}")
             for reason, count in reasons[:_SHOWN_PROBES]

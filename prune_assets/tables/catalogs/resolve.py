@@ -102,5 +102,5 @@ def _check_new(table: str, session: SparkSession) -> None:
             f"(..) USING delta or parquet), or {as_path}"
         )
     near = get_close_matches(database, databases(session), n=1)
-    hint = f"did you mean {near[0]}.{last}?" if near else f"create it first (CREATE DATABASE {database})"
-    raise TableNotFound(f"{table}: the session's catalog has no database {database}; {hint} Or {as_path}")
+    hint = f"did you mean {near[0]}.{last}" if near else f"create it first (CREATE DATABASE {database})"
+    raise TableNotFound(f"{table}: the session's catalog has no database {database}; {hint}, or {as_path}")

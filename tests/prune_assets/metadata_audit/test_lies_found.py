@@ -211,6 +211,12 @@ def test_zeros_and_nan_raise_no_false_alarm(tmp_path, values, kind):
     assert not pr.audit(tmp_path).findings
 
 
+def test_bounds_that_are_nan_are_named(spark, tmp_path):
+    spark.sql("SELECT if(id = 1, double('NaN'), id) AS x FROM range(3)").coalesce(1).write.parquet(str(tmp_path / "t"))
+    (found, *_) = pr.audit(tmp_path / "t").findings
+    assert found.message == "not relied on: a bound of floats that is NaN says nothing of the other values"
+
+
 def test_a_nan_that_is_counted_as_none_is_found(tmp_path, lying):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [1.0, NAN, 2.0]}), path)

@@ -144,9 +144,9 @@ def test_an_ordinary_folder_is_one(spark, schema, here, name):
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("sale.new", r"no database sale; did you mean sales.new\? Or write ./sale.new for a directory"),
-        ("data.v2", r"no database data; create it first \(CREATE DATABASE data\) Or write ./data.v2 for a directory"),
-        ("none_such.sales.new", r"no database none_such.sales; .* Or write ./none_such.sales.new for a directory"),
+        ("sale.new", r"no database sale; did you mean sales.new, or write ./sale.new for a directory"),
+        ("data.v2", r"no database data; create it first \(CREATE DATABASE data\), or write ./data.v2 for a directory"),
+        ("none_such.sales.new", r"no database none_such.sales; .*, or write ./none_such.sales.new for a directory"),
     ],
 )
 def test_a_new_name_in_a_database_that_is_not_there_is_refused_with_the_remedy(spark, schema, here, name, remedy):
