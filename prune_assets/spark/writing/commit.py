@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -30,6 +31,9 @@ from prune_assets.spark.writing.write_lock import LOCK, write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+_SECONDS_OF_AN_ORPHAN = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,9 @@ def recover(table: Path) -> Recovered:
     with write_lock(table):
         done = finish(table)
         if (stays := next((name for name in leftovers(table) if name != LOCK), None)) is not None:
-            raise StorageFailure(f"{table / stays}: could not be deleted; check the permissions")
+            raise StorageFailure(
+                f"{table / stays}: could not be deleted; check the permissions, and that no Spark still writes into it"
+            )
     return done
 
 
@@ -113,13 +119,27 @@ def finish(table: Path) -> Recovered:
         _carry_out(journal, table)
     for name in left:
         if STAGING.fullmatch(name):
-            shutil.rmtree(table / name, ignore_errors=True)
+            _delete_folder(table / name)
     staging = {None if journal is None else journal.staging}
     return Recovered(
         () if journal is None else tuple(str(table / name) for name in journal.added),
         () if journal is None else tuple(str(table / name) for name in journal.removed),
         tuple(str(table / name) for name in left if STAGING.fullmatch(name) and name not in staging),
     )
+
+
+def _delete_folder(folder: Path) -> None:
+    """Delete a staging folder; where that fails it stays, which `recover` reports.
+
+    The JVM of a driver that was killed goes on for a moment, and a file that it adds meanwhile makes the deletion fail.
+    """
+    deadline = time.monotonic() + _SECONDS_OF_AN_ORPHAN
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        may_write = os.access(folder, os.W_OK) and os.access(folder.parent, os.W_OK)
+        if not folder.exists() or not may_write or time.monotonic() > deadline:
+            return
+        time.sleep(0.1)
 
 
 def _carry_out(journal: Journal, table: Path) -> None:

@@ -140,7 +140,11 @@ def test_killed_at_random_instants_with_spark_at_work(tmp_path, make, number):
             running.wait(random.Random(number).uniform(0, 8))
         except subprocess.TimeoutExpired:
             running.send_signal(signal.SIGKILL)
-    assert seen(table) == ROWS
+        assert seen(table) == ROWS
+        if make is plain:
+            recover(table)
+            assert seen(table) == ROWS
+        running.stdout.read()  # ends with the last process that can write to it: the JVM, some moments after its driver
     if make is plain:
         recover(table)
         assert (seen(table), not_settled(table)) == (ROWS, [])

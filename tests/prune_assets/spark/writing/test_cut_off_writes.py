@@ -381,6 +381,23 @@ def test_a_check_looks_past_a_write_that_is_under_way_and_leaves_it_alone(tmp_pa
     assert seen(table) == SECOND
 
 
+def test_a_folder_that_an_orphan_still_writes_into_is_removed_when_it_stops(tmp_path, monkeypatch):
+    table, delete = tmp_path / "t", shutil.rmtree
+    stage = table / f"_staging-{'0' * 32}"
+    stage.mkdir(parents=True)
+    left = [2]
+
+    def rmtree(folder, **options):
+        delete(folder, **options)
+        if left[0]:
+            left[0] -= 1
+            folder.mkdir()
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    assert recover(table).leftovers == (str(stage),)
+    assert leftovers(table) == []
+
+
 def test_a_reader_that_may_not_write_sees_the_new_rows(tmp_path, new):
     table = tmp_path / "t"
     for _ in states(table, two_files, lambda: new.write(table, "overwrite")):
