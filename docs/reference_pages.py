@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from prune_assets import components
+from prune_assets.checks.finding_codes import ADVICE, GROUPS, Code, Group
 from prune_assets.components.scaffolding import EXAMPLES
-from prune_assets.finding_codes import ADVICE, GROUPS, Code, Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,41 +12,41 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parquet_core.errors import PruneError
     from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+    from prune_assets.checks.audit.report import AuditReport
+    from prune_assets.checks.audit.run import audit
+    from prune_assets.checks.layout_proof import check
     from prune_assets.layout_file import load_layout
-    from prune_assets.layout_proof import check
-    from prune_assets.metadata_audit.report import AuditReport
-    from prune_assets.metadata_audit.run import audit
+    from prune_assets.maintenance.optimize import optimize
+    from prune_assets.maintenance.result import OptimizeResult
     from prune_assets.planner.plan import Plan, plan
+    from prune_assets.reading.actual import report_after
+    from prune_assets.reading.reader import read
+    from prune_assets.reading.source import register_source
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.semantics import SparkSemantics
-    from prune_assets.spark.reading.actual import report_after
-    from prune_assets.spark.reading.reader import read
-    from prune_assets.spark.reading.source import register_source
-    from prune_assets.spark.writing.optimize import optimize
-    from prune_assets.spark.writing.writer import write
-    from prune_assets.upkeep.result import OptimizeResult
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.writing.writer import write
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AuditReport": "prune_assets.metadata_audit.report",
+    "AuditReport": "prune_assets.checks.audit.report",
     "Finding": "parquet_core.layout.spec",
     "LayoutSpec": "parquet_core.layout.spec",
-    "OptimizeResult": "prune_assets.upkeep.result",
+    "OptimizeResult": "prune_assets.maintenance.result",
     "Plan": "prune_assets.planner.plan",
     "PruneError": "parquet_core.errors",
     "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
-    "SparkSemantics": "prune_assets.semantics",
-    "audit": "prune_assets.metadata_audit.run",
-    "check": "prune_assets.layout_proof",
+    "SparkSemantics": "prune_assets.sql.semantics",
+    "audit": "prune_assets.checks.audit.run",
+    "check": "prune_assets.checks.layout_proof",
     "load_layout": "prune_assets.layout_file",
-    "optimize": "prune_assets.spark.writing.optimize",
+    "optimize": "prune_assets.maintenance.optimize",
     "plan": "prune_assets.planner.plan",
-    "read": "prune_assets.spark.reading.reader",
-    "report_after": "prune_assets.spark.reading.actual",
-    "register_source": "prune_assets.spark.reading.source",
-    "write": "prune_assets.spark.writing.writer",
+    "read": "prune_assets.reading.reader",
+    "report_after": "prune_assets.reading.actual",
+    "register_source": "prune_assets.reading.source",
+    "write": "prune_assets.writing.writer",
 }
 
 __all__ = [

@@ -16,7 +16,7 @@ from parquet_core.storage.local import is_compiled as is_compiled_storage
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
-from prune_assets.spark.java import Java, JavaCandidate, candidates, find_java
+from prune_assets.session.java import Java, JavaCandidate, candidates, find_java
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,7 @@ def _unwritable(cache: CacheDirectory) -> Sequence[Problem]:
 
 
 def _started() -> tuple[SparkStart, list[Problem]]:
-    from prune_assets.spark.session import spark_session
+    from prune_assets.session.spark_session import spark_session
 
     try:
         session = spark_session()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted
-from prune_assets.layout_proof import CHECKS, check, findings_of, prefix_of_names
-from prune_assets.remedies import remedy_in
+from prune_assets.checks.layout_proof import CHECKS, check, findings_of, prefix_of_names
+from prune_assets.checks.remedies import remedy_in
 from prune_assets.report.picture import to_data_uri
 from prune_assets.report.wording import comparison, headline
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
     from prune_assets.layout_file import LayoutSource
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.spark.writing.write_result import WriteResult
+    from prune_assets.writing.write_result import WriteResult
 
 _MOST_FINDINGS = 100
 

@@ -1,7 +1,7 @@
 """What reports call the Spark that the tests run with."""
 
-from prune_assets.planner.engines.spark import ALONE as _ALONE
-from prune_assets.planner.engines.spark import WITH_PLAN as _WITH_PLAN
-from prune_assets.planner.engines.spark import version
+from prune_assets.engines.spark import ALONE as _ALONE
+from prune_assets.engines.spark import WITH_PLAN as _WITH_PLAN
+from prune_assets.engines.spark import version
 
 ALONE, HANDED_OVER = (f"{version.reader_name(None)}{end}" for end in (_ALONE, _WITH_PLAN))

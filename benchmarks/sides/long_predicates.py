@@ -5,8 +5,8 @@ import sys
 import time
 
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 
 
 def chain(connective: str, terms: list[str]) -> str:

@@ -5,8 +5,8 @@ import time
 
 from benchmarks.synthetic_index import synthetic_index
 from prune_assets.planner.evaluation import evaluate
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 
 WHERE = "b > 3000000 OR c < 3000000 OR a = 77"
 CASES = {

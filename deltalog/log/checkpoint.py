@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from deltalog.errors import MalformedLog
-from deltalog.log.allowed_places import opened_place
+from deltalog.log.allowed_locations import opened_place
 from deltalog.log.checkpoint_file import CheckpointFile
 from deltalog.log.commit_file import LINES, read_commits
 from deltalog.log.paths import canonical_path, is_absolute

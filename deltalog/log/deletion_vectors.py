@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from deltalog.errors import MalformedLog
 from deltalog.log.actions import DeletionVector
-from deltalog.log.allowed_places import opened_place
+from deltalog.log.allowed_locations import opened_place
 from deltalog.log.paths import canonical_path, resolve
 from parquet_core.arrow_arrays import numbers_from
 from parquet_core.errors import MalformedFile

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from deltalog.errors import BrokenLog, MalformedLog, NoSuchVersion, NotADeltaTable
-from deltalog.log.allowed_places import addresses
+from deltalog.log.allowed_locations import addresses
 from deltalog.log.checkpoint import load_checkpoint, read_hint
 from deltalog.log.commit_file import LINES
 from deltalog.log.file_block import in_parallel

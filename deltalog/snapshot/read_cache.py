@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from deltalog.errors import DeltaError
-from deltalog.log.allowed_places import opened_place
+from deltalog.log.allowed_locations import opened_place
 from deltalog.log.checkpoint_file import CheckpointFile, CheckpointStatistics
 from deltalog.log.file_block import VECTOR_TYPE, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Checkpoint, Segment

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deltalog.log.file_block import StatisticsBatch
     from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.stats.enclosing_values import Pair
+    from deltalog.stats.conservative_bounds import Pair
     from deltalog.stats.file_bounds import Said
     from deltalog.table.schema import TableColumn
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.snapshot.cached_statistics import Question, answers, as_bounds
-from deltalog.stats.enclosing_values import (
+from deltalog.stats.conservative_bounds import (
     Pair,
     days,
     decimals,

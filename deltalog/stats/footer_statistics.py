@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.log.actions import FullAdd
-from deltalog.log.allowed_places import opened_place
+from deltalog.log.allowed_locations import opened_place
 from deltalog.log.paths import encoded_path, resolve
 from deltalog.stats.written_json import ColumnTexts, bound_texts, prefix_length, statistics_text
 from deltalog.table.file_schemas import check_file_schemas

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltalog.log.file_block import NULL, empty_codes, texts_of_map
-from deltalog.stats.enclosing_values import (
+from deltalog.stats.conservative_bounds import (
     Pair,
     days,
     decimals,

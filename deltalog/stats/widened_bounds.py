@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.stats.enclosing_values import Pair, enclosing_floats
+from deltalog.stats.conservative_bounds import Pair, enclosing_floats
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.spark_rules.calendars import common_calendar_start
 

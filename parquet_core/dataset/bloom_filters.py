@@ -13,7 +13,7 @@ from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.storage import read_range
 from parquet_core.trust.contradictions import contradict_filters
-from parquet_core.trust.doubts import AGAINST_FILTERS, Doubt, reason_of
+from parquet_core.trust.inconsistencies import AGAINST_FILTERS, Doubt, reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.storage import Ranges, gather, read_range
-from parquet_core.trust.doubts import AGAINST_DICTIONARIES
+from parquet_core.trust.inconsistencies import AGAINST_DICTIONARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from parquet_core.format.footer import read_footers
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.columns_in_files import reads_as_null
 from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
-from parquet_core.trust.doubts import AGAINST_STATISTICS, reason_of, reasons_of
+from parquet_core.trust.inconsistencies import AGAINST_STATISTICS, reason_of, reasons_of
 from parquet_core.trust.trusted_bounds import bounds_as_read
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from parquet_core.storage import DataFile, Traffic
-    from parquet_core.trust.doubts import Doubt, Doubts
-    from parquet_core.trust.judgement import Trust
+    from parquet_core.trust.inconsistencies import Doubt, Doubts
+    from parquet_core.trust.trust_policy import Trust
 
     Positions = NDArray[np.int64]
 

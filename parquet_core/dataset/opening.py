@@ -21,7 +21,7 @@ from parquet_core.spark_rules.names_in_files import named_in_any_case, names_in_
 from parquet_core.spark_rules.partition_columns import Partitions, read_partitions, without_overridden
 from parquet_core.spark_rules.spark_schema import provenance_to_spark
 from parquet_core.storage import Traffic, list_table
-from parquet_core.trust.doubts import Doubt, doubts_about
+from parquet_core.trust.inconsistencies import Doubt, doubts_about
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import EncodedKind, Provenance
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from parquet_core.trust.doubts import Doubts
+    from parquet_core.trust.inconsistencies import Doubts
 
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.page_index import ColumnIndexes, OffsetIndexes
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.trust.judgement import Trust
+    from parquet_core.trust.trust_policy import Trust
 
     Numbers = NDArray[np.int64]
 

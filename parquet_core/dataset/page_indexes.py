@@ -21,8 +21,8 @@ from parquet_core.format.page_index import (
 from parquet_core.ragged import distinct
 from parquet_core.trust.bounds import Bounds, spread_bounds
 from parquet_core.trust.contradictions import contradict_pages, out_of_order
-from parquet_core.trust.doubts import AGAINST_INDEXES, Doubt, reason_of
 from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.inconsistencies import AGAINST_INDEXES, Doubt, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,8 @@ import numpy as np
 from parquet_core.dataset.logged import FileList
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.spark_rules.type_promotion import stored_form
-from parquet_core.trust.doubts import Doubt
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.inconsistencies import Doubt
+from parquet_core.trust.trust_policy import trust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from parquet_core.spark_rules.names_in_files import NamesInFiles
     from parquet_core.storage import DataFile, Traffic
-    from parquet_core.trust.doubts import Doubts
-    from parquet_core.trust.judgement import Trust
+    from parquet_core.trust.inconsistencies import Doubts
+    from parquet_core.trust.trust_policy import Trust
 
     Positions = NDArray[np.int64]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import EncodedKind
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
-    from parquet_core.trust.doubts import Doubts
+    from parquet_core.trust.inconsistencies import Doubts
 
     Numbers = NDArray[np.int64]
 

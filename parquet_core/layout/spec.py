@@ -26,7 +26,7 @@ _FEWEST_ROWS = 100_000
 _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
 
 
-# The commands that mend most of what is found; `prune_assets.remedies` has what does the same elsewhere.
+# The commands that mend most of what is found; `prune_assets.checks.remedies` has what does the same elsewhere.
 OPTIMIZE = "prune optimize TABLE --layout layout.yaml"
 WRITE_ANEW = "prune write TABLE NEW_TABLE --layout layout.yaml"
 
@@ -53,7 +53,7 @@ class Finding:
     >>> finding.severity == "warn", finding.code.partition(".")[0]
     (True, 'files')
 
-    `code`: stable, and made for filters; `prune_assets.finding_codes` says what each means.
+    `code`: stable, and made for filters; `prune_assets.checks.finding_codes` says what each means.
     `location`: file, row group and column, where they apply.
     `remedy`: what to do; empty only for severity `info`. `columns`: those that it is about, where it is about columns.
     """

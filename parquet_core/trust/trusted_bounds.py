@@ -21,7 +21,7 @@ from parquet_core.format.schema import SortOrder
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
 from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
-from parquet_core.trust.judgement import Deprecated
+from parquet_core.trust.trust_policy import Deprecated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
     from parquet_core.format.written_statistics import WrittenStatistics
-    from parquet_core.trust.judgement import Trust
+    from parquet_core.trust.trust_policy import Trust
 
     Flags = NDArray[np.bool_]
     Counts = NDArray[np.int64]

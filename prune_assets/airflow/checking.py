@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from prune_assets.airflow.failing import TableTaskError
 from prune_assets.airflow.operator import TableOperator
+from prune_assets.airflow.task_errors import TableTaskError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class LayoutCheckOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
-        from prune_assets.layout_proof import check
+        from prune_assets.checks.layout_proof import check
 
         if self.severity not in {"error", "warn"}:
             raise WrongUse(f"severity = {self.severity!r}: choose 'error' or 'warn'")
@@ -92,14 +92,14 @@ _RESULTS = {"error": "fail", "warn": "warn", "info": "pass"}
 def line(finding: Finding) -> str:
     """Return a finding as one line: rule, place, what is wrong, and what would mend it."""
     from parquet_core.printable import one_line
-    from prune_assets.remedies import remedy_in
+    from prune_assets.checks.remedies import remedy_in
 
     remedy = f"; remedy: {remedy_in('airflow', finding)}" if finding.remedy else ""
     return one_line(f"{finding.code}: {finding.location}: {finding.message}{remedy}")
 
 
 def _as_result(finding: Finding) -> dict[str, str]:
-    from prune_assets.remedies import remedy_in
+    from prune_assets.checks.remedies import remedy_in
 
     remedy = f"; {remedy_in('airflow', finding)}" if finding.remedy else ""
     return {

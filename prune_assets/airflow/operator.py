@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import Asset, BaseOperator
 
-from prune_assets.airflow.failing import failing_in_one_line
+from prune_assets.airflow.task_errors import failing_in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -55,7 +55,7 @@ class OptimizeTableOperator(TableOperator):
 
         from prune_assets.airflow.spark import session_for
         from prune_assets.layout_file import load_layout
-        from prune_assets.spark.writing.optimize import optimize
+        from prune_assets.maintenance.optimize import optimize
 
         again = partial(
             optimize,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowSkipException
 
-from prune_assets.airflow.failing import TableTaskError, failing_in_one_line
-from prune_assets.airflow.looking import NO_TABLE, look_again
+from prune_assets.airflow.poll import NO_TABLE, look_again
+from prune_assets.airflow.task_errors import TableTaskError, failing_in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperatorLink
 
-from prune_assets.airflow.failing import TableTaskError
 from prune_assets.airflow.operator import TableOperator
+from prune_assets.airflow.task_errors import TableTaskError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,7 +117,7 @@ class SkipReportOperator(TableOperator):
         from parquet_core.errors import UnknownColumn
         from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
         from prune_assets.planner.plan import plan
-        from prune_assets.semantics import SparkSemantics
+        from prune_assets.sql.semantics import SparkSemantics
 
         session = SparkSemantics(time_zone=self.time_zone)
         try:
@@ -131,7 +131,7 @@ class SkipReportOperator(TableOperator):
 
         from parquet_core.printable import redacted
         from prune_assets.report.output import write_whole
-        from prune_assets.spark.writing.table_formats import plain_directory
+        from prune_assets.writing.table_formats import plain_directory
 
         if self.report_dir is None:
             return

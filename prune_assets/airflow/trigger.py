@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from prune_assets.airflow.looking import NO_TABLE, look_again
+from prune_assets.airflow.poll import NO_TABLE, look_again
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

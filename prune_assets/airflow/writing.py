@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.layout_file import LayoutSource
-    from prune_assets.spark.writing.write_result import Mode, WriteResult
+    from prune_assets.writing.write_result import Mode, WriteResult
 
 
 class SortedWriteOperator(TableOperator):
@@ -85,7 +85,7 @@ class SortedWriteOperator(TableOperator):
 
     def _refuse_other_formats(self) -> None:
         """Refuse a directory that cannot be written before Spark starts."""
-        from prune_assets.spark.writing.table_formats import plain_directory
+        from prune_assets.writing.table_formats import plain_directory
 
         if self.format == "parquet":
             plain_directory(self.table)
@@ -95,8 +95,8 @@ class SortedWriteOperator(TableOperator):
 
         from parquet_core.errors import WrongUse
         from prune_assets.airflow.spark import session_for
-        from prune_assets.spark.reading.source_rows import rows_of
-        from prune_assets.spark.writing.writer import write
+        from prune_assets.reading.source_rows import rows_of
+        from prune_assets.writing.writer import write
 
         session = session_for(self.conn_id)
         try:

@@ -15,7 +15,7 @@ from prune_assets.report.output import json_text
 from prune_assets.report.quantities import count_text, seconds_text
 
 if TYPE_CHECKING:
-    from prune_assets.metadata_audit.report import AuditReport
+    from prune_assets.checks.audit.report import AuditReport
 
 
 @click.command()
@@ -44,7 +44,7 @@ def audit(*, table: str, sample: float, files: int | None, columns: str | None, 
       prune audit lake/orders --sample 0.1
       prune audit lake/orders --columns day,id --json
     """
-    from prune_assets.metadata_audit.run import audit as audit_table
+    from prune_assets.checks.audit.run import audit as audit_table
 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     report = audit_table(table, sample=sample, files=files, columns=names)

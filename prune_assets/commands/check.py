@@ -16,8 +16,8 @@ from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
+from prune_assets.checks.remedies import remedy_in_shell
 from prune_assets.layout_file import load_layout
-from prune_assets.remedies import remedy_in_shell
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def check(
       prune check lake/orders --layout layout.yaml
       prune check lake/orders --layout layout.yaml --where "day = DATE '2024-03-01'" --fail-on warn
     """
-    from prune_assets.layout_proof import check as check_layout
+    from prune_assets.checks.layout_proof import check as check_layout
 
     spec = None if layout_file is None else load_layout(layout_file)
     _finish_writes(table)
@@ -99,7 +99,7 @@ def _finish_writes(table: str) -> None:
     """Finish what was cut off; what cannot be is read all the same as it will be."""
     from parquet_core.storage import is_remote, local_path
     from prune_assets.commands.doctor import recovered_text
-    from prune_assets.spark.writing.commit import recover
+    from prune_assets.writing.commit import recover
 
     if is_remote(table) or not (directory := Path(local_path(table))).is_dir():
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prune_assets.doctor import Examination
-    from prune_assets.spark.writing.commit import Recovered
+    from prune_assets.writing.commit import Recovered
 
 
 TABLE_SCHEMA = "table-doctor/1"
@@ -68,7 +68,7 @@ def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
 
 def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
     from parquet_core.storage import local_path
-    from prune_assets.spark.writing.commit import recover
+    from prune_assets.writing.commit import recover
 
     if start_spark:
         raise click.UsageError("--start-spark tests this machine, not a table; leave out --start-spark or TABLE")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from prune_assets.report.output import write_whole
-from prune_assets.semantics import SparkSemantics
-from prune_assets.spark_defaults import configured_time_zone
+from prune_assets.session.spark_defaults import configured_time_zone
+from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport

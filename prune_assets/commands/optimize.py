@@ -10,7 +10,7 @@ import click
 
 from prune_assets.layout_file import load_layout
 from prune_assets.report.output import json_text
-from prune_assets.spark.progress import showing_progress
+from prune_assets.session.progress import showing_progress
 
 SCHEMA = "table-optimize/1"
 
@@ -53,7 +53,7 @@ def optimize(
     layout = load_layout(layout_file)
     spark = None
     if not dry_run:
-        from prune_assets.spark.session import spark_session
+        from prune_assets.session.spark_session import spark_session
 
         # Of PySpark's own about pandas, which nothing here asks for.
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

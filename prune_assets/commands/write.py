@@ -9,7 +9,7 @@ import click
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.layout_file import load_layout
-from prune_assets.spark.progress import showing_progress
+from prune_assets.session.progress import showing_progress
 
 
 @click.command()
@@ -59,7 +59,7 @@ def write(
     import warnings
 
     import prune_assets as pr
-    from prune_assets.spark.session import spark_session
+    from prune_assets.session.spark_session import spark_session
 
     # Of PySpark's own about pandas, which nothing here asks for.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

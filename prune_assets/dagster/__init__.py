@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.health_checks import build_file_health_check, build_log_health_check
     from prune_assets.dagster.io_manager import PrunedTableIOManager, pruned_asset
     from prune_assets.dagster.metadata import skip_metadata
+    from prune_assets.dagster.metadata_checks import build_statistics_truth_check
     from prune_assets.dagster.optimizing import (
         KeptTable,
         build_fleet_asset,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
     from prune_assets.dagster.sensors import build_new_files_sensor
     from prune_assets.dagster.skipping_checks import build_skipping_checks
-    from prune_assets.dagster.truth_checks import build_statistics_truth_check
     from prune_assets.tables.uri import table_uri
 
 # One kind of definition a module: a further one is a module beside these, and a name here.
@@ -49,7 +49,7 @@ _HOMES = {
     "build_optimize_job": "prune_assets.dagster.optimizing",
     "build_skip_report_asset": "prune_assets.dagster.assets",
     "build_skipping_checks": "prune_assets.dagster.skipping_checks",
-    "build_statistics_truth_check": "prune_assets.dagster.truth_checks",
+    "build_statistics_truth_check": "prune_assets.dagster.metadata_checks",
     "build_table_asset": "prune_assets.dagster.assets",
     "external_table": "prune_assets.dagster.external",
     "layout_check_specs": "prune_assets.dagster.checks",

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from prune_assets.layout_file import LayoutSource
     from prune_assets.planner.plan import Plan
+    from prune_assets.reading.comparison import Comparison, Reading
     from prune_assets.report.skip_report import Engine, SkipReport
-    from prune_assets.spark.reading.comparison import Comparison, Reading
-    from prune_assets.spark.writing.write_result import Mode
+    from prune_assets.writing.write_result import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ def build_table_asset(
 
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
     def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
-        from prune_assets.spark.reading.source_rows import rows_of
-        from prune_assets.spark.writing.table_formats import plain_directory
-        from prune_assets.spark.writing.writer import write
+        from prune_assets.reading.source_rows import rows_of
+        from prune_assets.writing.table_formats import plain_directory
+        from prune_assets.writing.writer import write
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         if format == "parquet":
@@ -188,8 +188,8 @@ def build_skip_report_asset(
     )
     def skip_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.planner.plan import plan
-        from prune_assets.spark.reading.comparison import compare
-        from prune_assets.spark.writing.table_formats import plain_directory
+        from prune_assets.reading.comparison import compare
+        from prune_assets.writing.table_formats import plain_directory
 
         directory = plain_directory(reports) / name
         session = session_for(context)

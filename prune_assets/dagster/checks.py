@@ -9,6 +9,8 @@ import dagster as dg
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line
+from prune_assets.checks.layout_proof import CHECKS, READ_ROWS, findings_of, prefix_of_names
+from prune_assets.checks.remedies import remedy_in
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
     CheckedPartitions,
@@ -17,8 +19,6 @@ from prune_assets.dagster.partitions import (
     partition_predicate,
 )
 from prune_assets.layout_file import load_layout
-from prune_assets.layout_proof import CHECKS, READ_ROWS, findings_of, prefix_of_names
-from prune_assets.remedies import remedy_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -128,7 +128,7 @@ def layout_results(
     selected: "Collection[str]" = CHECKS,
 ) -> Iterator[dg.AssetCheckResult]:
     """Check a layout; `where`: gives the condition on partitions, None for the whole table; `selected`: the names."""
-    from prune_assets.layout_proof import check
+    from prune_assets.checks.layout_proof import check
 
     rows = not READ_ROWS.isdisjoint(selected)
     try:

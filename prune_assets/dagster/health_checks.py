@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from parquet_core.errors import PruneError
+from prune_assets.checks.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
+from prune_assets.checks.health.file_health import check_files
+from prune_assets.checks.health.log_health import MAX_COMMITS, check_log
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import check_result, unreadable_result
-from prune_assets.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
-from prune_assets.tables.file_health import check_files
-from prune_assets.tables.log_health import MAX_COMMITS, check_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ from prune_assets.dagster.metadata import layout_metadata, layout_version, writt
 from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
 from prune_assets.dagster.resources import session_of, warn_of_many_sessions
 from prune_assets.layout_file import load_layout
+from prune_assets.session.semantics_of_session import semantics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from prune_assets.layout_file import LayoutSource
-    from prune_assets.spark.writing.write_result import Mode
+    from prune_assets.writing.write_result import Mode
 
 TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
 
@@ -108,7 +109,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
         """Write the rows of an asset, or of its partitions in this run."""
-        from prune_assets.spark.writing.writer import write
+        from prune_assets.writing.writer import write
 
         if obj is None:
             return
@@ -126,7 +127,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
     def load_input(self, context: dg.InputContext) -> "DataFrame":
         """Return the rows of the table that an asset downstream asks for."""
-        from prune_assets.spark.reading.reader import read
+        from prune_assets.reading.reader import read
 
         upstream = context.upstream_output
         told = {} if upstream is None else dict(upstream.definition_metadata or {})
@@ -162,7 +163,6 @@ def _kinds(schema: "StructType") -> dict[str, str]:
 
 
 def _schema_of(session: "SparkSession", place: str) -> Any:
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 
-    return open_table(place, semantics=SparkSemantics.of(session)).empty_frame(session).schema
+    return open_table(place, semantics=semantics_of(session)).empty_frame(session).schema

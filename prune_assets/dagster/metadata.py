@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.report.skip_report import SkipReport
-    from prune_assets.spark.writing.write_result import WriteResult
+    from prune_assets.writing.write_result import WriteResult
 
 
 def layout_version(layout: LayoutSpec) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.layout_file import LayoutSource
-    from prune_assets.upkeep.result import OptimizeResult
+    from prune_assets.maintenance.result import OptimizeResult
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class KeptTable:
 
     def foreseen(self) -> "OptimizeResult":
         """Tell what an optimize would do, from metadata alone."""
-        from prune_assets.spark.writing.optimize import optimize
+        from prune_assets.maintenance.optimize import optimize
 
         return optimize(
             None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True, rows=False
@@ -76,7 +76,7 @@ def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDef
     # A job and an operation of one name are refused where a sensor names the job.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
-        from prune_assets.spark.writing.optimize import optimize
+        from prune_assets.maintenance.optimize import optimize
 
         done = optimize(
             session_of(context.resources.spark),
@@ -187,7 +187,7 @@ def build_fleet_asset(
 
 def _row(kept: KeptTable) -> dict[str, Any]:
     """Describe a table in a line; of one that cannot be read, why."""
-    from prune_assets.layout_proof import check
+    from prune_assets.checks.layout_proof import check
 
     row: dict[str, Any] = {
         "table": kept.key.to_user_string(),

@@ -168,8 +168,8 @@ class CheckedPartitions:
 
 def kinds_of_partitions(table: str) -> dict[str, str]:
     """Return the partition columns that a table has, with Spark's names of their types; needs no Spark."""
-    from prune_assets.semantics import SparkSemantics
-    from prune_assets.spark.reading.reader import spark_type
+    from prune_assets.reading.reader import spark_type
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 
     return {

@@ -40,7 +40,7 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
     @property
     def session(self) -> SparkSession:
         """Return the session of this process, started if there is none."""
-        from prune_assets.spark.session import spark_session
+        from prune_assets.session.spark_session import spark_session
 
         return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)
 
@@ -63,7 +63,7 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
 
 def warn_of_many_sessions(log: Any) -> None:
     """Log a warning where more Spark sessions run on this machine than share it well."""
-    from prune_assets.spark.live_sessions import live_sessions
+    from prune_assets.session.live_sessions import live_sessions
 
     count = live_sessions()
     if count > _MOST_SESSIONS:

@@ -93,7 +93,7 @@ def _verdict(
 ) -> dict[str, Any]:
     """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures."""
     from prune_assets.planner.plan import plan
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
 
     try:
         report = plan(str(table), where=where, columns=columns, session=SparkSemantics(time_zone=time_zone)).report

@@ -26,8 +26,8 @@ from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import one_line, shown
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.planner.evaluation import evaluate
-from prune_assets.spark.local_options import is_local
-from prune_assets.spark.session import naming_jobs
+from prune_assets.session.local_options import is_local
+from prune_assets.session.spark_session import naming_jobs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

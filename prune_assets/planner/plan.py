@@ -16,10 +16,11 @@ from parquet_core.quantities import counted
 from parquet_core.ragged import distinct
 from parquet_core.trees import replaced
 from prune_assets.cache_directory import metadata_cache
+from prune_assets.engines.profile import compared
+from prune_assets.engines.spark import SPARK
+from prune_assets.engines.spark.as_spark_filters import as_spark_filters
+from prune_assets.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.engines.profile import compared
-from prune_assets.planner.engines.spark import SPARK
-from prune_assets.planner.engines.spark.opening import NamedBy, SparkScan, named_by, spark_scan
 from prune_assets.planner.evaluation import Evaluation, evaluate
 from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
 from prune_assets.planner.file_reports import FileReports
@@ -27,10 +28,10 @@ from prune_assets.planner.summary import summarize
 from prune_assets.planner.unknown_zone import zone_remedy
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.report.quantities import clipped
-from prune_assets.semantics import SparkSemantics
-from prune_assets.spark.stores import reach_as
-from prune_assets.sql.as_spark_filters import as_spark_filters
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.stores import reach_as
 from prune_assets.sql.lower import LoweredPredicate, lower
+from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.zones import check_zone_name
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.catalogs.session_catalog import check_columns
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import OnPartitions, OnValues, Predicate, Unsupported
     from parquet_core.storage import DataFile
+    from prune_assets.engines.spark.spark_filters import SparkFilter
     from prune_assets.report.skip_report import Engine, FileReport, ReaderWarning, SkipReport
-    from prune_assets.spark_filters import SparkFilter
     from prune_assets.tables.table import Table
 
 Depth = Literal["row_groups", "pages"]
@@ -309,7 +310,7 @@ def lower_predicate(
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
     if session is None or isinstance(session, SparkSemantics):
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
-    from prune_assets.spark.asking.column_predicate import lower_column
+    from prune_assets.session.queries.column_predicate import lower_column
 
     return lower_column(where, table.columns, frame=table.empty_frame(session), semantics=semantics, now=now)
 
@@ -348,7 +349,7 @@ def means_the_same(made: Plan, semantics: SparkSemantics) -> bool:
 def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
     if session is None or isinstance(session, SparkSemantics):
         return None
-    from prune_assets.spark.asking.ask_values import is_own_function
+    from prune_assets.session.queries.ask_values import is_own_function
 
     return cache(partial(is_own_function, session))
 
@@ -356,7 +357,7 @@ def _asks_session(session: SparkSession | SparkSemantics | None) -> Callable[[st
 def _folds(session: SparkSession | SparkSemantics | None) -> Callable[[str], str | None] | None:
     if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
         return None
-    from prune_assets.spark.asking.ask_values import literal_of
+    from prune_assets.session.queries.ask_values import literal_of
 
     return partial(literal_of, session)
 
@@ -365,7 +366,7 @@ def _semantics(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
     if session is None:
         return SparkSemantics()
     if not isinstance(session, SparkSemantics):
-        return SparkSemantics.of(session)
+        return semantics_of(session)
     if session.time_zone is not None:
         check_zone_name(session.time_zone)
     return session

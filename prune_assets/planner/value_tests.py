@@ -19,9 +19,10 @@ from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import named_by_part, parse_predicate
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
 
@@ -178,8 +179,8 @@ def _ask(
     if session is None or isinstance(session, SparkSemantics):
         return partial(evaluate_on_values, written, columns, session or SparkSemantics(), is_own)
     if not _is_asked(session):
-        return partial(evaluate_on_values, written, columns, SparkSemantics.of(session), is_own)
-    from prune_assets.spark.asking.ask_values import ask_values
+        return partial(evaluate_on_values, written, columns, semantics_of(session), is_own)
+    from prune_assets.session.queries.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.syntax.sqlglot_nodes import exp
 

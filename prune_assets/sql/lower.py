@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 # The tree of a longer predicate is not held as long as a plan is: it takes a kilobyte for each.

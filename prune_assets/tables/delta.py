@@ -100,7 +100,7 @@ class DeltaTable:
 
     def part(self, numbers: NDArray[np.int64]) -> DeltaPart:
         """Return some of the files for another process to read."""
-        from deltalog.log.allowed_places import opened_place
+        from deltalog.log.allowed_locations import opened_place
 
         whole = np.ones(len(numbers), np.bool_)
         files = _files(self.snapshot, np.zeros(self.snapshot.file_count, np.bool_))
@@ -231,7 +231,7 @@ def delta_table(
     `open_snapshot` has it. Raises WrongUse for a version of what has none.
     """
     if allow:
-        from deltalog.log.allowed_places import addresses
+        from deltalog.log.allowed_locations import addresses
 
         allow = addresses(allow)
     path = _with_log(table)
@@ -284,7 +284,7 @@ def _texts(values: Texts) -> pa.Array:
 
 def _files(snapshot: Snapshot, opened: NDArray[np.bool_]) -> FileList:
     """Return the live files: as they are now where they are opened, the others as the log has them."""
-    from deltalog.log.allowed_places import opened_place
+    from deltalog.log.allowed_locations import opened_place
     from deltalog.log.paths import resolve
 
     sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class ParquetTable:
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
         """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
-        from prune_assets.spark.asking.table_schema import open_for_columns
+        from prune_assets.session.queries.table_schema import open_for_columns
 
         return open_for_columns(spark, self.given, self.schema)
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from deltalog.errors import BrokenLog, MalformedLog, NotADeltaTable, UnsupportedTable
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, Unsupported
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"

@@ -19,7 +19,7 @@ from parquet_core.errors import MalformedFile, PruneError
 from parquet_core.format import chunk_decoding, column_chunk, dictionary, footer, page_index, provenance
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.storage import DataFile
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from parquet_core.errors import MalformedFile
 from parquet_core.format.page_index import IndexBytes, decode_column_indexes, decode_offset_indexes
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
 COUNT = 30_000

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.layout.spec import LayoutSpec
+from prune_assets.checks.layout_proof import CHECKS
 from prune_assets.dagster import layout_check_specs
-from prune_assets.layout_proof import CHECKS
 from prune_assets.pipes import report_layout
 
 # Dagster's own, in the client of Pipes.
@@ -24,7 +24,7 @@ import sys
 from dagster_pipes import open_dagster_pipes
 import prune_assets as pr
 from prune_assets.pipes import report_layout, report_skip, report_write
-from prune_assets.spark.writing.write_result import WriteResult
+from prune_assets.writing.write_result import WriteResult
 
 table = sys.argv[1]
 with open_dagster_pipes() as pipes:

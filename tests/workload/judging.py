@@ -13,7 +13,7 @@ from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from prune_assets.cli import main
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from tests.fuzz.planner.truth import settings
 
 from .cases import SETTINGS
@@ -168,7 +168,7 @@ def _check_command(found, spark, path, case, report):
         found.add("explain answers where Spark does", f"exit {result.exit_code}: {result.stderr or result.exception}")
         return
     kept = json.loads(result.stdout)["kept"]["rows"]
-    told = pr.plan(path, where=case.predicate, session=SparkSemantics.of(spark)).report.kept.rows
+    told = pr.plan(path, where=case.predicate, session=semantics_of(spark)).report.kept.rows
     if kept != told:
         found.add("explain keeps what plan does", f"{kept} rows, not {told}")
     if kept < report.kept.rows:

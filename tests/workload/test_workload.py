@@ -11,7 +11,7 @@ import pytest
 from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
 from workload import generator, judging, measured_rows, tpc_rows, web_rows
 from workload.cases import Case, all_cases, sample

@@ -14,7 +14,7 @@ import numpy as np
 
 import prune_assets as pr
 from parquet_core.errors import PruneError
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from tests.fuzz.planner.planned import Planner
 from tests.fuzz.planner.session import own_session
 from tests.fuzz.planner.truth import TRUE, Truth
@@ -49,7 +49,7 @@ class Kept(NamedTuple):
 
 def kept_of(ground, name, predicates):
     """Plan predicates on a table, and hold what is kept to where Spark finds matches."""
-    planner = Planner(ground.path(name), SparkSemantics.of(ground.spark))
+    planner = Planner(ground.path(name), semantics_of(ground.spark))
     truth = Truth(ground.spark, ground.path(name), [Asked(sql) for sql in predicates], planner).of
     return [_kept(ground, name, planner, sql, answers) for sql, answers in zip(predicates, truth, strict=True)]
 

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Predicate
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_values import SparkValue
     from prune_assets.sql.types.zones import Clocks
 

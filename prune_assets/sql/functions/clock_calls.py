@@ -10,7 +10,7 @@ from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.types.zones import SECOND, Clocks, UncertainTime
 
 if TYPE_CHECKING:
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Zone
 
 CLOCK_NEEDED = (

@@ -30,9 +30,9 @@ from prune_assets.sql.types.timestamps import TIMES, ZONE_NEEDED, read_moment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Value
+    from prune_assets.sql.semantics import SparkSemantics
 
 _CALENDAR = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.predicate import Predicate
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.functions.terms import Term, Value
     from prune_assets.sql.lowering.column_values import ClassifiedValues
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
 
 _LONG = 1 << 63

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parquet_core.predicate import Path, Predicate
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.binding.scope import Scope
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.simplify.propagate_constants import Known
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 

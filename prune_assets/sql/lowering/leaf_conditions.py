@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parquet_core.predicate import Predicate
-    from prune_assets.semantics import SparkSemantics
     from prune_assets.sql.binding.scope import NameResolver
     from prune_assets.sql.functions.terms import Term
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.zones import Clocks
 
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.BitwiseNot)

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
-    from prune_assets.semantics import SparkSemantics
+    from prune_assets.sql.semantics import SparkSemantics
 
 # No limit: more than 64 bits hold.
 LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80

@@ -16,7 +16,7 @@ from log_writer import PROTOCOL, Log, add
 
 import prune_assets as pr
 from deltalog.errors import MalformedLog, OutsideTable
-from deltalog.log.allowed_places import opened_place
+from deltalog.log.allowed_locations import opened_place
 from deltalog.log.paths import canonical_path, resolve
 from deltalog.snapshot import write_cache
 from deltalog.snapshot.history import snapshot_time

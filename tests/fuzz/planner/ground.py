@@ -16,7 +16,8 @@ from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, Op, columns_of_leaf, leaves
 from parquet_core.pruning import fold
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.interpreter import outcomes_of
 
 from .interpreted import interpreted
@@ -40,7 +41,7 @@ class Ground:
     def __init__(self, table, directory, spark):
         write(table, directory, spark)
         self.table, self.directory, self.spark = table, directory, spark
-        semantics = SparkSemantics(time_zone=table.zone) if spark is None else SparkSemantics.of(spark)
+        semantics = SparkSemantics(time_zone=table.zone) if spark is None else semantics_of(spark)
         self.planner = Planner(directory, semantics)
         self.columns = {column.path: column for column in table.columns}
         self._rows = None

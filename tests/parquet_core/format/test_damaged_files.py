@@ -22,7 +22,7 @@ from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.spark_rules.spark_schema import without_spark_comparisons
 from parquet_core.storage import list_data_files
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 from tests.numbered_cases.cases import META, chunks_of, edit_footer, put, value_of
 

@@ -13,7 +13,7 @@ from parquet_core.format.leaf_type import sort_order
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical
 from parquet_core.spark_rules.type_promotion import as_read, as_stored, is_read_as
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.trusted_bounds import bounds_as_read
 from tests.parquet_core.written_statistics import written
 

@@ -7,7 +7,7 @@ import pytest
 
 from parquet_core.format.provenance import TYPE_ORDER, Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 
 MR = "parquet-mr version 1.17.0 (build 0)"
 SPARK = {"org.apache.spark.version": "4.3.0"}

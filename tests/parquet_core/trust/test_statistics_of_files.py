@@ -18,7 +18,7 @@ from written_statistics import assert_file_holds, open_file, page_bounds
 
 from parquet_core.errors import PruneError
 from parquet_core.format.schema import SortOrder
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 
 GROUP = 240
 GROUPS = 5

@@ -19,7 +19,7 @@ from parquet_core.format.plain import PlainValues
 from parquet_core.format.provenance import Provenance
 from parquet_core.format.schema import LeafColumn, Physical, SortOrder
 from parquet_core.spark_rules.calendars import COMMON_TIME_START, GREGORIAN_START, is_rebased, may_be_rebased
-from parquet_core.trust.judgement import trust
+from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.trusted_bounds import trusted_bounds
 
 PHYSICAL = {

@@ -20,8 +20,8 @@ from prune_assets.airflow import (
     SkipReportOperator,
     SortedWriteOperator,
 )
-from prune_assets.airflow.failing import TableNotReached, TableTaskError, failing_in_one_line
 from prune_assets.airflow.spark import options_of
+from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
 
 SORTED = {"sort_by": ["id"]}
 ALL = [
@@ -291,7 +291,9 @@ def test_a_connection_that_is_not_there_is_named(context, tmp_path):
 
 def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_path, monkeypatch):
     (tmp_path / "t" / "_delta_log").mkdir(parents=True)
-    monkeypatch.setattr("prune_assets.spark.session.spark_session", lambda **_: pytest.fail("Spark was started"))
+    monkeypatch.setattr(
+        "prune_assets.session.spark_session.spark_session", lambda **_: pytest.fail("Spark was started")
+    )
     write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
     with pytest.raises(TableTaskError, match="Delta"):
         write.execute(context)

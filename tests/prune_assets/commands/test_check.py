@@ -27,7 +27,7 @@ class Layout(ModuleType):
     """Stands for the proof of layout: these tests are about options, forms and exit codes."""
 
     def __init__(self):
-        super().__init__("prune_assets.layout_proof")
+        super().__init__("prune_assets.checks.layout_proof")
         self.findings, self.calls = [], []
 
     def check(self, table, *, layout, where):

@@ -114,7 +114,7 @@ def test_a_spark_that_does_not_start(machine):
     def fail():
         raise JavaFailure("Spark did not start: out of luck")
 
-    machine.setattr("prune_assets.spark.session.spark_session", fail)
+    machine.setattr("prune_assets.session.spark_session.spark_session", fail)
     result = prune_doctor("--start-spark", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["spark"] == {"version": None, "error": "Spark did not start: out of luck"}

@@ -12,7 +12,7 @@ from parquet_core.errors import UnknownColumn
 from prune_assets.commands.explain import explain
 from prune_assets.report.console import to_text
 from prune_assets.report.skip_report import Extent, SkipReport
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 
 ALL, SOME, NONE = Extent(2, 8, None, 800, 1_000), Extent(1, 2, None, 200, 250), Extent(0, 0, None, 0, 0)
 LONG = "a = 1" + " OR a = 1" * 20

@@ -94,7 +94,7 @@ def test_a_fault_of_the_program_fails_every_check_and_stops_nothing(tmp_path, mo
     def fault(*_, **__):
         raise RuntimeError("odd\nvery odd")
 
-    monkeypatch.setattr("prune_assets.layout_proof.check", fault)
+    monkeypatch.setattr("prune_assets.checks.layout_proof.check", fault)
     results = evaluate(put(tmp_path / "t", range(10)))
     assert failed(results) == set(CHECKS)
     assert {result.description for result in results.values()} == {"RuntimeError: odd\\nvery odd"}

@@ -15,7 +15,7 @@ from prune_assets.demo.jobs import demo_checks
 from prune_assets.demo.predicates import LOOKUPS, NARROW_RANGE
 from prune_assets.demo.settings import DemoSettings
 from prune_assets.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
-from prune_assets.spark.reading import reader
+from prune_assets.reading import reader
 
 pytestmark = [pytest.mark.spark, pytest.mark.deep]
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from predicate_cases import comparable, truth
 
 from deltalog.log.deletion_vectors import read_vector, vector_of
 from deltalog.log.paths import resolve
@@ -18,6 +17,7 @@ from parquet_core.outcomes import Outcomes as Truth
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, IsTruth, Not, Op, Or, StartsWith
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.tables.delta import delta_table
+from tests.prune_assets.planner.predicate_cases import comparable, truth
 
 GOLDEN = Path(__file__).parents[3].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"

@@ -6,6 +6,9 @@ from itertools import pairwise
 
 import duckdb
 import polars as pl
+import pyarrow.parquet as pq
+
+from tests.prune_assets.planner.predicate_cases import BLOOMS
 
 
 def write_by_duckdb(chance, table, directory):
@@ -31,3 +34,26 @@ def _cut(chance, table, pieces):
     cuts = [0, *sorted(chance.sample(range(1, table.num_rows), pieces - 1)), table.num_rows]
     # Taken and not sliced: DuckDB refuses structs with an offset.
     return [table.take(list(range(start, stop))) for start, stop in pairwise(cuts)]
+
+
+def write_by_spark(spark, chance, table, directory):
+    source = directory.with_suffix(".source.parquet")
+    pq.write_table(table, source)
+    options = {
+        "parquet.block.row.count.limit": chance.choice([50, 100, 400]),
+        "parquet.page.row.count.limit": chance.choice([7, 20, 50]),
+        "parquet.page.size.row.check.min": 1,
+        "parquet.columnindex.truncate.length": chance.choice([1, 4, 64]),
+        "parquet.writer.version": chance.choice(["v1", "v2"]),
+    }
+    for name in BLOOMS:
+        if chance.random() < 0.6:
+            options |= {
+                f"parquet.bloom.filter.enabled#{name}": "true",
+                f"parquet.bloom.filter.expected.ndv#{name}": 64,
+                f"parquet.enable.dictionary#{name}": "false",
+            }
+    rows = spark.read.parquet(str(source))
+    if chance.random() < 0.5:
+        rows = rows.repartitionByRange(3, "day").sortWithinPartitions("day")
+    rows.write.options(**options).parquet(str(directory))

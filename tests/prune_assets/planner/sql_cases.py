@@ -7,7 +7,8 @@ import math
 from decimal import Decimal
 
 import pyarrow as pa
-from predicate_cases import FLOATS, TEXTS, TYPES, random_value
+
+from tests.prune_assets.planner.predicate_cases import FLOATS, TEXTS, TYPES, random_value
 
 NUMBERS = ("key", "small", "price", "wide", "grade", "point.x")
 ODD_FLOATS = ["0", "1", "-1.5", "0.1", "0.1D", "0.1F", "-0.0D", "1e300", "3000000000", "16777217", "0.3BD", "1e-50"]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 
 ROWS, FILES = 20_000, 4
 JANUARY = "day >= DATE '2021-01-01' AND day < DATE '2021-02-01'"

@@ -7,12 +7,19 @@ import random
 from functools import cache
 
 import pytest
-from delta_rows import GOLDEN, MISSING, check_soundness, flat_columns, random_predicate, rows_by_file
 
 import prune_assets as pr
 from deltalog.snapshot.opening import open_snapshot
 from parquet_core.errors import PruneError
 from prune_assets.errors import PredicateSyntaxError
+from tests.prune_assets.planner.delta_rows import (
+    GOLDEN,
+    MISSING,
+    check_soundness,
+    flat_columns,
+    random_predicate,
+    rows_by_file,
+)
 
 SKIP_TRUTH = GOLDEN / "_expected" / "_skip_truth.json"
 EACH = 40

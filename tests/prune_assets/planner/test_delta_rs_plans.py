@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from delta_rows import check_soundness, rows_by_file, top_columns
-from predicate_cases import FEW, random_predicate, random_table
 
 from deltalog.snapshot.opening import open_snapshot
+from tests.prune_assets.planner.delta_rows import check_soundness, rows_by_file, top_columns
+from tests.prune_assets.planner.predicate_cases import FEW, random_predicate, random_table
 
 deltalake = pytest.importorskip("deltalake")
 

@@ -15,7 +15,7 @@ import pytest
 
 import prune_assets as pr
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 from tests.deltalog.log_writer import Log, add, field
 from tests.numbered_cases.cases import check
 from tests.prune_assets.planner.named_rows import named_rows

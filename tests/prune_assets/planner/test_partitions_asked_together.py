@@ -10,12 +10,13 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from named_rows import named_rows
 
 import prune_assets as pr
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.sql.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings
+from tests.prune_assets.planner.named_rows import named_rows
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 YEARS, MONTHS, DAYS, ZONES = ["2023", "2024"], ["1", "3", "12"], ["2024-03-01", "2024-03-31"], ["a", "b c", NULL]
@@ -109,7 +110,7 @@ def test_parts_on_partition_columns_skip_as_spark_selects(spark, read_as, ansi):
             needless = files - {file for file, _ in expected}
             assert not needless or "x" in where, f"{where}: {len(files)} files are kept, {len(needless)} for nothing"
             assert made.report.kept.rows == len(kept)
-            own = plan(read_as, where=where, session=SparkSemantics.of(spark))
+            own = plan(read_as, where=where, session=semantics_of(spark))
             assert expected <= named_rows(own.index, own.evaluation.access.ranges), where
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from prune_assets.planner.plan import plan
 from prune_assets.report.console import to_text
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 
 WHERE = "at >= TIMESTAMP '2024-01-10' AND at < TIMESTAMP '2024-01-11'"
 

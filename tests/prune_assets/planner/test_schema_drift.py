@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions
 
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.sql.semantics import SparkSemantics
 from tests.numbered_cases.cases import check
 
 pytestmark = pytest.mark.spark

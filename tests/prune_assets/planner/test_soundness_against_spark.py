@@ -11,39 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from predicate_cases import BLOOMS, random_table
-from sql_cases import predicate
 
 import prune_assets as pr
 from parquet_core.predicate import columns_of
 from prune_assets.planner.levels import PARTITIONS
 from prune_assets.planner.plan import plan
-from prune_assets.spark.reading.metrics import scan_metrics
+from prune_assets.reading.metrics import scan_metrics
+from tests.prune_assets.planner.other_writers import write_by_spark
+from tests.prune_assets.planner.predicate_cases import random_table
+from tests.prune_assets.planner.sql_cases import predicate
 
 pytestmark = pytest.mark.spark
-
-
-def write_by_spark(spark, chance, table, directory):
-    source = directory.with_suffix(".source.parquet")
-    pq.write_table(table, source)
-    options = {
-        "parquet.block.row.count.limit": chance.choice([50, 100, 400]),
-        "parquet.page.row.count.limit": chance.choice([7, 20, 50]),
-        "parquet.page.size.row.check.min": 1,
-        "parquet.columnindex.truncate.length": chance.choice([1, 4, 64]),
-        "parquet.writer.version": chance.choice(["v1", "v2"]),
-    }
-    for name in BLOOMS:
-        if chance.random() < 0.6:
-            options |= {
-                f"parquet.bloom.filter.enabled#{name}": "true",
-                f"parquet.bloom.filter.expected.ndv#{name}": 64,
-                f"parquet.enable.dictionary#{name}": "false",
-            }
-    rows = spark.read.parquet(str(source))
-    if chance.random() < 0.5:
-        rows = rows.repartitionByRange(3, "day").sortWithinPartitions("day")
-    rows.write.options(**options).parquet(str(directory))
 
 
 def answers_of_spark(spark, directory, predicates):

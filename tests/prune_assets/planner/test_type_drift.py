@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.planner.plan import plan
-from prune_assets.spark.reading.reader import read
+from prune_assets.reading.reader import read
 from tests.numbered_cases.cases import check
 
 pytestmark = [pytest.mark.spark, pytest.mark.deep]

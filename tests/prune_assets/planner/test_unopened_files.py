@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from named_rows import named_rows
 
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import list_dataset, read_dataset
@@ -20,6 +19,7 @@ from prune_assets.commands.explain import explain
 from prune_assets.dagster.metadata import skip_metadata
 from prune_assets.planner.plan import plan
 from prune_assets.tables.parquet import answers_of_directories
+from tests.prune_assets.planner.named_rows import named_rows
 
 LONG_AGO = 1_600_000_000
 DAYS, FILES, ROWS, GROUP = 5, 2, 40, 10

@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from known_value_cases import CONDITIONS, TYPES, condition, random_rows, write_parts
-from named_rows import named_rows
-from other_writers import write_by_duckdb, write_by_polars
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.planner.plan import plan
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
+from tests.prune_assets.planner.known_value_cases import CONDITIONS, TYPES, condition, random_rows, write_parts
+from tests.prune_assets.planner.named_rows import named_rows
+from tests.prune_assets.planner.other_writers import write_by_duckdb, write_by_polars
 
 pytestmark = pytest.mark.spark
 
@@ -67,7 +67,7 @@ def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zon
     chance = random.Random(zone)
     write_parts(chance, tmp_path / "t")
     with settings(spark, zone=zone, ansi=ansi):
-        own = SparkSemantics.of(spark)
+        own = semantics_of(spark)
         predicates = EVERY + [condition(chance) for _ in range(drawn)]
         skipped = check(spark, tmp_path / "t", predicates, sessions=[spark, own])
     assert sum(map(bool, skipped.values())) > len(skipped) / 2

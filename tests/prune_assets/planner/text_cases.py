@@ -6,7 +6,8 @@ import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sql_cases import written
+
+from tests.prune_assets.planner.sql_cases import written
 
 LETTERS = ["a", "b", "B", "é", "\u20ac", "\U0001f600", "\U0010ffff", "\n", "\r", "\\", "%", "_", "'", ".", "\x7f", "\0"]
 BYTES = [b"\0", b"a", b"b", b"\x7f", b"\x80", b"\xfe", b"\xff", b"\xff\xff"]

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.lower import lower
 from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, FIXTURE_TYPES, SPARK_SCHEMA
@@ -122,7 +122,7 @@ def ansi(spark, on):
     before = spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", str(on).lower())
     try:
-        yield SparkSemantics.of(spark)
+        yield semantics_of(spark)
     finally:
         spark.conf.set("spark.sql.ansi.enabled", before)
 

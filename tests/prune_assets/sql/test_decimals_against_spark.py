@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.lower import lower
 from tests.prune_assets.sql.interpreter import may_raise, outcomes_of
 from tests.prune_assets.sql.table_columns import leaf
@@ -66,7 +66,7 @@ def settings(spark, chosen):
     for key, value in chosen.items():
         spark.conf.set(key, value)
     try:
-        yield SparkSemantics.of(spark)
+        yield semantics_of(spark)
     finally:
         for key, value in before.items():
             spark.conf.set(key, value)

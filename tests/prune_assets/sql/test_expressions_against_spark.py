@@ -10,11 +10,11 @@ from pyspark.errors import ArithmeticException
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.types.spark_types import ordinal_of_float

@@ -7,10 +7,10 @@ from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, Constant, In, Interval, Not, Op, Or, Unsupported, leaves
 from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.functions.texts import KEEP_ONE_CASE
 from prune_assets.sql.lower import LoweredPredicate, lower
 from prune_assets.sql.render import render
+from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.fixture_lines import braced, fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.predicate import Unsupported
-from prune_assets.semantics import SparkSemantics
+from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.binding.fold_constants import fold_constants
 from prune_assets.sql.lower import lower
 from prune_assets.sql.syntax.grammar import parse
@@ -77,7 +77,7 @@ def session(spark, zone, *, ansi=True):
     spark.conf.set("spark.sql.session.timeZone", zone)
     spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     try:
-        yield SparkSemantics.of(spark)
+        yield semantics_of(spark)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.ansi.enabled", old)

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.fixture_lines import fixture_lines
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS, leaf
 

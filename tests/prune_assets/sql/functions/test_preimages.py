@@ -8,13 +8,13 @@ import pytest
 
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Constant, Op
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import Scope
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.lowering.column_values import classify_values, wanted_by
 from prune_assets.sql.refusal import Refusal
+from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.types.floats import half_up, ordinal_of_ratio, towards_zero

@@ -9,13 +9,13 @@ import pytest
 
 import prune_assets.sql
 from parquet_core.predicate import Compare, Op, Unsupported
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.functions import registry
 from prune_assets.sql.functions.entry import SqlFunction
 from prune_assets.sql.functions.registry import FAMILIES, REGISTRY, find
 from prune_assets.sql.functions.texts import _entry
 from prune_assets.sql.lower import lower
 from prune_assets.sql.render import render
+from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.types.spark_types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT
 from prune_assets.sql.types.spark_values import Kind
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS

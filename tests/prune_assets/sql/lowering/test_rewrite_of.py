@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 # A rewrite is asked for only where lowering gave up: these are asked of the sources themselves as well.

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from prune_assets.semantics import SparkSemantics
 from prune_assets.sql.lower import lower
+from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 

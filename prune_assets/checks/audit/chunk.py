@@ -1,0 +1,144 @@
+"""One column of one row group, its metadata held against its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.bloom import can_hash, may_hold, probe_hashes
+from prune_assets.checks.audit.claim_checks import Held
+from prune_assets.checks.audit.column_values import cast, read_column
+from prune_assets.checks.audit.findings import Findings, Place, absent_value, from_held
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import Finding
+    from parquet_core.predicate import Path
+    from parquet_core.trust.bounds import Bounds
+    from parquet_core.values import ValueReader
+    from prune_assets.checks.audit.column_values import Some
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What metadata claim of a column chunk: `own` of all of it, `pages` of each, which begin at `first_row`.
+
+    `leaf`: the column as the file stores it, by the name `path`. `key`: column and file, for findings.
+    """
+
+    column: LeafColumn
+    leaf: LeafColumn
+    path: Path
+    group: int
+    own: Bounds
+    pages: Bounds | None
+    first_row: NDArray[np.int64]
+    blocks: Blocks | None
+    dictionary: pa.Array | None
+    location: str
+    key: str
+
+
+@dataclass(slots=True)
+class WholeFile:
+    """Claims about a column in a whole file.
+
+    `live`: which rows of the file count, None for all. `first_row`: that of the row group at hand.
+    """
+
+    held: Held
+    live: NDArray[np.bool_] | None
+    first_row: int = 0
+
+    def take(self, some: Some) -> None:
+        """Take in values, those of deleted rows left out."""
+        rows = self.first_row + some.first_row + np.arange(len(some.compared))
+        values = some.compared
+        if self.live is not None:
+            # A file may have more rows than it claims, which nothing has deleted.
+            here = np.ones(len(rows), np.bool_)
+            here[rows < len(self.live)] = self.live[rows[rows < len(self.live)]]
+            values, rows = values.filter(from_numpy(here)), rows[here]
+        bounds = self.held.claimed
+        if len(bounds.lower.drop_null()) or len(bounds.upper.drop_null()):
+            values = cast(values, bounds.lower.type)
+        self.held.take(values, np.zeros(len(values), np.int64), rows)
+
+
+def audit_chunk(chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings) -> Held | None:
+    """Read the values of a chunk, report what they disprove, and return what was seen of its pages."""
+    own = Held(chunk.own)
+    pages = None if chunk.pages is None else Held(chunk.pages)
+    denied: dict[str, pa.Scalar] = {}
+    for some in read_column(values, chunk.group, chunk.path, leaf=chunk.leaf, column=chunk.column):
+        rows = some.first_row + np.arange(len(some.compared))
+        own.take(some.compared, np.zeros(len(rows), np.int64), rows)
+        if pages is not None:
+            pages.take(some.compared, np.searchsorted(chunk.first_row, rows, side="right") - 1, rows)
+        for whole in of_file:
+            whole.take(some)
+        _look_up(chunk, some, denied)
+    _report(chunk, own, pages, denied, findings)
+    return pages
+
+
+def _look_up(chunk: Chunk, some: Some, denied: dict[str, pa.Scalar]) -> None:
+    """Ask filter and dictionary for each of the values, once each."""
+    if chunk.blocks is not None and "bloom_filter" not in denied and can_hash(chunk.leaf):
+        stored = cast(some.stored.unique().drop_null(), chunk.leaf.type or some.stored.type)
+        if len(stored):
+            _note("bloom_filter", stored, ~may_hold([chunk.blocks], probe_hashes(chunk.leaf, stored))[0], denied)
+    if chunk.dictionary is not None and "dictionary" not in denied:
+        compared = some.compared.unique().drop_null()
+        known = flags_from(pc.is_in(_one_zero(compared), value_set=_one_zero(chunk.dictionary)))
+        _note("dictionary", compared, ~known, denied)
+
+
+def _note(what: str, values: pa.Array, absent: NDArray[np.bool_], denied: dict[str, pa.Scalar]) -> None:
+    if absent.any():
+        denied[what] = values[int(np.argmax(absent))]
+
+
+def _one_zero(values: pa.Array) -> pa.Array:
+    return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
+
+
+def _report(chunk: Chunk, own: Held, pages: Held | None, denied: dict[str, pa.Scalar], findings: Findings) -> None:
+    text = is_text(chunk.column)
+    found = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
+    if pages is not None:
+        found += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
+    for what, there in (("bloom_filter", chunk.blocks), ("dictionary", chunk.dictionary)):
+        findings.claims[what] += there is not None
+        if what in denied:
+            said_by = f"the {what.replace('_', ' ')}"
+            found.append(absent_value(what, chunk.location, said_by, chunk.column.name, denied[what], text=text))
+    for finding in found:
+        findings.add(finding, chunk.key)
+
+
+def _of_bounds(chunk: Chunk, kind: str, said_by: str, held: Held, findings: Findings, *, text: bool) -> list[Finding]:
+    count_claims(findings, kind, held)
+    return from_held(Place(kind, said_by, chunk.location, chunk.column.name), held, text=text, whole=True)
+
+
+def count_claims(findings: Findings, kind: str, held: Held) -> None:
+    """Count the claims that are held against values."""
+    bounds, counts = held.claims
+    findings.claims[f"{kind}_bounds"] += bounds
+    findings.claims[f"{kind}_counts"] += counts
+
+
+def is_text(column: LeafColumn) -> bool:
+    """Tell whether values are shown as text."""
+    return column.type is not None and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

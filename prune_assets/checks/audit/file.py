@@ -1,0 +1,332 @@
+"""One file, column by column and row group by row group, its metadata held against its values."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parquet_core.arrow_arrays import valid_flags
+from parquet_core.dataset.bloom_filters import BloomFilters
+from parquet_core.dataset.dictionaries import Dictionaries
+from parquet_core.dataset.structure_reader import ABSENT
+from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format.schema import Physical
+from parquet_core.layout.places import file_name
+from parquet_core.layout.spec import Finding, Severity
+from parquet_core.spark_rules.columns_in_files import leaf_as_read
+from parquet_core.trust.bounds import Bounds, unknown_bounds
+from parquet_core.trust.inconsistencies import reason_of
+from prune_assets.checks.audit.chunk import Chunk, WholeFile, audit_chunk, count_claims, is_text
+from prune_assets.checks.audit.claim_checks import Held
+from prune_assets.checks.audit.findings import REWRITE, Place, from_held, not_relied_on
+from prune_assets.checks.audit.row_counts import check_empty, check_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from parquet_core.bloom import Blocks
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.dataset.page_batch import PageBatch
+    from parquet_core.dataset.page_indexes import PageIndexes
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path
+    from parquet_core.storage import Traffic
+    from parquet_core.values import ValueReader
+    from prune_assets.checks.audit.claims_of_files import Claims
+    from prune_assets.checks.audit.findings import Findings
+    from prune_assets.checks.audit.ignored_statistics import Unbelieved
+
+_CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
+# Such bounds are what a writer leaves that compares NaN as it compares numbers.
+_NAN = "a bound of floats that is NaN says nothing of the other values"
+
+
+class Known(NamedTuple):
+    """A column, and what footers say of it: what is `believed` before anything else is read, and what is not."""
+
+    column: LeafColumn
+    believed: Bounds
+    unbelieved: Unbelieved
+
+
+@dataclass(frozen=True, slots=True)
+class FileAudit:
+    """A file of a table, of which the row groups at `chosen` are read; `positions`: all of them.
+
+    `live`: which of its rows count, None for all.
+    """
+
+    index: MetadataIndex
+    claims: Claims
+    file: int
+    positions: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    values: ValueReader
+    pages: PageIndexes
+    live: NDArray[np.bool_] | None
+    findings: Findings
+    skipped: dict[str, str]
+    traffic: Traffic
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+        return file_name(self.index, self.file)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are read."""
+        return len(self.chosen) == len(self.positions)
+
+    def place(self, position: int, column: LeafColumn) -> str:
+        """Name a column of a row group."""
+        return f"{self.name}, row group {self.index.ordinal[position]}, column {column.name}"
+
+    def key(self, column: LeafColumn) -> str:
+        """Return what findings are collected by."""
+        return f"{self.file} {column.name}"
+
+    def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
+        """Return how the file stores a column and what it calls it; None where it does not have it as one."""
+        kind = int(self.index.kind[self.file])
+        leaf = leaf_as_read(column, self.index.kinds[kind])
+        if leaf is None or leaf.max_repetition_level:
+            return None
+        stored = {found.index: found.path for found in self.index.names.kinds[kind].columns}
+        return leaf, stored[leaf.index]
+
+
+@contextmanager
+def told(findings: Findings, skipped: dict[str, str], *, what: str, location: str, key: str) -> Iterator[None]:
+    """Make a finding of what is damaged, and note what is not read."""
+    try:
+        yield
+    except UnsupportedFeature as error:
+        skipped.setdefault(what, str(error))
+    except MalformedFile as error:
+        finding = Finding("unreadable", Severity.ERROR, location, f"nothing can be held against it: {error}", REWRITE)
+        findings.add(finding, key)
+
+
+def audit_file(audit: FileAudit, columns: Sequence[Known], partitions: Sequence[LeafColumn]) -> None:
+    """Audit the chosen row groups of a file."""
+    check_records(audit)
+    with suppress(MalformedFile):  # which is told of its column below
+        audit.pages.fetch([known.column for known in columns], audit.chosen)
+    for known in columns:
+        with _told(audit, known.column):
+            _audit_column(audit, known)
+    for column in partitions:
+        with _told(audit, column):
+            _audit_partition(audit, column)
+    _check_empty_groups(audit, [known.column for known in columns])
+
+
+def _told(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[None]:
+    location = f"{audit.name}, column {column.name}"
+    return told(audit.findings, audit.skipped, what=column.name, location=location, key=audit.key(column))
+
+
+def check_records(audit: FileAudit) -> None:
+    """Hold the number of rows that a log gives the file against that of its row groups."""
+    claimed = audit.claims.rows(audit.file)
+    if claimed is None:
+        return
+    audit.findings.claims["log_rows"] += 1
+    found = int(audit.index.row_count[audit.positions].sum())
+    if found != claimed:
+        message = (
+            f"{audit.claims.name} gives it {claimed:,} rows, there are {found:,}: counts answered from it are wrong"
+        )
+        audit.findings.add(Finding("log_rows", Severity.ERROR, audit.name, message, REWRITE), str(audit.file))
+
+
+def _audit_column(audit: FileAudit, known: Known) -> None:
+    column = known.column
+    found = audit.leaf(column)
+    if found is None:
+        return
+    of_log = _log_claims(audit, column)
+    pages = audit.pages.read(column, audit.chosen)
+    for i, position in enumerate(audit.chosen.tolist()):
+        if audit.index.row_count[position] <= 0:
+            continue
+        unbelieved = WholeFile(Held(known.unbelieved.bounds.slice(position, position + 1)), None)
+        claims = [*of_log, unbelieved] if known.unbelieved.there[position] else of_log
+        for whole in of_log:
+            whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
+        chunk = _chunk(audit, known, position, pages, i, found)
+        of_pages = audit_chunk(chunk, audit.values, claims, audit.findings)
+        _report_silent_pages(audit, known, position, of_pages)
+        _check_pages(audit, column, position)
+        _report_unbelieved(audit, known, position, unbelieved.held)
+    _report_log(audit, column, of_log)
+
+
+def _chunk(  # noqa: PLR0917 - what is said of one chunk
+    audit: FileAudit, known: Known, position: int, pages: PageBatch, i: int, found: tuple[LeafColumn, Path]
+) -> Chunk:
+    column, (leaf, path) = known.column, found
+    own = _prunable(column, known.believed.slice(position, position + 1))
+    nulls_alone = own.null_count[0].as_py() == int(own.row_count[0])
+    reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
+    if reason and reason != ABSENT:
+        _not_relied_on(audit, "page_index", position, column, reason)
+    audit.findings.claims["page_order"] += not reason and int(pages.boundary_order[i]) > 0
+    return Chunk(
+        column=column,
+        leaf=leaf,
+        path=path,
+        group=int(audit.index.ordinal[position]),
+        own=own,
+        pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
+        first_row=pages.first_row[first:stop],
+        # Of nulls alone there is nothing to look up.
+        blocks=None if nulls_alone else _blocks(audit, column, position),
+        dictionary=None if nulls_alone else _dictionary(audit, column, position),
+        location=audit.place(position, column),
+        key=audit.key(column),
+    )
+
+
+def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
+    """Return what plans may use: of values that Spark compares in its own way null counts alone."""
+    if not column.unsupported:
+        return bounds
+    nothing = unknown_bounds(column, bounds.row_count)
+    return replace(nothing, null_count=bounds.null_count)
+
+
+def _blocks(audit: FileAudit, column: LeafColumn, position: int) -> Blocks | None:
+    filters = BloomFilters(audit.index, audit.index.footers)
+    if column.unsupported or not filters.may_exist(column)[position]:
+        return None
+    (found,) = filters.read(column, np.array([position]))
+    if isinstance(found, str):
+        _not_relied_on(audit, "bloom_filter", position, column, found)
+        return None
+    return found
+
+
+def _dictionary(audit: FileAudit, column: LeafColumn, position: int) -> pa.Array | None:
+    if column.unsupported:
+        return None
+    dictionaries = Dictionaries(audit.index, audit.index.footers, audit.pages)
+    if dictionaries.refusals(column, np.array([position]))[0]:
+        return None
+    (found,) = dictionaries.read(column, np.array([position]))
+    # What is not read, such as one of a codec that is not, claims nothing; the place of others is doubted elsewhere.
+    return None if isinstance(found, str) else found
+
+
+def _not_relied_on(  # noqa: PLR0917 - a place, and what is said of it
+    audit: FileAudit, kind: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
+) -> None:
+    finding = not_relied_on(kind, audit.place(position, column), reason, wrong=wrong)
+    # What was found wrong is told of each column, what was not of the first.
+    audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
+
+
+def _check_pages(audit: FileAudit, column: LeafColumn, position: int) -> None:
+    (offsets,) = audit.pages.locations([column], np.array([position]))
+    if offsets.reason[0]:
+        return
+    audit.findings.claims["page_rows"] += len(offsets.offset)
+    file, rows = audit.index.files[audit.file], int(audit.index.row_count[position])
+    wrong = check_pages(file, offsets, rows, location=audit.place(position, column), traffic=audit.traffic)
+    if wrong is not None:
+        audit.findings.add(wrong, audit.key(column))
+
+
+def _report_unbelieved(audit: FileAudit, known: Known, position: int, held: Held) -> None:
+    """Report statements that exclude each other, and bounds that are written and not believed."""
+    column = known.column
+    doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
+    if doubt:
+        finding = not_relied_on("contradiction", audit.place(position, column), doubt, wrong="both cannot hold")
+        audit.findings.add(finding, f"{audit.file} {doubt}")
+    if known.unbelieved.there[position]:
+        reason = _reason(audit, known) or doubt or _unusable(column)
+        wrong = [
+            *(f"{side} {found.bound}, row {found.row} holds {found.value}" for side, found in held.outside()),
+            *(f"{found.claimed} {found.what}, there are {found.found}" for found in held.miscounts(whole=True)),
+        ]
+        _not_relied_on(audit, "row_group_statistics", position, column, reason, "; ".join(wrong))
+
+
+def _unusable(column: LeafColumn) -> str:
+    return _NAN if column.physical in {Physical.FLOAT, Physical.DOUBLE} else _CONTRADICTED
+
+
+def _reason(audit: FileAudit, known: Known) -> str:
+    return known.unbelieved.reasons[int(audit.index.kind[audit.file])]
+
+
+def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: Held | None) -> None:
+    """Report pages whose bounds say nothing, while their index is believed."""
+    if pages is None or known.column.unsupported:
+        return
+    silent = ~valid_flags(pages.claimed.lower) & ~valid_flags(pages.claimed.upper)
+    silent &= pages.rows - pages.nulls - pages.nans > 0
+    if silent.any():
+        _not_relied_on(audit, "page_bounds", position, known.column, _reason(audit, known) or _unusable(known.column))
+
+
+def _log_claims(audit: FileAudit, column: LeafColumn) -> list[WholeFile]:
+    bounds = audit.claims.bounds(column.path, audit.file)
+    return [] if bounds is None else [WholeFile(Held(_prunable(column, bounds)), audit.live)]
+
+
+def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile]) -> None:
+    place = Place("log", audit.claims.name, f"{audit.name}, column {column.name}", column.name)
+    for whole in of_log:
+        count_claims(audit.findings, "log", whole.held)
+        found = from_held(
+            place, whole.held, text=is_text(column), whole=audit.whole, extremes_alone=audit.live is not None
+        )
+        for finding in found:
+            audit.findings.add(finding, audit.key(column))
+
+
+def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
+    """Hold the partition value of a file against the column of that name, where the file has one."""
+    from prune_assets.checks.audit.column_values import read_column
+
+    bounds = audit.claims.partition(column.path, audit.file)
+    kind = audit.index.names.kinds[int(audit.index.kind[audit.file])]
+    leaf = kind.by_path.get(column.path)
+    if bounds is None or leaf is None or leaf.max_repetition_level:
+        return
+    whole = WholeFile(Held(bounds), audit.live)
+    audit.findings.claims["partition_values"] += 1
+    for position in audit.chosen.tolist():
+        whole.first_row = int(audit.index.row_count[audit.positions[audit.positions < position]].sum())
+        group = int(audit.index.ordinal[position])
+        for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
+            whole.take(some)
+    place = Place(
+        "partition",
+        audit.claims.name,
+        f"{audit.name}, column {column.name}",
+        column.name,
+        audit.claims.partition_remedy,
+    )
+    for finding in from_held(place, whole.held, text=is_text(column), whole=False, extremes_alone=True):
+        audit.findings.add(finding, audit.key(column))
+
+
+def _check_empty_groups(audit: FileAudit, columns: Sequence[LeafColumn]) -> None:
+    for position in audit.chosen[audit.index.row_count[audit.chosen] <= 0].tolist():
+        for column in columns[:1]:
+            chunk = audit.index.footers.chunks(column).chunk(position)
+            location, file = audit.place(position, column), audit.index.files[audit.file]
+            wrong = None if chunk is None else check_empty(file, chunk, location=location, traffic=audit.traffic)
+            if wrong is not None:
+                audit.findings.add(wrong, audit.key(column))

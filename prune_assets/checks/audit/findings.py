@@ -1,0 +1,131 @@
+"""Findings of an audit: where a claim stands, the value that disproves it, and which predicates lose rows by it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.layout.spec import Finding, Severity
+from prune_assets.checks.audit.report import NOT_RELIED_ON
+from prune_assets.report.quantities import value_text
+
+if TYPE_CHECKING:
+    from prune_assets.checks.audit.claim_checks import Held, Miscount, Outside
+
+REWRITE = "write the file again, with a writer that tells the truth, and do not skip by it until then"
+_RANK = {severity: rank for rank, severity in enumerate((Severity.ERROR, Severity.WARN, Severity.INFO))}
+
+
+@dataclass(slots=True)
+class Findings:
+    """Findings as they come; of those with the same code and key the first is kept, and the others are counted."""
+
+    claims: Counter[str] = field(default_factory=Counter)
+    _found: dict[tuple[str, str], tuple[Finding, int]] = field(default_factory=dict)
+
+    def add(self, finding: Finding, key: str) -> None:
+        """Take in a finding; `key`: what it is one of, such as a column in a file."""
+        kept, others = self._found.get((finding.code, key), (finding, -1))
+        graver = _RANK[finding.severity] < _RANK[kept.severity]
+        self._found[finding.code, key] = (finding if graver else kept, others + 1)
+
+    def all(self) -> tuple[Finding, ...]:
+        """Return them, the gravest first."""
+        found = [_counted(finding, others) for finding, others in self._found.values()]
+        return tuple(sorted(found, key=lambda finding: (_RANK[finding.severity], finding.code, finding.location)))
+
+
+def _counted(finding: Finding, others: int) -> Finding:
+    if not others:
+        return finding
+    location = f"{finding.location} (and {others:,} more)"
+    return Finding(finding.code, finding.severity, location, finding.message, finding.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `said_by`: who claims, in words."""
+
+    kind: str
+    said_by: str
+    location: str
+    column: str
+    remedy: str = REWRITE
+
+
+def outside(place: Place, side: str, found: Outside, *, text: bool) -> Finding:
+    """Report a value outside of its bound."""
+    value, bound, name = _literal(found.value, text=text), _literal(found.bound, text=text), place.column
+    beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
+    message = (
+        f"{place.said_by} claims {side} {bound}, row {found.row:,} holds {value}: "
+        f"`{name} = {value}` and `{beyond}` lose it{_others(found.containers)}"
+    )
+    return Finding(f"{place.kind}_bounds", Severity.ERROR, place.location, message, place.remedy)
+
+
+def miscount(place: Place, found: Miscount) -> Finding:
+    """Report a count that is wrong."""
+    test = "IS NULL" if found.what == "null" else "= double('NaN')"
+    if found.loses_rows and found.claimed:
+        test = "IS NOT NULL" if found.what == "null" else "<> double('NaN')"
+    lost = f"`{place.column} {test}` loses rows" if found.loses_rows else "counts answered from it are wrong"
+    message = (
+        f"{place.said_by} counts {found.claimed:,} {found.what}, there are {found.found:,}: "
+        f"{lost}{_others(found.containers)}"
+    )
+    severity = Severity.ERROR if found.loses_rows else Severity.WARN
+    return Finding(f"{place.kind}_{found.what.lower()}_count", severity, place.location, message, place.remedy)
+
+
+def _others(containers: int) -> str:
+    return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
+
+
+def absent_value(code: str, location: str, said_by: str, column: str, value: pa.Scalar, *, text: bool) -> Finding:
+    """Report a value that a filter or dictionary denies."""
+    literal = _literal(value, text=text)
+    message = f"{said_by} denies {literal}, which a row holds: `{column} = {literal}` loses it"
+    return Finding(code, Severity.ERROR, location, message, REWRITE)
+
+
+def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
+    """Report a claim that plans do not trust; `wrong`: the value that disproves it, where one was found."""
+    message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
+    remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""
+    return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)
+
+
+def from_held(place: Place, held: Held, *, text: bool, whole: bool, extremes_alone: bool = False) -> list[Finding]:
+    """Report all that was found wrong of containers."""
+    return [
+        *(outside(_at(place, found.container), side, found, text=text) for side, found in held.outside()),
+        *(
+            miscount(_at(place, found.container), found)
+            for found in held.miscounts(whole=whole, extremes_alone=extremes_alone)
+        ),
+    ]
+
+
+def _at(place: Place, container: int) -> Place:
+    if place.kind != "page":
+        return place
+    before, _, column = place.location.rpartition(", column ")
+    location = f"{before}, page {container}, column {column}"
+    return Place(place.kind, place.said_by, location, place.column, place.remedy)
+
+
+def _literal(value: pa.Scalar, *, text: bool) -> str:
+    """Render a value as SQL has it, shortened."""
+    kind, shown = value.type, value_text(value)
+    if pa.types.is_date(kind):
+        return f"DATE '{shown}'"
+    if pa.types.is_timestamp(kind):
+        return f"TIMESTAMP '{shown}'"
+    if not pa.types.is_binary(kind):
+        return shown
+    quoted = shown.replace("'", "\\'")
+    return f"'{quoted}'" if text else f"X'{value.as_py()[:20].hex()}'"

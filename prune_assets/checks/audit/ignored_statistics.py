@@ -1,0 +1,77 @@
+"""Statistics of row groups that are in the files and that plans do not trust, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import from_numpy, valid_flags
+from parquet_core.format.compact import MISSING
+from parquet_core.format.comparable_values import comparable_values
+from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.format.written_statistics import WrittenStatistics
+    from parquet_core.trust.trust_policy import Trust
+
+
+class Unbelieved(NamedTuple):
+    """What is written and not believed, by row group, and where there is such; `reasons`: why, by kind of file."""
+
+    bounds: Bounds
+    there: NDArray[np.bool_]
+    reasons: list[str]
+
+
+def unbelieved(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> Unbelieved:
+    """Return what is left of what is written when all that is believed is taken away."""
+    trusts = index.trusts(column)
+    written = _as_written(index, column, trusts)
+    lower, upper, nulls = (
+        pc.if_else(pc.is_valid(getattr(believed, part)), pa.scalar(None, other.type), other)
+        for part in ("lower", "upper", "null_count")
+        for other in (getattr(written, part),)
+    )
+    silent = ~valid_flags(believed.lower) & ~valid_flags(believed.upper)
+    # A NaN, or what the type cannot hold, is no bound to anybody, but it is written.
+    there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
+    there |= index.footers.chunks(column).has_bounds & silent
+    return Unbelieved(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
+
+
+def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
+    parts, group = [], 0
+    for footers in index.footers.source.read(np.arange(len(index.files))):
+        kind = index.kind[index.file[group : group + len(footers)]]
+        # Of another type than the table's it is not looked at.
+        alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
+        step = np.array([trust.step for trust in trusts], np.int64)
+        found = unknown_bounds(column, footers.row_count)
+        for path in index.names.of(column.path):
+            _, statistics, there = footers.chunks(path)
+            at = np.flatnonzero(alike[kind[there]])
+            if statistics is not None and len(at):
+                known = _decoded(column, statistics[at], step[kind[there[at]]])
+                found = spread_bounds(known, there[at], footers.row_count)
+                break
+        parts.append(found)
+        group += len(footers)
+    return concat_bounds(parts) if parts else unknown_bounds(column, np.zeros(0, np.int64))
+
+
+def _decoded(column: LeafColumn, written: WrittenStatistics, step: NDArray[np.int64]) -> Bounds:
+    """Decode what is written as a reader does that believes every writer."""
+    sides = [(written.min_value, written.deprecated_min), (written.max_value, written.deprecated_max)]
+    lower, upper = (
+        pc.coalesce(*(comparable_values(column, side, step=step) for side in pair if side is not None))
+        for pair in sides
+    )
+    nulls = from_numpy(written.null_count, valid=written.null_count != MISSING)
+    return Bounds(lower, upper, nulls, written.row_count)

@@ -1,0 +1,76 @@
+"""Claims about numbers of rows: of pages, by their headers, and of row groups that claim to have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.errors import MalformedFile
+from parquet_core.layout.spec import Finding, Severity
+from parquet_core.storage import read_ranges
+from parquet_core.values import values_of_page
+from prune_assets.checks.audit.findings import REWRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.page_index import OffsetIndexes
+    from parquet_core.storage import DataFile, Traffic
+
+# Statistics in the header of a page may take more, which are behind what is read of it here.
+HEADER_BYTES = 1 << 10
+
+
+def check_pages(
+    file: DataFile, offsets: OffsetIndexes, rows: int, *, location: str, traffic: Traffic
+) -> Finding | None:
+    """Hold the rows that an offset index gives each page against the header of the page; the first that differs.
+
+    `offsets`: of one chunk of a column that lies in no list; `rows`: those of its row group.
+    """
+    if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):
+        message = "the page index puts two pages into the same bytes: predicates read one for the other"
+        return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
+    sizes = np.minimum(offsets.compressed_bytes, HEADER_BYTES)
+    counts = offsets.row_counts(np.array([rows], np.int64)).tolist()
+    ranges = list(zip(offsets.offset.tolist(), sizes.tolist(), strict=True))
+    for page, (data, claimed) in enumerate(zip(_headers(file, ranges, traffic), counts, strict=True)):
+        found = _values_of(data, location)
+        if found == claimed or (isinstance(found, str) and len(data) == HEADER_BYTES):
+            continue
+        what = f"page {page} has {claimed:,} rows by the page index, {_said(found)}"
+        message = f"{what}: predicates on other columns and on this one skip rows that they select"
+        return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
+    return None
+
+
+def _headers(file: DataFile, ranges: Sequence[tuple[int, int]], traffic: Traffic) -> list[bytes]:
+    return read_ranges(file, ranges, purpose="rows", traffic=traffic)
+
+
+def _values_of(data: bytes, location: str) -> int | str | None:
+    try:
+        return values_of_page(data, place=location)
+    except MalformedFile as error:
+        return str(error)
+
+
+def _said(found: int | str | None) -> str:
+    if isinstance(found, int):
+        return f"{found:,} by its header"
+    return "and no data page begins there"
+
+
+def check_empty(file: DataFile, chunk: ColumnChunk, *, location: str, traffic: Traffic) -> Finding | None:
+    """Report a row group that claims to have no rows and holds a page with values."""
+    size = min(HEADER_BYTES, chunk.compressed_bytes, file.size - chunk.data_page_offset)
+    if chunk.data_page_offset <= 0 or size <= 0:
+        return None
+    (data,) = _headers(file, [(chunk.data_page_offset, size)], traffic)
+    found = _values_of(data, location)
+    if not isinstance(found, int) or not found:
+        return None
+    message = f"the row group claims to have no rows, its first page has {found:,}: every predicate loses them"
+    return Finding("row_group_rows", Severity.ERROR, location, message, REWRITE)

@@ -1,0 +1,152 @@
+"""Audit a table: read its values, and hold against them what its metadata claim."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parquet_core.dataset.page_indexes import PageIndexes
+from parquet_core.errors import StaleTable, WrongUse
+from parquet_core.layout.check import find_column
+from parquet_core.layout.places import file_name
+from parquet_core.printable import redacted
+from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.storage import Traffic
+from parquet_core.values import open_values
+from prune_assets.checks.audit.claims_of_files import open_claims
+from prune_assets.checks.audit.file import FileAudit, Known, audit_file, told
+from prune_assets.checks.audit.findings import Findings
+from prune_assets.checks.audit.ignored_statistics import unbelieved
+from prune_assets.checks.audit.report import AuditReport
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.values import ValueReader
+
+
+def audit(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    sample: float = 1.0,
+    files: int | None = None,
+    columns: Sequence[str] | None = None,
+    session: SparkSession | None = None,
+    allow: Sequence[str] = (),
+) -> AuditReport:
+    """Read the values of a table, and hold against them every claim of its metadata that plans rely on.
+
+    Bounds and null counts of pages, row groups and the log, bloom filters, dictionaries, partition values and numbers
+    of rows. Where one of them is wrong, every engine that skips by it loses rows, and none of them says so.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", write_page_index=True)
+    >>> report = pr.audit(table)
+    >>> report.is_true, report.findings, report.claims["row_group_bounds"], report.rows
+    (True, (), 2, 1000)
+
+    What is wrong and not relied on, such as bounds by a writer that is known for them, is reported and loses no rows.
+    Columns in lists are skipped, for no plan skips by them. One column of one row group is read at a time.
+
+    `sample`: the share of row groups to read, from 0 to 1; the same ones each time, spread over the files.
+    `files`: how many files to read instead, spread alike. `columns`: those to read, by default all.
+    `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
+    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+
+    Raises LayoutError for a column that the table lacks, WrongUse for a share that is none, TableNotFound,
+    MalformedFile for a damaged footer, and StorageFailure.
+    """
+    from prune_assets.tables.catalogs.resolve import catalog_entry
+
+    begun = time.perf_counter()
+    if not 0 < sample <= 1:
+        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
+    if files is not None and files < 1:
+        raise WrongUse(f"files={files}: must be a number of files, at least 1")
+    entry = catalog_entry(table, session)
+    index, claims = open_claims(table if entry is None else entry.location, allow=allow)
+    if entry is not None:
+        entry.check_files(index.files)
+    chosen = _chosen(index, sample, files)
+    findings, traffic, skipped = Findings(), Traffic(), dict[str, str]()
+    known = [_known(index, column) for column in _audited(index, columns, skipped)]
+    partitions = [column for column in index.partitions if columns is None or column.name in columns]
+    audited = np.unique(index.file[chosen]).tolist()
+    for file in audited:
+        positions = np.flatnonzero(index.file == file)
+        here = chosen[index.file[chosen] == file]
+        live = claims.live(file, int(index.row_count[positions].sum()))
+        pages, name = PageIndexes(index, index.footers, index.footers.kept), file_name(index, file)
+        with (
+            told(findings, skipped, what=name, location=name, key=str(file)),
+            open_values(index.files[file], traffic=traffic) as values,
+        ):
+            _check_same(index, positions, values)
+            one = FileAudit(index, claims, file, positions, here, values, pages, live, findings, skipped, traffic)
+            audit_file(one, known, partitions)
+    return AuditReport(
+        table=redacted(str(table)),
+        findings=findings.all(),
+        claims={kind: count for kind, count in sorted(findings.claims.items()) if count},
+        files=len(index.files),
+        audited_files=len(audited),
+        row_groups=len(index),
+        audited_row_groups=len(chosen),
+        rows=int(index.row_count[chosen].sum()),
+        read_bytes=traffic.bytes.get("rows", 0),
+        seconds=time.perf_counter() - begun,
+        skipped=skipped,
+    )
+
+
+def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
+    """Refuse a file whose footer, read again for its values, is another one."""
+    rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
+    if not index.has_rows(rows, positions):
+        raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")
+
+
+def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[np.int64]:
+    """Return the row groups to read."""
+    if files is not None:
+        return np.flatnonzero(np.isin(index.file, _spread(len(index.files), files)))
+    return _spread(len(index), max(1, round(sample * len(index)))) if len(index) else np.zeros(0, np.int64)
+
+
+def _spread(count: int, chosen: int) -> NDArray[np.int64]:
+    """Return so many numbers below a count, evenly spread.
+
+    >>> _spread(10, 3).tolist(), _spread(2, 5).tolist()
+    ([0, 3, 6], [0, 1])
+    """
+    chosen = min(chosen, count)
+    return np.arange(chosen, dtype=np.int64) * count // max(chosen, 1)
+
+
+def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
+    """Return the columns that plans rely on metadata of; of the others note why they do not."""
+    in_directories = {column.name for column in index.partitions}
+    wanted = (
+        index.columns
+        if names is None
+        else [find_column(name, index, "columns") for name in names if name not in in_directories]
+    )
+    skipped.update({column.name: column.unsupported for column in wanted if column.unsupported})
+    return [column for column in wanted if tells_nulls(column) and not column.max_repetition_level]
+
+
+def _known(index: MetadataIndex, column: LeafColumn) -> Known:
+    # Before anything else is read: what a plan believes that reads no more.
+    believed = index.footers.bounds(column)
+    return Known(column, believed, unbelieved(index, column, believed))

@@ -1,0 +1,1 @@
+"""What is wrong with a table whatever layout it should have: files, statistics, the Delta log."""

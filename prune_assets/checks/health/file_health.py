@@ -1,0 +1,189 @@
+"""The health of the files of a table, as findings: what keeps them from being skipped, whatever the layout asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.bloom import estimated_fpp
+from parquet_core.format.schema import Physical
+from parquet_core.inspection import choose_columns, inspect_table
+from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
+from parquet_core.layout.column_indexes import nan_remedy
+from parquet_core.layout.faults import by_fault
+from parquet_core.layout.places import partition_of_files, row_groups_place, share_of_files
+from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
+from parquet_core.printable import redacted
+from prune_assets.checks.health.small_files import small_files
+from prune_assets.tables.opening import read_whole
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.inspection.facts import ColumnFacts
+
+# A filter that errs more often than this is hardly worth its bytes.
+MAX_FPP = 0.1
+# So many filters of a column are looked at, spread over the table.
+FILTERS = 16
+# A row group of fewer rows is one page by default, and has nothing to skip inside of it.
+PAGE_ROWS = 20_000
+_MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
+
+
+def check_files(
+    table: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] = (),
+    max_small_files: int | None = None,
+    allow: Sequence[str] = (),
+) -> list[Finding]:
+    """Tell what is wrong with the files of a table, by their footers and a few bloom filters.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": [1, 2], "x": ["a", "b"]}), f"{table}/0.parquet", write_statistics=["id"])
+    >>> [(finding.code, finding.columns) for finding in check_files(table) if finding.severity == "error"]
+    [('statistics.missing', ('x',))]
+
+    `columns`: those to look at; by default all by which predicates prune. `max_small_files`: how many files may be
+    smaller than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: as
+    `plan` has it. Raises as opening a table does.
+    """
+    index, partition = read_whole(table, allow=allow)
+    return check_footers(index, partition, redacted(str(table)), columns=columns, max_small_files=max_small_files)
+
+
+def check_footers(
+    index: MetadataIndex,
+    partition: NDArray[np.int64] | None,
+    name: str,
+    *,
+    columns: Sequence[str] = (),
+    max_small_files: int | None = None,
+    clustered_by: Sequence[str] = (),
+) -> list[Finding]:
+    """Tell it of files whose footers are read already; one finding a fault.
+
+    `partition`: a number for the partition of each file; None where their directories tell. `clustered_by`: the columns
+    that cluster the table by its log.
+    """
+    parts = partition_of_files(index) if partition is None else partition
+    chosen = [column for column in choose_columns(index, columns) if columns or is_pruned_on(column)]
+    facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
+    found = list(small_files("files.small", name, index.sizes_of_files(), parts, max_small_files))
+    for column, of in facts.items():
+        place = f"{name}, column {column.name}"
+        found += [*_statistics(of, place), *_nanoseconds(column, place), *_filters(index, column, of, place)]
+        found += _page_index(index, column, of)
+    return by_fault([*found, *_clustering(index, parts, facts, clustered_by=clustered_by, name=name)])
+
+
+def is_pruned_on(column: LeafColumn) -> bool:
+    """Tell whether predicates prune by a column, or would if it were written as another type."""
+    return not column.unsupported or column.physical is Physical.INT96 or has_nanoseconds(column)
+
+
+def has_nanoseconds(column: LeafColumn) -> bool:
+    """Tell whether a column is of timestamps that count nanoseconds, outside of lists and maps."""
+    flat = not column.max_repetition_level and column.physical is Physical.INT64
+    return flat and isinstance(column.type, pa.TimestampType) and column.type.unit == "ns"
+
+
+def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
+    name = (facts.name,)
+    if facts.physical == "INT96":
+        message = "it is INT96, whose bounds cannot be trusted: no predicate on it skips anything"
+        remedy = f"write microseconds: {WRITE_ANEW}, or {_MICROS}"
+        yield Finding("statistics.int96", Severity.ERROR, place, message, remedy, name)
+        return
+    # Of a file without statistics of a column, and of one with bounds that are only partly believed, some are used.
+    if not facts.without_bounds:
+        return
+    share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
+    if facts.untrusted:
+        message = f"the bounds of {share} are not trusted: {'; '.join(facts.untrusted)}"
+        remedy = f"write these files again by another writer: {WRITE_ANEW}"
+        yield Finding("statistics.untrusted", Severity.WARN, place, message, remedy, name)
+        return
+    message = f"{share} have no bounds, so no predicate on it skips them"
+    if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
+        message = f"{message}; a row group of floats that holds NaN has none"
+        yield Finding("statistics.missing", Severity.WARN, place, message, nan_remedy(facts.name), name)
+        return
+    remedy = f"write these files again, with statistics: {WRITE_ANEW}"
+    yield Finding("statistics.missing", Severity.ERROR, place, message, remedy, name)
+
+
+def _nanoseconds(column: LeafColumn, place: str) -> Iterator[Finding]:
+    if has_nanoseconds(column):
+        message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
+        remedy = (
+            f"write microseconds, as prune write does: coerce_timestamps='us' in pandas and pyarrow, {_MICROS} in Spark"
+        )
+        yield Finding("statistics.nanoseconds", Severity.WARN, place, message, remedy, (column.name,))
+
+
+def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, place: str) -> Iterator[Finding]:
+    if not facts.with_bloom_filter:
+        return
+    there = np.flatnonzero(index.footers.chunks(column).bloom_filter[:, 0] > 0)
+    sample = there[np.linspace(0, len(there) - 1, min(FILTERS, len(there))).astype(np.int64)]
+    filters = [found for found in index.bloom_filters.read(column, sample) if not isinstance(found, str)]
+    worst = max((estimated_fpp(found) for found in filters), default=0.0)
+    if worst > MAX_FPP:
+        message = f"about {worst:.0%} false positives of its bloom filters"
+        remedy = f"lower the probability in `bloom` of layout.yaml, and rewrite the files: {WRITE_ANEW}"
+        yield Finding("bloom_filter.full", Severity.WARN, place, message, remedy, (column.name,))
+
+
+def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
+    """Report row groups without a page index: a warning where one of them would have several pages by default."""
+    chunks = index.footers.chunks(column)
+    without = chunks.present & (index.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
+    if not without.any() or facts.physical == "INT96":
+        return
+    lacking = np.flatnonzero(without)
+    large = int(index.row_count[lacking].max()) > PAGE_ROWS
+    place = row_groups_place(index, lacking.tolist(), column)
+    message = f"no page index in {share_of_files(index, lacking)}"
+    remedy = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
+    if large:
+        yield Finding("page_index.absent", Severity.WARN, place, message, remedy, (column.name,))
+    else:
+        yield Finding("page_index.absent", Severity.INFO, place, message, columns=(column.name,))
+
+
+def _clustering(
+    index: MetadataIndex,
+    partition: NDArray[np.int64],
+    facts: Mapping[LeafColumn, ColumnFacts],
+    *,
+    clustered_by: Sequence[str],
+    name: str,
+) -> Iterator[Finding]:
+    """Report what an equality keeps by the columns that cluster the table, or by the one that overlaps least."""
+    groups = int(np.count_nonzero(index.row_count > 0))
+    depths = {column: of.overlap_depth for column, of in facts.items() if of.overlap_depth}
+    declared = [column for column in index.columns if column.name in clustered_by and not column.unsupported]
+    # Partitions skip by themselves.
+    if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
+        return
+    chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
+    kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
+    best = min(kept, key=lambda column: kept[column])
+    what = "the table is clustered by it" if declared else "it clusters the table best"
+    message = f"{what}: an equality on {best.name} reads {kept[best]:.1f} of {groups:,} row groups on average"
+    if kept[best] <= MOST_KEPT * groups:
+        yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
+        return
+    remedy = f"sort by a column that queries filter by: {OPTIMIZE}"
+    yield Finding("files.clustering", Severity.WARN, f"{name}, column {best.name}", message, remedy, (best.name,))

@@ -1,0 +1,134 @@
+"""The layout of a table, proven from its files: of a Delta table from those that its log has, by its own names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from prune_assets.checks.finding_codes import CHECK_OF, LAYOUT
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.layout.spec import Finding
+    from prune_assets.layout_file import LayoutSource
+
+
+CHECKS = {each.name: each for each in LAYOUT.checks}
+# What reads values beside metadata: the rows' order, and the cause of an absent column index.
+READ_ROWS = {each.name for each in LAYOUT.checks if each.reads_values}
+
+
+def check(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    layout: LayoutSource | None = None,
+    where: str | None = None,
+    rows: bool = True,
+    session: SparkSession | None = None,
+    allow: Sequence[str] = (),
+) -> list[Finding]:
+    """Prove from the written bytes that a table has its layout; without a layout, tell what is wrong with the table.
+
+    The rows of this file are sorted, and the bloom filter is missing:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", write_page_index=True)
+    >>> findings = pr.check(table, layout=pr.LayoutSpec(sort_by=["id"], bloom={"id": 0.01}))
+    >>> [(finding.code, finding.location) for finding in findings if finding.severity == "error"]
+    [('bloom_filter.absent', 'part-0.parquet, row group 0, column id')]
+
+    Without a layout: small files, statistics that are missing or not believed, INT96 and nanoseconds, page indexes,
+    bloom filters, the clustering that the metadata suggest and, of a Delta table, the health of its log:
+
+    >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet", write_statistics=False)
+    >>> [(finding.code, finding.message) for finding in pr.check(table) if finding.severity == "error"]
+    [('statistics.missing', '1 of 1 row groups have no bounds, so no predicate on it skips them')]
+
+    What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
+    no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
+
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them; None for health.
+    `where`: look only at the files that may have such rows by their partition values, or by the statistics of a Delta
+    log: what a write of one day left, of a table of many.
+    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
+    `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
+    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+
+    Raises LayoutError for a column that the table lacks, WrongUse for a `where` that does not fit it or leaves no file,
+    TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
+    """
+    from parquet_core.layout import check_index
+    from prune_assets.checks.health.health import check_health
+    from prune_assets.layout_file import load_layout
+    from prune_assets.tables.catalogs.resolve import catalog_entry
+    from prune_assets.tables.opening import read_whole
+
+    spec = None if layout is None else load_layout(layout)
+    entry = catalog_entry(table, session)
+    place = table if entry is None else entry.location
+    index, partition = read_whole(place, allow=allow) if where is None else _read_some(place, where, allow)
+    if entry is not None:
+        entry.check_files(index.files)
+    if spec is None:
+        return check_health(place, index, partition, allow=allow)
+    return check_index(index, layout=spec, rows=rows, partition=partition)
+
+
+def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings that belong to one of CHECKS; what the registry does not know belongs to each of them.
+
+    >>> from prune_assets import Finding, Severity
+    >>> from prune_assets.checks.layout_proof import findings_of
+    >>> found = [Finding(code, Severity.ERROR, "t", "") for code in ("clustering.ineffective", "of.tomorrow")]
+    >>> [finding.code for finding in findings_of("sorted_order", found)]
+    ['clustering.ineffective', 'of.tomorrow']
+    >>> [finding.code for finding in findings_of("sizes_within_limits", found)]
+    ['of.tomorrow']
+    """
+    return [finding for finding in findings if CHECK_OF.get(finding.code, name) == name]
+
+
+def prefix_of_names(prefix: str) -> str:
+    """Return what begins the names of checks: an underscore ends it, given or not.
+
+    >>> prefix_of_names("by_day"), prefix_of_names("by_day_"), prefix_of_names("")
+    ('by_day_', 'by_day_', '')
+    """
+    return f"{prefix}_" if prefix and not prefix.endswith("_") else prefix
+
+
+def _read_some(
+    place: str | os.PathLike[str] | Sequence[str], where: str, allow: Sequence[str]
+) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
+    """Read the footers of the files that are left for a condition before any is opened."""
+    import numpy as np
+
+    from parquet_core.predicate import columns_of
+    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.opening import open_table, read_some
+
+    table = open_table(place, semantics=SparkSemantics(), allow=allow)
+    lowered = lower_predicate(where, table, session=None)
+    partitions = [column.path for column in table.partitions]
+    if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
+        paths = ", ".join(path[0] for path in partitions)
+        named = f"the partition columns {paths}" if paths else "no partition columns: leave out --where (where=)"
+        raise WrongUse(
+            f"where={where!r}: only a condition on partition columns selects files of a plain table; {table.name} has "
+            f"{named}"
+        )
+    left = np.flatnonzero(table.answers(lowered.predicate).kept)
+    if len(left) == 0:
+        raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")
+    return read_some(table, left)

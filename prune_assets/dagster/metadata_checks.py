@@ -1,0 +1,96 @@
+"""Asset checks that read data, and hold against them what metadata claim."""
+# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from parquet_core.errors import PruneError, WrongUse
+from parquet_core.layout.spec import Severity
+from prune_assets.checks.finding_codes import METADATA_ARE_TRUE
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from prune_assets.checks.audit.report import AuditReport
+
+
+def build_statistics_truth_check(
+    asset_key: AssetName,
+    table: "str | Path",
+    *,
+    sample: float = 0.1,
+    columns: "Sequence[str] | None" = None,
+    blocking: bool = False,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+    allow: "Sequence[str]" = (),
+    name: str = METADATA_ARE_TRUE.name,
+) -> dg.AssetChecksDefinition:
+    """Build a check that fails where metadata claim what values disprove, so that engines lose rows by it.
+
+    >>> from prune_assets.dagster import build_statistics_truth_check
+    >>> check = build_statistics_truth_check("orders", "lake/orders", sample=0.05)
+    >>> [key.name for key in check.check_keys]
+    ['metadata_are_true']
+
+    It reads values as `prune_assets.audit` does, and starts no Spark. Claims that are wrong and not relied on are
+    shown and fail nothing; a count that is wrong and loses no rows fails it with WARN, which never blocks. A table that
+    cannot be read fails it, and says why.
+
+    `sample`: the share of row groups to read, above 0 and up to 1, the same ones each time. `columns`: those to read,
+    by default all. `blocking`, `severity`, `allow`: as for the checks of layouts.
+
+    Raises WrongUse for a share that is none.
+    """
+    asset_key = asset_key_of(asset_key)
+    if not 0 < sample <= 1:
+        raise WrongUse(f"sample={sample}: must be a share of the row groups, above 0 and up to 1, e.g. 0.1")
+
+    @dg.asset_check(
+        asset=asset_key,
+        name=name,
+        blocking=blocking,
+        description=f"What metadata claim holds for the values, in {sample:.0%} of the row groups.",
+    )
+    def statistics_truth_check() -> dg.AssetCheckResult:
+        from prune_assets.checks.audit.run import audit
+
+        try:
+            report = audit(str(table), sample=sample, columns=columns, allow=allow)
+        except PruneError as error:
+            return unreadable_result(name, asset_key, severity, error)
+        return dg.AssetCheckResult(**_verdict(report, severity))
+
+    return statistics_truth_check
+
+
+def _verdict(report: "AuditReport", severity: dg.AssetCheckSeverity) -> dict[str, Any]:
+    from prune_assets.checks.audit.report import NOT_RELIED_ON
+
+    relied_on = [finding for finding in report.findings if not finding.code.startswith(NOT_RELIED_ON)]
+    worst = next(iter(relied_on), None)
+    only_warned = worst is not None and worst.severity is not Severity.ERROR
+    return {
+        "passed": worst is None,
+        "severity": dg.AssetCheckSeverity.WARN if only_warned else severity,
+        "description": None if worst is None else f"{worst.location}: {worst.message}",
+        "metadata": _metadata(report),
+    }
+
+
+def _metadata(report: "AuditReport") -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "prune/claims": sum(report.claims.values()),
+        "prune/audited_rows": report.rows,
+        "prune/audited_row_groups": report.audited_row_groups,
+        "prune/row_groups": report.row_groups,
+        "prune/skipped_columns": len(report.skipped),
+        "prune/untrue_claims": sum(finding.severity is Severity.ERROR for finding in report.findings),
+    }
+    if report.findings:
+        shown = report.findings[:MAX_SHOWN]
+        metadata["findings"] = dg.MetadataValue.table([finding_record(finding) for finding in shown])
+    return metadata

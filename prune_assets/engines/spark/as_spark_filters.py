@@ -1,0 +1,348 @@
+"""From Spark SQL to the filters that Spark's optimizer leaves for its data sources.
+
+Spark asks its Parquet reader about plain columns beside literals alone: what is rewritten here to prune, as
+functions of a column, it keeps to itself. So a leaf is lowered as ever, but only where it has that plain form.
+Source: observed of Spark 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
+InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import scalar_of
+from parquet_core.outcomes import Outcomes
+from parquet_core.predicate import (
+    And,
+    Compare,
+    Constant,
+    Contains,
+    EndsWith,
+    In,
+    Interval,
+    IsNull,
+    IsTruth,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Unsupported,
+)
+from prune_assets.engines.spark.spark_filters import Filter, Opaque, Rel, Truth, Values, all_of, any_of, opposite
+from prune_assets.sql.binding.fold_constants import fold_constants
+from prune_assets.sql.binding.scope import Scope
+from prune_assets.sql.functions.entry import AFFIXES
+from prune_assets.sql.functions.registry import find
+from prune_assets.sql.lowering.conditions import Conditions
+from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
+from prune_assets.sql.syntax.nodes import CastTo, ColumnName, InList, SparkLiteral
+from prune_assets.sql.syntax.parsed import chain_of
+from prune_assets.sql.syntax.sqlglot_nodes import exp
+from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
+from prune_assets.sql.types.spark_types import DATE, type_of_column
+from prune_assets.sql.types.spark_values import DIGITS_OF_BITS, MAX_DIGITS, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Path, Predicate
+    from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.sql.syntax.parsed import ParsedPredicate
+    from prune_assets.sql.types.spark_values import SparkValue
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
+# NULL where an operand is: what Spark calls null intolerant.
+_STRICT = (*_COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.Neg, exp.Like, exp.Between)
+_TRUE = scalar_of(value=True, kind=pa.bool_())
+_PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
+# Casts between these are taken off the column, whichever way they go.
+_UNWRAPPED = ({Kind.DATE}, {Kind.DATE, Kind.TIMESTAMP}, {Kind.DATE, Kind.TIMESTAMP_NTZ})
+_TRUTHS = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
+
+
+def as_spark_filters(
+    conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn], *, semantics: SparkSemantics
+) -> SparkFilter:
+    """Return conjuncts as Spark's data sources are asked them.
+
+    The text of a part of a Column may be none that can be read back (None): nothing is known of it then.
+    """
+    found = [_of_conjunct(parsed, columns, semantics) for parsed in conjuncts]
+    return found[0] if len(found) == 1 else all_of(found)
+
+
+def _of_conjunct(
+    parsed: ParsedPredicate | None, columns: Sequence[LeafColumn], semantics: SparkSemantics
+) -> SparkFilter:
+    if parsed is None or "${" in parsed.sql:
+        return Opaque()
+    if semantics.legacy_literals and ("'" in parsed.sql or '"' in parsed.sql):
+        return Opaque()
+    scope = Scope(columns, case_sensitive=semantics.case_sensitive)
+    conditions = Conditions(scope, parsed, semantics)
+    return _Filters(scope, conditions, minimum_precision=semantics.minimum_precision).of(parsed.tree)
+
+
+# What is nested deeper is taken for something that is not pushed down.
+_MAX_DEPTH = 100
+
+
+class _Filters:
+    """Walks the tree of a predicate, negations on the way down."""
+
+    def __init__(self, scope: Scope, conditions: Conditions, *, minimum_precision: bool) -> None:
+        self._scope = scope
+        self._minimum_precision = minimum_precision
+        self._conditions = conditions
+
+    def of(self, node: exp.Expr, *, negated: bool = False, depth: int = 0) -> SparkFilter:
+        while isinstance(node, exp.Not):
+            node, negated = node.this, not negated
+        if depth > _MAX_DEPTH:
+            return Opaque()
+        if isinstance(node, exp.And | exp.Or):
+            kind = exp.And if isinstance(node, exp.And) else exp.Or
+            children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
+            return all_of(children) if (kind is exp.And) != negated else any_of(children)
+        return self._leaf(node, negated=negated)
+
+    def _leaf(self, node: exp.Expr, *, negated: bool) -> SparkFilter:
+        if isinstance(node, exp.Is) and node.expression.name != "NULL":
+            return self._is_truth(node, negated=negated)
+        node = self._folded(node)
+        if not (_is_plain(node) or self._is_unwrapped(node)) or self._rounds_column(node):
+            return Opaque(tuple(self._strict_columns(node)))
+        lowered = self._conditions.lower(node)
+        if isinstance(node, exp.Between) and isinstance(lowered, In):
+            # A list without gaps to the plan, to Spark the range that was written.
+            lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
+        elif isinstance(node, exp.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
+            lowered = Interval(lowered.column, lowered.value, lowered.value)
+        in_reverse = isinstance(node, exp.Between) and not isinstance(lowered, Interval)
+        if in_reverse or isinstance(lowered, Unsupported):
+            return Opaque(tuple(self._strict_columns(node)))
+        return filters_of(lowered, negated=negated)
+
+    def _folded(self, node: exp.Expr) -> exp.Expr:
+        """Return a condition with the operands that are constants as literals (ConstantFolding)."""
+        if not isinstance(node, (*_COMPARISONS, *_NULL_SAFE, exp.Between, exp.In)):
+            return node
+        found = {i: self._conditions.constant(it) for i, it in enumerate(node.iter_expressions()) if _may_fold(it)}
+        if not any(found.values()):
+            return node
+        copy = node.copy()
+        for i, operand in enumerate(list(copy.iter_expressions())):
+            if (literal := found.get(i)) is not None:
+                literal.meta.update(operand.meta)
+                operand.replace(literal)
+        return copy
+
+    def _is_unwrapped(self, node: exp.Expr) -> bool:
+        """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
+        if not isinstance(node, (*_COMPARISONS, exp.Between)):
+            return False
+        operands = list(node.iter_expressions())
+        casts = [it for it in operands if not isinstance(fold_constants(it), SparkLiteral)]
+        return len(casts) == 1 and self._is_lossless_cast(casts[0])
+
+    def _is_lossless_cast(self, node: exp.Expr) -> bool:
+        match node:
+            case CastTo() if not node.args.get("is_try"):
+                to, inner = node.args.get("to"), node.this
+            case exp.Anonymous(name=name, expressions=[inner]) if (found := find(name)) and found.casts_to == DATE:
+                to = DATE
+            case _:
+                return False
+        column = self._scope.resolve(inner.parts_of_name).column if isinstance(inner, ColumnName) else None
+        kind = None if column is None or column.type is None else type_of_column(column.type)
+        if kind is None or to is None:
+            return False
+        if kind.kind is Kind.INTEGER and to.kind is Kind.INTEGER:
+            return bool(kind.bits <= to.bits)
+        return {kind.kind, to.kind} in _UNWRAPPED
+
+    def _rounds_column(self, node: exp.Expr) -> bool:
+        """Tell whether Spark casts the column of a plain condition to what has not all of its digits."""
+        operands = [fold_constants(operand) for operand in node.iter_expressions()]
+        columns = [self._scope.resolve(it.parts_of_name).column for it in operands if isinstance(it, ColumnName)]
+        decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
+        if isinstance(node, InList) and decimals:
+            operands += node.expressions
+        values = [it.spark_value for it in operands if isinstance(it, SparkLiteral)]
+        counts = self._minimum_precision and not isinstance(node, exp.In)
+        if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
+            return True
+        return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
+
+    def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
+        """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
+        found = self._leaf(node.this, negated=False) if isinstance(node.this, ColumnName) else Opaque()
+        if not isinstance(found, Filter):
+            return Opaque()
+        truth = _TRUTHS[node.expression.name]
+        same = (
+            Filter(found.column, Rel.IS_NULL)
+            if truth is None
+            else Filter(found.column, Rel.EQ, (scalar_of(truth, pa.bool_()),))
+        )
+        return opposite(same) if negated else same
+
+    def _strict_columns(self, node: exp.Expr) -> list[Path]:
+        found: list[Path] = []
+        stack = [node]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ColumnName):
+                column = self._scope.resolve(part.parts_of_name).nullable
+                found += [] if column is None else [column.path]
+            elif _is_strict(part):
+                stack += reversed(list(part.iter_expressions()))
+        return found
+
+
+def _is_strict(node: exp.Expr) -> bool:
+    """Tell whether a null among its operands makes an expression null."""
+    return (
+        isinstance(node, _STRICT)
+        or (isinstance(node, exp.Anonymous) and (found := find(node.name)) is not None and found.infers_not_null)
+        or (isinstance(node, exp.In) and len(node.expressions) == 1)
+    )
+
+
+def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
+    """Tell whether Spark rounds a decimal to compare it; `count_digits`: an integer has the digits that are written."""
+    exact = [value for value in values if value.is_exact_number]
+    whole = [
+        value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
+    ]
+    return bool(max(whole, default=0) + kind.scale > MAX_DIGITS)
+
+
+def _is_inexact_as_double(column: LeafColumn | None) -> bool:
+    if column is None or column.type is None:
+        return False
+    return bool(pa.types.is_decimal(column.type) or pa.types.is_int64(column.type))
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """Tell whether a condition stands between a plain column and literals."""
+    match node:
+        case ColumnName() | SparkLiteral():
+            return True
+        case exp.Between():
+            operands = [node.this, node.args["low"], node.args["high"]]
+        case exp.Like():
+            # With an escape in the pattern Spark leaves LIKE as it is.
+            if not _is_simplified(node):
+                return False
+            operands = [node.this]
+        case exp.Anonymous(name=name) if (found := find(name)) is not None and found.role in AFFIXES:
+            operands = node.expressions
+        case exp.In():
+            if node.args.get("query") is not None:
+                return False
+            operands = list(node.iter_expressions())
+        case exp.Is():
+            operands = [node.this]
+        case _ if isinstance(node, (*_COMPARISONS, *_NULL_SAFE)):
+            operands = [node.this, node.expression]
+        case _:
+            return False
+    return all(isinstance(fold_constants(operand), (ColumnName, SparkLiteral)) for operand in operands)
+
+
+def _may_fold(operand: exp.Expr) -> bool:
+    """Tell whether an operand may be a constant that is no literal yet."""
+    return not isinstance(fold_constants(operand), SparkLiteral) and operand.find(ColumnName) is None
+
+
+def _is_simplified(like: exp.Like) -> bool:
+    """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
+    pattern = like.expression
+    if not isinstance(pattern, SparkLiteral):
+        return False
+    return like.meta.get("escape", DEFAULT_ESCAPE) not in str(pattern.spark_value.value)
+
+
+def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
+    """Return what a lowered condition, or its opposite, is to Spark's data sources."""
+    match lowered:
+        case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
+            return _in_with_null(found, negated=negated)
+        case And(children) | Or(children):
+            operands = [filters_of(child, negated=negated) for child in children]
+            return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
+        case Not(child):
+            return filters_of(child, negated=not negated)
+        case Interval(column, low, high):
+            return filters_of(And((Compare(column, Op.GE, low), Compare(column, Op.LE, high))), negated=negated)
+        case IsTruth(Compare() as same, Outcomes.TRUE):
+            return _null_safe(same, negated=negated)
+        case _:
+            return _of_leaf(lowered, negated=negated)
+
+
+def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+    match leaf:
+        case Compare():
+            return _compare(leaf, negated=negated)
+        case In(column, values):
+            return _signed(Filter(column, Rel.IN, Values(values)), negated=negated)
+        case IsNull(column):
+            return _signed(Filter(column, Rel.IS_NULL), negated=negated)
+        case StartsWith(column, text) | EndsWith(column, text) | Contains(column, text) if pa.types.is_string(
+            text.type
+        ):
+            return _signed(Filter(column, _PATTERNS[type(leaf)], (text,), strict=True), negated=negated)
+        case Constant(outcomes):
+            return Truth(holds=outcomes is (Outcomes.FALSE if negated else Outcomes.TRUE))
+        case _:
+            return Opaque()
+
+
+def _signed(leaf: Filter, *, negated: bool) -> SparkFilter:
+    return opposite(leaf) if negated else leaf
+
+
+def _null_safe(same: Compare, *, negated: bool) -> SparkFilter:
+    found = _compare(same, negated=False)
+    if isinstance(found, Filter) and same.op is Op.EQ:
+        return _signed(Filter(same.column, Rel.EQ, (same.value,)), negated=negated)
+    return Truth(holds=negated) if isinstance(found, Truth) else Opaque()
+
+
+def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
+    if negated:
+        return Truth(holds=False)
+    leaf = filters_of(found)
+    return replace(leaf, rel=Rel.IN, with_null=True, strict=False) if isinstance(leaf, Filter) else leaf
+
+
+def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
+    if pa.types.is_unsigned_integer(leaf.value.type):
+        return Opaque()  # never pushed down, and Spark's type of the column is another one
+    if pa.types.is_decimal(leaf.value.type):
+        if is_at_end(leaf):
+            return Opaque((leaf.column,))  # compared as a wider decimal, so the column is cast
+    elif leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
+        # What holds for no value of the type, and what for all, Spark knows before it asks.
+        holds = (leaf.op is Op.GE) != negated
+        return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)
+    if pa.types.is_boolean(leaf.value.type) and leaf.op in {Op.EQ, Op.NE} and not leaf.value.as_py():
+        # `flag = FALSE` is NOT flag to Spark, and that is `flag <> TRUE`.
+        leaf, negated = Compare(leaf.column, leaf.op, _TRUE), not negated
+    return _signed(Filter(leaf.column, Rel(leaf.op.value), (leaf.value,), strict=True), negated=negated)
+
+
+def _least(value: pa.Scalar) -> pa.Scalar | None:
+    if pa.types.is_floating(value.type):
+        return scalar_of(-math.inf, value.type)
+    domain = domain_of(value.type)
+    return None if domain is None else scalar(domain, domain.low)

@@ -1,0 +1,239 @@
+"""Where Spark 4.3 itself skips rows that a predicate selects, and which of its filters must be off to read them.
+
+Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
+NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
+no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
+as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
+a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Each filter can
+be switched off for one read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import Decimal
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, scalar_of
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.format.schema import Physical
+from parquet_core.outcomes import Outcomes, may_match
+from parquet_core.predicate import IsNaN, leaves
+from parquet_core.ragged import distinct
+from parquet_core.spark_rules.type_promotion import is_read_as
+from parquet_core.trees import asked_outcomes
+from parquet_core.trust.inconsistencies import reason_of
+from parquet_core.trust.writer import parse_writer
+from prune_assets.engines.parquet_java import dropped_by_statistics, evidence_of, kept_by_pages
+from prune_assets.engines.spark.as_spark_filters import filters_of
+from prune_assets.engines.spark.predicted_scan import BLOOM, DICTIONARY, PAGES, STATISTICS
+from prune_assets.engines.spark.spark_filters import Filter, Rel, leaves_of
+from prune_assets.engines.spark.sub_millisecond import compares_finely
+from prune_assets.report.skip_report import ReaderWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.planner.plan import Plan
+
+    Flags = NDArray[np.bool_]
+
+READER = "Spark"
+ALL = (STATISTICS, DICTIONARY, BLOOM, PAGES)
+
+_EQUALITIES = frozenset({Rel.EQ, Rel.IN})
+_OF_ZERO = _EQUALITIES | {Rel.GE, Rel.LE}
+_OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
+_BITS = {Physical.INT32: 32, Physical.INT64: 64}
+
+
+def reader_bugs(plan: Plan) -> tuple[ReaderWarning, ...]:
+    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+    alive = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
+    if len(alive) == 0:
+        return ()
+    by_path = {column.path: column for column in plan.index.columns}
+    found: dict[ReaderWarning, None] = {}
+    for leaf in _as_pushed(_asked(plan)):
+        column = by_path.get(leaf.column)
+        if column is not None:
+            found |= dict.fromkeys([*_of_leaf(leaf, column, plan, alive), *_of_contradictions(column, plan, alive)])
+    found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
+    return tuple(found)
+
+
+def _asked(plan: Plan) -> list[Filter]:
+    """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
+    predicate = plan.lowered.predicate
+    own = [
+        filters_of(leaf, negated=outcome is Outcomes.FALSE)
+        for leaf, wanted in zip(leaves(predicate), asked_outcomes(predicate), strict=True)
+        for outcome in (Outcomes.TRUE, Outcomes.FALSE)
+        if outcome in wanted
+    ]
+    return list(dict.fromkeys(chain(leaves_of(plan.spark_filters), *map(leaves_of, own))))
+
+
+def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+    """Yield the leaves, NOT IN as a `<>` of each of its values."""
+    for leaf in leaves:
+        yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
+
+
+def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    bounds = plan.index.footers.bounds(column).take(alive)
+    if leaf.values and pa.types.is_floating(leaf.values[0].type):
+        yield from _of_zeros(leaf, column, plan, alive, bounds)
+        yield from _of_nans(leaf, column, plan, alive, bounds)
+    yield from _of_types(leaf, column, plan, alive)
+    if leaf.rel is Rel.NE and not leaf.strict:
+        evidence = evidence_of(bounds)
+        if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
+            why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
+            yield ReaderWarning(READER, why, STATISTICS)
+
+
+def _of_contradictions(column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
+    doubted = distinct(np.sort(plan.index.footers.doubts(column)[alive]))
+    for why in filter(None, map(reason_of, doubted.tolist())):
+        yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _of_types(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    if not leaf.values:
+        return
+    kinds = distinct(plan.index.kind[plan.index.file[alive]]).tolist()
+    for stored in (found for kind in kinds for found in plan.index.kinds[kind].columns if found.path == column.path):
+        if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
+            yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
+
+
+def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
+    types = stored.type, column.type
+    if not all(kind is not None and pa.types.is_integer(kind) for kind in types) or is_read_as(stored, column):
+        return ""
+    return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
+
+
+def _overflows(leaf: Filter, stored: LeafColumn) -> str:
+    """Say so where Spark would ask for a decimal by fewer bits than it has."""
+    bits = _BITS.get(stored.physical)
+    if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
+        return ""
+    least = Decimal(1 << (bits - 1)).scaleb(-stored.type.scale)
+    values = (value.as_py() for value in leaf.values if pa.types.is_decimal128(value.type))
+    fits = all(-least <= value < least for value in values)
+    return "" if fits else f"of a decimal too long for {stored.type} the low {bits} bits are looked up"
+
+
+def _of_zeros(
+    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
+        return
+    zero = scalar_of(0.0, bounds.lower.type)
+    possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
+    possible &= ~evidence_of(bounds).all_null
+    chunks = plan.index.footers.chunks(column)
+    # With a value beyond zero in the dictionary it denies no range that zero is the end of.
+    beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
+    harmless = np.zeros(len(alive), np.bool_) if beyond is None else _tight(plan, alive, bounds) & _certain(beyond)
+    if np.any(possible & ~harmless & (chunks.dictionary_only[alive] != 0)):
+        yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
+    if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[alive, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+    if _pages_end_at_zero(leaf, column, plan, alive[possible]):
+        yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
+
+
+def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+    """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages" or len(indexed) == 0:
+        return len(indexed) > 0
+    bounds = plan.index.page_indexes.read(column, indexed).bounds
+    zero = scalar_of(0.0, bounds.lower.type)
+    low, high = _certain(pc.equal(bounds.lower, zero)), _certain(pc.equal(bounds.upper, zero))
+    ends = {Rel.GE: high, Rel.LE: low}.get(leaf.rel, low | high)
+    return bool(np.any(ends))
+
+
+def _of_nans(
+    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+) -> Iterator[ReaderWarning]:
+    asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
+    if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
+        return
+    # parquet-java puts NaN among the bounds, and then nobody believes them.
+    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, alive)
+    why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
+    if np.any(possible & dropped_by_statistics(leaf, evidence_of(bounds))):
+        yield ReaderWarning(READER, why, STATISTICS)
+    if _pages_denied(leaf, column, plan, alive[possible]):
+        yield ReaderWarning(READER, why, PAGES)
+    if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[alive, 0] > 0)):
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
+
+
+def _pages_denied(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+    indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
+    if plan.depth != "pages":
+        return len(indexed) > 0
+    if len(indexed) == 0:
+        return False
+    of_pages = evidence_of(plan.index.page_indexes.read(column, indexed).bounds)
+    return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
+
+
+def _by_parquet_java(plan: Plan, alive: NDArray[np.int64]) -> Flags:
+    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.kinds], np.bool_)
+    by_group: Flags = writers[plan.index.kind[plan.index.file[alive]]]
+    return by_group
+
+
+def _is_old_parquet_java(created_by: str) -> bool:
+    writer = parse_writer(created_by)
+    return writer is not None and writer.application == "parquet-mr" and writer.version < (1, 18, 0)
+
+
+def _tight(plan: Plan, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
+    """Tell where bounds are values of the chunk."""
+    exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
+    tight: Flags = exact | _by_parquet_java(plan, alive)
+    return tight
+
+
+def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+    """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
+    names = Counter(column.name for column in plan.index.columns)
+    named = plan.lowered.sql.casefold()
+    for column in plan.index.columns:
+        if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
+            continue
+        others = [other for other in plan.index.columns if other.name == column.name]
+        if any(np.any(plan.index.footers.chunks(other).bloom_filter[alive, 0] > 0) for other in others):
+            why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
+            yield ReaderWarning(READER, why, BLOOM)
+
+
+def _of_milliseconds(plan: Plan) -> Iterator[ReaderWarning]:
+    stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
+    fine = compares_finely(plan.lowered.written_conjuncts(), tuple(stored))
+    for name in fine:
+        for option in (STATISTICS, DICTIONARY, PAGES):
+            yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)
+
+
+def _certain(answer: pa.Array) -> Flags:
+    return flags_from(answer)

@@ -1,0 +1,206 @@
+"""Predict what a rewrite does: how many bytes a predicate keeps when the files picked are in the order of the key.
+
+The values of a row group are taken to be spread evenly between its bounds: numbers and times as they are, other values
+by their ranks. What the leading key and partition values
+say of the new row groups is asked; of other columns they are taken to say what the old ones said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.arrow_arrays import from_numpy, numbers_from
+from parquet_core.evidence.min_max import outcomes_from_bounds
+from parquet_core.layout.overlap_depth import Intervals, overlap_depth
+from parquet_core.outcomes import may_match, unknown
+from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, leaves
+from parquet_core.pruning import constant_answers, fold
+from parquet_core.trust.bounds import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.outcomes import OutcomeArray
+    from parquet_core.predicate import Leaf
+    from prune_assets.maintenance.measure import Measured
+    from prune_assets.maintenance.pick import Group
+    from prune_assets.planner.plan import Plan
+
+    Numbers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+class Pieces(NamedTuple):
+    """Row groups that a rewrite would make: the group and a file of each, its share of the bytes, its bounds or NaN."""
+
+    group: Numbers
+    file: Numbers
+    share: Floats
+    low: Floats
+    high: Floats
+
+
+def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
+    """Cut what is picked into row groups of the size that the layout asks for."""
+    # Between infinite bounds nothing is spread: what comes out is not known.
+    with np.errstate(all="ignore"):
+        found = [_cut(measured, number, group, layout) for number, group in enumerate(groups)]
+    return Pieces(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec) -> Pieces:
+    index, at = measured.index, list(group.files)
+    live, size = float(measured.numbers.live_bytes()[at].sum()), float(measured.numbers.size[at].sum())
+    files = measured.at[at]
+    here = np.flatnonzero(np.isin(index.file, files) & (index.row_count > 0))
+    rows = int(index.row_count[here].sum())
+    limit = layout.rows_of_row_group(rows)
+    by_rows = 0 if limit is None else -(-rows // limit)
+    count = max(group.outputs, by_rows, int(-(-live // layout.row_group_bytes)))
+    low, high = (_scale(measured, side[here]) for side in measured.ranks)
+    edges = _quantiles(low, high, index.row_count[here], count)
+    same = np.ones(count, np.int64)
+    return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), edges[:-1], edges[1:])
+
+
+def _is_number(values: pa.Array) -> bool:
+    kind = values.type
+    simple = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and not pa.types.is_decimal(kind)
+    return bool(simple and kind.bit_width <= 64)
+
+
+def _scale(measured: Measured, ranks: Numbers) -> Floats:
+    """Return ranks as numbers among which values are spread; nulls come before all, what is unknown is NaN."""
+    known = np.arange(1, len(measured.values) + 1, dtype=np.float64)
+    if _is_number(measured.values):
+        known = numbers_from(measured.values).astype(np.float64)
+    first = known[:1] - 1 if len(known) else np.zeros(1)
+    return np.concatenate([first, known, [np.nan]])[ranks]
+
+
+def _quantiles(low: Floats, high: Floats, rows: Numbers, count: int) -> Floats:
+    """Return the values that cut rows, spread evenly between bounds, into `count` parts; all NaN where some are."""
+    if not len(low) or np.isnan(low).any():
+        return np.full(count + 1, np.nan)
+    points = np.unique(np.concatenate([low, high]))
+    begins, ends = np.searchsorted(points, low), np.searchsorted(points, high)
+    wide = high > low
+    slope, jump = np.zeros(len(points)), np.zeros(len(points))
+    share = rows / np.where(wide, high - low, 1)
+    np.add.at(slope, begins[wide], share[wide])
+    np.subtract.at(slope, ends[wide], share[wide])
+    np.add.at(jump, begins[~wide], rows[~wide])
+    between = np.cumsum(slope)[:-1] * np.diff(points)
+    below = np.concatenate([[0.0], np.cumsum(between)]) + np.cumsum(jump)
+    edges: Floats = np.interp(np.linspace(0, below[-1], count + 1), below, points)
+    return edges
+
+
+def predicted_bytes(plan: Plan, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int:
+    """Return the bytes that a predicate keeps of the table after the rewrite."""
+    kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
+    left = sum(kept.values())
+    alive = _may_hold(plan, measured, pieces)
+    for number, group in enumerate(groups):
+        paths = [measured.index.files[int(measured.at[file])].path for file in group.files]
+        before = sum(kept.get(path, 0) for path in paths)
+        mine = pieces.group == number
+        share, size = float(pieces.share[alive & mine].sum()), sum(whole.get(path, 0) for path in paths)
+        left += min(_in_whole_pieces(before, size, int(mine.sum())), int(share * size)) - before
+    return left
+
+
+def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
+    """Return the bytes of the fewest row groups of equal size that hold what is kept; one holds all or nothing."""
+    return size * -(-kept * pieces // size) // pieces if size else 0
+
+
+def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
+    """Return the overlap depth of the files after the rewrite: the new files of a group have no value in common."""
+    found = measured.intervals()
+    if found is None or not groups:
+        return measured.depth()
+    group = np.full(len(measured.at), -1)
+    for number, each in enumerate(groups):
+        group[list(each.files)] = number
+    group = group[found.at]
+    picked = np.flatnonzero(group >= 0)
+    numbers, first = np.unique(group[picked], return_index=True)
+    lowest, highest = np.full(len(groups), found.high.max(initial=0)), np.zeros(len(groups), np.int64)
+    np.minimum.at(lowest, group[picked], found.low[picked])
+    np.maximum.at(highest, group[picked], found.high[picked])
+    low, high = lowest[numbers], highest[numbers]
+    # Rows of one value stay in one file.
+    outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[numbers], 1)
+    # All but the last file of a group take one rank, of those that are put between two values of old.
+    scale = int(outputs.max(initial=1))
+    new = np.repeat(np.arange(len(numbers)), outputs)
+    place = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
+    new_low = low[new] * scale + place
+    new_high = np.where(place == outputs[new] - 1, high[new] * scale, new_low)
+    left = np.flatnonzero(group < 0)
+    return overlap_depth(
+        Intervals(
+            at=np.concatenate([left, new]),
+            low=np.concatenate([found.low[left] * scale, new_low]),
+            high=np.concatenate([found.high[left] * scale, new_high]),
+            partition=np.concatenate([found.partition[left], found.partition[picked][first][new]]),
+            unknown=found.unknown,
+        )
+    )
+
+
+def _by_file(plan: Plan, of_groups: Numbers) -> Mapping[str, int]:
+    """Add up what row groups have, by the path of their file."""
+    found = np.zeros(len(plan.index.files), np.int64)
+    np.add.at(found, plan.index.file, of_groups)
+    return {plan.index.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
+
+
+def _may_hold(plan: Plan, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:
+    predicate = plan.evaluation.predicate
+    files = plan.table.answers(predicate)
+    bounds = _bounds(measured, pieces)
+    answers = [
+        _of_leaf(leaf, measured, bounds, of_file[pieces.file], frozenset(files.by_values))
+        for leaf, of_file in zip(leaves(predicate), files.by_leaf, strict=True)
+    ]
+    return may_match(fold(predicate, answers))
+
+
+def _of_leaf(
+    leaf: Leaf, measured: Measured, bounds: Bounds, of_file: OutcomeArray, partitions: frozenset[tuple[str, ...]]
+) -> OutcomeArray:
+    if isinstance(leaf, Constant):
+        return constant_answers(leaf, len(bounds))
+    if isinstance(leaf, OnPartitions) or (isinstance(leaf, ColumnLeaf) and leaf.column in partitions):
+        return of_file
+    if isinstance(leaf, ColumnLeaf) and measured.keys and leaf.column == measured.keys[0].path:
+        return outcomes_from_bounds(leaf, bounds)
+    return unknown(len(bounds))
+
+
+def _bounds(measured: Measured, pieces: Pieces) -> Bounds:
+    """Return the bounds of the leading key in each piece; those that reach into nulls, or are unknown, are null."""
+    lower, upper = _values(measured.values, np.floor(pieces.low)), _values(measured.values, np.ceil(pieces.high))
+    return Bounds(lower, upper, pa.nulls(len(pieces.low), pa.int64()), np.ones(len(pieces.low), np.int64))
+
+
+def _values(values: pa.Array, places: Floats) -> pa.Array:
+    if not len(values):
+        return values.take(pa.nulls(len(places), pa.int64()))
+    numbers = numbers_from(values) if _is_number(values) else np.arange(1, len(values) + 1)
+    known = np.nan_to_num(places, nan=-np.inf) >= np.floor(numbers[0])
+    found = np.where(known, places, numbers[0])
+    if _is_number(values):
+        if numbers.dtype.kind in "iu":
+            most = np.iinfo(numbers.dtype)
+            found = np.clip(found, float(most.min), np.nextafter(float(most.max), 0))
+        return from_numpy(found.astype(numbers.dtype), values.type, valid=known)
+    return values.take(from_numpy(found.astype(np.int64) - 1, valid=known))

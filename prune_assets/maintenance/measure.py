@@ -1,0 +1,202 @@
+"""Measure the files of a table against a layout: bounds of the sort key as ranks, sizes, and what each file lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.errors import LayoutError
+from parquet_core.format.schema import Physical
+from parquet_core.layout.check import find_column
+from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
+from parquet_core.ranks import ranks
+from parquet_core.trust.fold_pages import fold_pages
+from parquet_core.trust.writer import PARQUET_JAVA, application_of
+from prune_assets.maintenance.pick import UNKNOWN, FileNumbers, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.overlap_depth import Intervals
+    from parquet_core.layout.sort_key import SortKey
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.trust.bounds import Bounds
+
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Files as `pick` knows them: entry i is file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
+
+    `keys` lacks partition columns: every file holds one value of them. `ranks`: of each row group the lowest and the
+    highest value of the leading key, UNKNOWN where it has none; `values`: the value of each rank.
+    """
+
+    index: MetadataIndex
+    at: Numbers
+    rows: Numbers
+    numbers: FileNumbers
+    keys: tuple[LeafColumn, ...]
+    bloom: dict[LeafColumn, float]
+    ranks: tuple[Numbers, Numbers]
+    values: pa.Array
+
+    def intervals(self) -> Intervals | None:
+        """Return what the files span of the leading key, within their partitions; None without a key."""
+        if not self.keys:
+            return None
+        bounds = self.index.page_indexes.filled_bounds(self.keys[0])
+        files = fold_pages(bounds, self.index.file, len(self.index.files))
+        return intervals_of(files.take(self.at), self.numbers.partition)
+
+    def depth(self) -> float | None:
+        """Return the overlap depth of the files on the leading key; None without a key."""
+        found = self.intervals()
+        return None if found is None else overlap_depth(found)
+
+
+def measure(
+    index: MetadataIndex, layout: LayoutSpec, *, chosen: Flags, partition: Numbers, deleted: Numbers | None = None
+) -> Measured:
+    """Measure those of the chosen files, which were opened, that have rows.
+
+    `partition`: a number for that of each file; `deleted`: how many of its rows are. Raises LayoutError for a column
+    that the table lacks.
+    """
+    keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
+    count = len(index.files)
+    groups = np.flatnonzero(chosen[index.file] & (index.row_count > 0))
+    rows = np.bincount(index.file[groups], index.row_count[groups], minlength=count).astype(np.int64)
+    # Without rows nothing overlaps, and a rewrite would lose the schema.
+    at = np.flatnonzero(chosen & (rows > 0))
+    low, high, values = _ranks(index, keys[0], groups) if keys else _no_order(index)
+    faults = {Reason.BLOOM: _without_filter(index, list(bloom), groups)}
+    if keys:
+        descending = sort_keys(index, layout)[0].descending
+        unsorted = _unsorted(index, keys[0], groups, descending=descending)
+        faults |= {Reason.ORDER: unsorted, Reason.PAGES: _unpaged(index, keys[0], groups)}
+    gone = np.zeros(count, np.int64) if deleted is None else deleted
+    numbers = FileNumbers(
+        partition=partition[at],
+        low=_folded(index, low, groups, lowest=True)[at],
+        high=_folded(index, high, groups, lowest=False)[at],
+        size=index.sizes_of_files()[at],
+        deleted=(gone / np.maximum(rows, 1))[at],
+        faults={reason: flags[at] for reason, flags in faults.items()},
+    )
+    return Measured(index, at, rows, numbers, keys, bloom, (low, high), values)
+
+
+def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
+    keys = [find_column(key.column, index, "sort_by") for key in sort_keys(index, layout)]
+    for column in keys:
+        if len(column.path) > 1:
+            raise LayoutError(f"sort_by: {column.name} is a field of {column.path[0]}; sort by top-level columns")
+    return tuple(keys)
+
+
+def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
+    """Return the keys that order rows inside of files: every file holds one value of a partition column."""
+    partitions = {column.name.casefold() for column in index.partitions}
+    return [key for key in layout.sort_keys if key.column.casefold() not in partitions]
+
+
+def _no_order(index: MetadataIndex) -> tuple[Numbers, Numbers, pa.Array]:
+    zeros = np.zeros(len(index), np.int64)
+    return zeros, zeros, pa.nulls(0)
+
+
+def _ranks(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> tuple[Numbers, Numbers, pa.Array]:
+    """Return the bounds of row groups as ranks, from 1 on; of one that holds nulls alone, which come first, 0.
+
+    Bounds that were cut are taken for unknown: what overlaps by them alone would go on doing so.
+    """
+    bounds = index.page_indexes.filled_bounds(column)
+    low, high = np.full(len(index), UNKNOWN), np.full(len(index), UNKNOWN)
+    nulls = flags_from(pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False))
+    known = _known(bounds) & ~nulls
+    known[np.setdiff1d(np.arange(len(index)), groups)] = False
+    lower, upper = bounds.lower.filter(from_numpy(known)), bounds.upper.filter(from_numpy(known))
+    low[known], high[known] = ranks(lower, upper)
+    low[nulls], high[nulls] = 0, 0
+    values = pc.unique(pa.concat_arrays([lower, upper]))
+    return low, high, values.take(pc.sort_indices(values))
+
+
+def _known(bounds: Bounds) -> Flags:
+    cut = pc.or_(*(pc.fill_null(pc.invert(exact), fill_value=False) for exact in (bounds.min_exact, bounds.max_exact)))
+    return flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~flags_from(cut)
+
+
+def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:
+    """Return the outermost rank of the row groups of each file; UNKNOWN where one of them is."""
+    most = np.iinfo(np.int64).max
+    found = np.full(len(index.files), most if lowest else UNKNOWN)
+    (np.minimum if lowest else np.maximum).at(found, index.file[groups], side[groups])
+    found[found == most] = UNKNOWN
+    found[index.file[groups[side[groups] == UNKNOWN]]] = UNKNOWN
+    return found
+
+
+def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
+    """Tell which files some row groups lie in."""
+    found = np.zeros(len(index.files), np.bool_)
+    found[index.file[np.asarray(groups, np.int64)]] = True
+    return found
+
+
+def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
+    """Tell which files have a row group without the filter of a column that holds a value there."""
+    found = np.zeros(len(index.files), np.bool_)
+    for column in columns:
+        if column.physical is Physical.BOOLEAN:
+            continue
+        bounds = index.footers.bounds(column)
+        empty = flags_from(pc.fill_null(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), fill_value=False))
+        found |= _by_file(index, groups[~index.bloom_filters.may_exist(column)[groups] & ~empty[groups]])
+    return found
+
+
+def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, descending: bool) -> Flags:
+    """Tell in which files bounds show that rows are not in the order of the key."""
+    bounds = index.page_indexes.filled_bounds(column)
+    same = index.file[1:] == index.file[:-1]
+    # What comes later must not begin before the end of what comes first, in the direction of the key.
+    is_before, begin, end = (pc.greater, "upper", "lower") if descending else (pc.less, "lower", "upper")
+    falls = is_before(getattr(bounds, begin)[1:], getattr(bounds, end)[:-1])
+    falls = flags_from(pc.fill_null(falls, fill_value=False))
+    pages = index.page_indexes.read(column, groups)
+    within = np.diff(pages.row_group) == 0
+    broken = np.zeros(len(within), np.bool_)
+    # Cut bounds are in order where values are, but may reach beyond those of the page behind.
+    sides = ("lower", "upper")
+    pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
+    for after, before in pairs:
+        behind, ahead = getattr(pages.bounds, after)[1:], getattr(pages.bounds, before)[:-1]
+        broken |= flags_from(pc.fill_null(is_before(behind, ahead), fill_value=False))
+    at = groups[pages.row_group[1:][broken & within]]
+    return _by_file(index, np.flatnonzero(same & falls) + 1) | _by_file(index, at)
+
+
+def _may_be_cut(column: LeafColumn) -> bool:
+    return column.physical in {Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY}
+
+
+def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags:
+    """Tell which files have no page index of the key; what parquet-java left out, it would leave out again."""
+    (offsets,) = index.page_indexes.locations([column], groups)
+    silent = index.page_indexes.read(column, groups).reason != ""
+    by_java = np.array([application_of(kind.created_by) == PARQUET_JAVA for kind in index.kinds])
+    lacks = (offsets.reason != "") | (silent & ~by_java[index.kind[index.file[groups]]])
+    return _by_file(index, groups[lacks])

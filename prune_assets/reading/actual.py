@@ -1,0 +1,82 @@
+"""What Spark read of a table, put beside what its plan predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from prune_assets.engines.spark import WITH_PLAN
+from prune_assets.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
+from prune_assets.report.skip_report import Engine, Extent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from prune_assets.planner.plan import Plan
+    from prune_assets.report.skip_report import SkipReport
+
+READ = "Spark, as it ran"
+# A larger share of rows than this more or fewer is worth a word.
+TOLERANCE = 0.05
+
+
+def report_after(plan: Plan, df: DataFrame) -> SkipReport:
+    """Return the report of a plan with what Spark really read for `df`, which was read by that plan and collected.
+
+    With `spark` a SparkSession:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> plan = pr.plan(table, where="id < 150", session=spark)
+    >>> df = pr.read(spark, table, where="id < 150", plan=plan)
+    >>> len(df.collect())
+    150
+    >>> actual = pr.report_after(plan, df).engines[-1]
+    >>> actual.name, actual.kept.files, actual.kept.rows
+    ('Spark, as it ran', 1, 200)
+
+    The rows are those that came out of the scans; the bytes are all that tasks read, of footers and page indexes too.
+    Where Spark does not count these, as of vectored reads (its default) and on Spark Connect, they are those that were
+    predicted if rows and files came out as predicted, else those of whole files, and it says so. It also says where
+    rows or files differ by more than 5% from what was predicted, or are more by so much where that is an upper limit:
+    the data changed, an action stopped early, or the prediction is wrong. `df` may be followed by more operations, such
+    as an aggregate, as long as this table alone is scanned in it.
+
+    Raises WrongUse where nothing was collected on this object: `count()` and `write` run another plan.
+    """
+    scans = [scan for scan in scan_metrics(df) if scan.files is not None]
+    rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
+    report = plan.report
+    foretold = next(engine for engine in report.engines if engine.name.endswith(WITH_PLAN))
+    differences = [
+        _difference("rows", rows, foretold.kept.rows, at_most=foretold.estimated),
+        _difference("files", files, foretold.kept.files, at_most=foretold.estimated),
+    ]
+    size, why = bytes_read(df), ""
+    is_counted = size is not None
+    if size is None:
+        as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
+        size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
+        why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
+    said = "; ".join(filter(None, [*differences, why]))
+    actual = Engine(READ, Extent(files, None, None, rows, size), estimated=not is_counted, why=said)
+    return replace(report, engines=(*(engine for engine in report.engines if engine.name != READ), actual))
+
+
+def _uncounted(df: DataFrame) -> str:
+    if not hasattr(df, "_jdf"):
+        return "Spark Connect does not tell how many were read"
+    if counts_bytes(df.sparkSession):
+        return "Spark no longer knows how many were read"
+    return f"Spark does not count those of vectored reads; it counts all with {VECTORED}=false"
+
+
+def _difference(unit: str, found: int, foretold: int, *, at_most: bool) -> str:
+    """Put a difference into words; of a prediction that is an upper limit, only what is more."""
+    if abs(found - foretold) <= TOLERANCE * foretold or (at_most and found < foretold):
+        return ""
+    share = f"{(found - foretold) / foretold:+.0%}" if foretold else "none predicted"
+    return f"{found:,} {unit} where {foretold:,} were predicted ({share})"

@@ -1,0 +1,138 @@
+"""Read a table with a plan and without it, and tell whether the rows are the same."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
+from prune_assets.session.columns import column_of
+from prune_assets.tables.delta import DeltaTable, has_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from decimal import Decimal
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from prune_assets.planner.plan import Plan
+
+ROUNDS = 3
+# Below this part of the larger volume a difference of times is chance.
+WORTH_A_TIME = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What identifies a set of rows whatever their order: their count, and the sum of their hashes."""
+
+    rows: int
+    checksum: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way of reading: the answer, what came out of Spark's scans, and the best time of a few.
+
+    `read_bytes`: of footers and page indexes too, None where Spark does not tell. `seconds`: None where the ways read
+    about as much, so that a difference of times would be chance.
+    """
+
+    answer: Answer
+    scanned_rows: int
+    scanned_files: int
+    read_bytes: int | None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The same rows, read without the plan and with it; `baseline`: from a table that has them without the layout."""
+
+    without: Reading
+    with_plan: Reading
+    baseline: Reading | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Tell whether all ways gave the same rows."""
+        others = [self.with_plan, *([] if self.baseline is None else [self.baseline])]
+        return all(reading.answer == self.without.answer for reading in others)
+
+
+def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> Comparison:
+    """Read `table` where `where` both ways, in turns, after a warm-up of each.
+
+    `baseline`: a table with the same rows, read beside them. Each reading hashes every column of every row. Times are
+    taken of ways whose bytes differ by more than a tenth from those with the plan: the best of three rounds, each in
+    the opposite order of the one before, from opening the table to the answer; planning is not in it.
+    """
+    from prune_assets.reading.reader import read
+
+    planned = plan.table.snapshot.version if isinstance(plan.table, DeltaTable) else None
+    ways: list[Callable[[], DataFrame]] = [
+        lambda: _whole(spark, table, planned).where(where),
+        lambda: read(spark, table, where=where, plan=plan),
+    ]
+    if baseline is not None:
+        ways.append(lambda: _whole(spark, baseline).where(where))
+    with counting_bytes(spark):
+        counted = [_read_once(way)[0] for way in ways]
+    seconds = _timed({number: ways[number] for number in worth_timing([_volume(reading) for reading in counted])})
+    return Comparison(*(replace(reading, seconds=seconds.get(number)) for number, reading in enumerate(counted)))
+
+
+def worth_timing(volumes: Sequence[int]) -> list[int]:
+    """Return which ways to time: those that read another volume than the second, the one with the plan, and that one.
+
+    >>> worth_timing([1000, 950]), worth_timing([1000, 300]), worth_timing([300, 299, 9000])
+    ([], [0, 1], [1, 2])
+    """
+    apart = [i for i, each in enumerate(volumes) if abs(each - volumes[1]) > WORTH_A_TIME * max(each, volumes[1])]
+    return sorted([*apart, 1]) if apart else []
+
+
+def _volume(reading: Reading) -> int:
+    return reading.scanned_rows if reading.read_bytes is None else reading.read_bytes
+
+
+def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
+    """Return the best time of each way, read in turns after one more reading that warms up as they are timed."""
+    best = dict.fromkeys(ways, float("inf"))
+    for turn in range(ROUNDS + 1):
+        for number in sorted(ways, reverse=turn % 2 == 1):
+            seconds = _read_once(ways[number])[1]
+            if turn:
+                best[number] = min(best[number], seconds)
+    return best
+
+
+def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataFrame:
+    """Open a table as Spark does, without a plan; of a Delta table all files of a version."""
+    from prune_assets.reading.reader import read
+
+    return read(spark, table, where="true", version=version) if has_log(table) else spark.read.parquet(table)
+
+
+def _read_once(way: Callable[[], DataFrame]) -> tuple[Reading, float]:
+    started = time.perf_counter()
+    answer = fingerprint(way())
+    row = answer.collect()[0]
+    seconds = time.perf_counter() - started
+    scans = scan_metrics(answer)
+    reading = Reading(
+        answer=Answer(*row),
+        scanned_rows=sum(scan.rows for scan in scans),
+        scanned_files=sum(scan.files for scan in scans if scan.files is not None),
+        read_bytes=bytes_read(answer),
+    )
+    return reading, seconds
+
+
+def fingerprint(df: DataFrame) -> DataFrame:
+    """Reduce rows to one row: their count and the sum of the hashes of all columns."""
+    from pyspark.sql import functions as fn
+
+    hashed = fn.xxhash64(*(column_of(name, nested=False) for name in df.columns)).cast("decimal(38,0)")
+    return df.agg(fn.count(fn.lit(1)), fn.sum(hashed))

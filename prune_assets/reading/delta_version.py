@@ -1,0 +1,248 @@
+"""Read the surviving files of a version of a Delta table with Spark's own reader of Parquet.
+
+What the log knows and the files do not is put in here: the values of partition columns, never taken from directory
+names; the rows that are deleted; the names that columns have in the table.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import defaultdict
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from parquet_core.access_plan import Verdict
+from parquet_core.ragged import distinct
+from prune_assets.session.columns import column_of
+from prune_assets.session.delta_schema import logical_schema, stored_field
+from prune_assets.session.queries.table_schema import escaped
+from prune_assets.session.stores import absolute, explaining, reader_of, spark_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from deltalog.log.actions import DeletionVector
+    from deltalog.log.file_block import Texts
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.planner.plan import Plan
+    from prune_assets.tables.delta import DeltaTable
+
+# So many partitions are read one by one, each with its values as constants; more of them are joined by file.
+MAX_READS = 16
+_FILE, _ROW = "__prune_file", "__prune_row"
+# What Java's URI leaves as it is in a path.
+_LEGAL = "_-!.~'()*,;:$&+=/@"
+
+
+class LiveFile(NamedTuple):
+    """A file of a version: its partition values as the log writes them, in the order of the partition columns."""
+
+    path: str
+    values: tuple[str | None, ...]
+    vector: DeletionVector | None
+
+
+def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFrame:
+    """Open the surviving files of a plan with the columns of the table."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    files = surviving_files(table, plan)
+    with_vectors = [file for file in files if file.vector is not None]
+    without = [file for file in files if file.vector is None]
+    options = {warning.option: "false" for warning in plan.warnings}
+    parts = [_open(spark, table, schema, some, options) for some in (without, with_vectors) if some]
+    if not parts:
+        return spark.createDataFrame([], logical_schema(schema))
+    return reduce(lambda one, other: one.unionAll(other), parts)
+
+
+def surviving_files(table: DeltaTable, plan: Plan) -> list[LiveFile]:
+    """Return the files of which at least one row is read."""
+    kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
+    return live_files(table, plan.index, kept)
+
+
+def open_live(
+    spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile], *, labels: Sequence[int], label: str
+) -> DataFrame:
+    """Open files with the columns of the table but for its partition columns, without their deleted rows.
+
+    `labels`: a number for each file, which its rows have in the column `label`.
+    """
+    from pyspark.sql import functions as fn
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
+    parts = []
+    for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
+        if some:
+            frame = _stored(spark, table, schema, some, {})
+            if some[0].vector is not None:
+                # A join by names puts these first.
+                columns = [column_of(name, nested=False) for name in frame.columns]
+                frame = frame.join(_deleted(spark, table, some), [_FILE, _ROW], "left_anti").select(*columns)
+            parts.append(frame)
+    frame = reduce(lambda one, other: one.unionAll(other), parts)
+    names = pa.array([file_uri(file.path) for file in files])
+    known = spark.createDataFrame(pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
+    return frame.join(fn.broadcast(known), _FILE).select(*_data_columns(table, schema), label)
+
+
+def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[LiveFile]:
+    """Return live files by their numbers, which ascend, with what the log says of them."""
+    from deltalog.log.deletion_vectors import vector_of
+
+    names = partition_names(table)
+    found, start = [], 0
+    blocks = iter(table.snapshot.blocks)
+    block = next(blocks, None)
+    for number in numbers:
+        while block is not None and number - start >= len(block):
+            start += len(block)
+            block = next(blocks, None)
+        assert block is not None  # an index numbers the live files of its version
+        at = number - start
+        values = tuple(_text(block.partition.get(name), at) for name in names)
+        found.append(LiveFile(index.files[number].path, values, vector_of(block, at)))
+    return found
+
+
+def _text(texts: Texts | None, at: int) -> str | None:
+    code = -1 if texts is None else int(texts.codes[at])
+    return None if texts is None or code < 0 else texts.values[code].as_py()
+
+
+def partition_names(table: DeltaTable) -> list[str]:
+    """Return what the log calls the partition columns, in the order of the schema's list."""
+    schema = table.snapshot.schema
+    keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
+    return [keys[name] or name for name in schema.partition_columns]
+
+
+def _open(
+    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+) -> DataFrame:
+    """Open files that all have a deletion vector, or all have none; `options`: of this read alone."""
+    by_values: dict[tuple[str | None, ...], list[LiveFile]] = defaultdict(list)
+    for file in files:
+        by_values[file.values].append(file)
+    if len(by_values) <= MAX_READS:
+        parts = [
+            _with_values(_stored(spark, table, schema, some, options), some[0].values) for some in by_values.values()
+        ]
+        frame = reduce(lambda one, other: one.unionAll(other), parts)
+    else:
+        frame = _join_values(spark, _stored(spark, table, schema, files, options), files)
+    if files[0].vector is not None:
+        frame = frame.join(_deleted(spark, table, files), [_FILE, _ROW], "left_anti")
+    return frame.select(*_logical_columns(table, schema))
+
+
+def _stored(
+    spark: SparkSession, table: DeltaTable, schema: StructType, files: Sequence[LiveFile], options: Mapping[str, str]
+) -> DataFrame:
+    """Open files by the names that they have for columns, and add the place of each row."""
+    from pyspark.sql.types import StructType
+
+    mapping = table.snapshot.schema.mapping
+    partitions = set(table.snapshot.schema.partition_columns)
+    fields = [
+        stored_field(field, mapping, ids=mapping == "id") for field in schema.fields if field.name not in partitions
+    ]
+    # Directory names are none of the table's business; without this Spark would look for columns in them.
+    reader = reader_of(spark, files[0].path).options(**options)
+    reader = reader.schema(StructType(fields)).option("recursiveFileLookup", "true")
+    if mapping == "id":
+        reader = reader.option("spark.sql.parquet.fieldId.read.enabled", "true")
+    with explaining(spark, files[0].path):
+        frame = reader.parquet(*(escaped(absolute(file.path)) for file in files))
+    place = frame.metadataColumn("_metadata")
+    columns = [column_of(name, nested=False) for name in frame.columns]
+    return frame.select(*columns, place["file_path"].alias(_FILE), place["row_index"].alias(_ROW))
+
+
+def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    # NULLIF with NULL changes no value, but lets the schema be the same whatever partitions are read.
+    texts = [fn.nullif(fn.lit(value), fn.lit(None)).cast("string").alias(_value(i)) for i, value in enumerate(values)]
+    return frame.select("*", *texts)
+
+
+def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[LiveFile]) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    texts = {_value(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
+    arrays = {name: pa.array(values, pa.string()) for name, values in texts.items()}
+    known = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
+    # Each row finds its file: what is joined is named for the files that were opened.
+    return frame.join(fn.broadcast(spark.createDataFrame(known)), _FILE)
+
+
+def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[LiveFile]) -> DataFrame:
+    """Return the places of the deleted rows of files."""
+    from deltalog.log.deletion_vectors import read_vector
+
+    snapshot, names, rows = table.snapshot, [], []
+    for file in files:
+        assert file.vector is not None  # all of them have one
+        found = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
+        names.append(pa.repeat(file_uri(file.path), len(found)))
+        rows.append(pa.array(found.to_array(), pa.uint64()).cast(pa.int64()))
+    return spark.createDataFrame(pa.table({_FILE: pa.chunked_array(names), _ROW: pa.chunked_array(rows)}))
+
+
+def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
+    from pyspark.sql import functions as fn
+
+    numbers = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
+    stored = iter(_data_columns(table, schema))
+    return [
+        # Delta takes what is no value of the type for null.
+        fn.col(_value(numbers[shown.name])).try_cast(shown.dataType).alias(shown.name, metadata=shown.metadata)
+        if shown.name in numbers
+        else next(stored)
+        for shown in logical_schema(schema).fields
+    ]
+
+
+def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
+    """Return the columns that files hold by their names in the table."""
+    described = table.snapshot.schema
+    columns = []
+    for field, shown in zip(schema.fields, logical_schema(schema).fields, strict=True):
+        if field.name not in described.partition_columns:
+            stored = stored_field(field, described.mapping, ids=False)
+            column = column_of(stored.name, nested=False)
+            column = column if stored.dataType == shown.dataType else column.cast(shown.dataType)
+            columns.append(column.alias(field.name, metadata=shown.metadata))
+    return columns
+
+
+def _value(number: int) -> str:
+    return f"__prune_value_{number}"
+
+
+def file_uri(path: str) -> str:
+    """Return what Spark's `_metadata.file_path` says of a file.
+
+    >>> file_uri("/lake/a b%[1].parquet")
+    'file:/lake/a%20b%25%5B1%5D.parquet'
+    >>> file_uri("s3://lake/a b%20/é.parquet")
+    's3a://lake/a%20b%2520/é.parquet'
+    """
+    return "".join(_encoded(letter) for letter in spark_uri(path))
+
+
+def _encoded(letter: str) -> str:
+    if not letter.isascii() and unicodedata.category(letter) not in {"Cc", "Zs", "Zl", "Zp"}:
+        return letter
+    return quote(letter, safe=_LEGAL)

@@ -1,0 +1,29 @@
+"""The rows that a table is written with, from whatever names them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from prune_assets.reading.reader import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_QUERY = re.compile(r"[\s(]*(select|with|from|table|values)\b", re.IGNORECASE)
+
+
+def rows_of(source: str | Path | Callable[[SparkSession], DataFrame], session: SparkSession) -> DataFrame:
+    """Return the rows of a query in SQL, of a path or address of Parquet or Delta, or of a function of the session.
+
+    >>> rows_of("SELECT * FROM range(9)", spark).count(), rows_of(lambda spark: spark.range(3), spark).count()
+    (9, 3)
+    """
+    if callable(source):
+        return source(session)
+    if isinstance(source, str) and _QUERY.match(source):
+        return session.sql(source)
+    return read(session, str(source), where="true")

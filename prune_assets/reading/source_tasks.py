@@ -1,0 +1,243 @@
+"""What the tasks of the Python data source read: row groups of surviving files, as Arrow batches of the table's types.
+
+A task is put together where the read is planned, and carried out by another process.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_core.access_plan import Verdict
+from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import StaleTable, UnsupportedFeature
+from parquet_core.evidence.each_row import selected_rows
+from parquet_core.predicate import columns_of
+from parquet_core.spark_rules.calendars import is_rebased
+from parquet_core.spark_rules.columns_in_files import leaf_as_read, reads_as_null
+from parquet_core.storage import look_up
+from parquet_core.values import open_values, reading
+from prune_assets.tables.delta import DeltaTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deltalog.log.actions import DeletionVector
+    from parquet_core.format.provenance import Provenance
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import Predicate
+    from parquet_core.storage import DataFile
+    from parquet_core.values import ValueReader
+    from prune_assets.planner.plan import Plan
+
+TASK_BYTES = 64 << 20
+
+
+class Piece(NamedTuple):
+    """Row groups of a file: by column its number among the file's leaves, or the one value that it has there."""
+
+    file: DataFile
+    groups: tuple[int, ...]
+    stored: Mapping[str, int]
+    constants: Mapping[str, pa.Scalar]
+    vector: DeletionVector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What every task gives: the columns of `schema`, of the rows that `where` selects.
+
+    `types`: by the name of each column that is read, for `where` too, the type it has in a batch; `compared`: that in
+    which `where` compares it. `table`, `allow`: where a Delta table lies and what its log may name.
+    """
+
+    schema: pa.Schema
+    types: Mapping[str, pa.DataType]
+    compared: Mapping[str, pa.DataType]
+    where: Predicate
+    table: str
+    allow: tuple[str, ...] = ()
+
+
+def tasks_of(plan: Plan, columns: Mapping[str, LeafColumn]) -> list[tuple[Piece, ...]]:
+    """Put the surviving row groups into tasks of about TASK_BYTES each; raises UnsupportedFeature naming a file."""
+    tasks: list[list[Piece]] = []
+    room = 0
+    for piece, size in _pieces(plan, columns):
+        if size > room and (not tasks or room < TASK_BYTES):
+            tasks.append([])
+            room = TASK_BYTES
+        room -= size
+        tasks[-1].append(piece)
+    return [tuple(task) for task in tasks]
+
+
+def _pieces(plan: Plan, columns: Mapping[str, LeafColumn]) -> Iterator[tuple[Piece, int]]:
+    """Yield successive row groups of one file, and their bytes."""
+    index, sizes = plan.index, plan.sizes.bytes
+    kept = np.flatnonzero(plan.evaluation.access.verdict != Verdict.SKIP)
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for position in kept.tolist():
+        groups[int(index.file[position])].append(position)
+    known = _Known(plan, columns)
+    for number, positions in groups.items():
+        constants, vector = known.of_file(number)
+        stored, missing = known.of_kind(int(index.kind[number]), index.files[number])
+        some, size = [], 0
+        for position in positions:
+            some.append(int(index.ordinal[position]))
+            size += int(sizes[position])
+            if size >= TASK_BYTES or position == positions[-1]:
+                yield Piece(index.files[number], tuple(some), stored, {**missing, **constants}, vector), size
+                some, size = [], 0
+
+
+class _Known:
+    """What is known of the columns of each file beside its row groups."""
+
+    def __init__(self, plan: Plan, columns: Mapping[str, LeafColumn]) -> None:
+        self._plan = plan
+        partitions = {column.path[0] for column in plan.table.partitions}
+        self._partitions = {name: leaf for name, leaf in columns.items() if name in partitions}
+        in_files = {column.path: column for column in plan.index.columns}
+        self._columns = {
+            name: in_files.get(leaf.path, leaf) for name, leaf in columns.items() if name not in partitions
+        }
+        self._kinds: dict[int, tuple[dict[str, int], dict[str, pa.Scalar]]] = {}
+        self._live = self._delta() if isinstance(plan.table, DeltaTable) else None
+
+    def of_kind(self, kind: int, file: DataFile) -> tuple[dict[str, int], dict[str, pa.Scalar]]:
+        """Return which leaf of files of a kind each column is, and the nulls of those that they lack."""
+        if kind not in self._kinds:
+            provenance = self._plan.index.kinds[kind]
+            found = {name: _leaf(column, provenance, file) for name, column in self._columns.items()}
+            stored = {name: leaf.index for name, leaf in found.items() if leaf is not None}
+            missing = {name: pa.scalar(None, pa.null()) for name, leaf in found.items() if leaf is None}
+            self._kinds[kind] = stored, missing
+        return self._kinds[kind]
+
+    def of_file(self, number: int) -> tuple[dict[str, pa.Scalar], DeletionVector | None]:
+        """Return the partition values of a file and its deletion vector."""
+        if self._live is not None:
+            return self._live[self._plan.index.files[number].path]
+        values = self._plan.index.partition_values
+        unknown = next((name for name, leaf in self._partitions.items() if leaf.path not in values), None)
+        if unknown is not None:
+            raise refused(unknown, f"{self._partitions[unknown].unsupported}, so its values are unknown")
+        return {name: values[leaf.path][number] for name, leaf in self._partitions.items()}, None
+
+    def _delta(self) -> dict[str, tuple[dict[str, pa.Scalar], DeletionVector | None]]:
+        from prune_assets.reading.delta_version import partition_names, surviving_files
+
+        table = self._plan.table
+        assert isinstance(table, DeltaTable)
+        keys = partition_names(table)
+        columns = {column.partition: column for column in table.snapshot.schema.columns if column.partition}
+        known: dict[tuple[str, str | None], pa.Scalar] = {}
+        found = {}
+        for file in surviving_files(table, self._plan):
+            values = {}
+            for key, text in zip(keys, file.values, strict=True):
+                name = columns[key].leaf.path[0]
+                if name in self._partitions:
+                    if (key, text) not in known:
+                        known[key, text] = _partition_value(columns[key], text)
+                    values[name] = known[key, text]
+            found[file.path] = values, file.vector
+        return found
+
+
+def _partition_value(column: object, text: str | None) -> pa.Scalar:
+    from deltalog.log.paths import path_array
+    from deltalog.stats.partition_values import partition_bounds
+    from deltalog.table.schema import TableColumn
+
+    assert isinstance(column, TableColumn)
+    name = column.leaf.path[0]
+    if text is None:
+        return pa.scalar(None, pa.null())
+    bounds = partition_bounds(column, path_array([text]))
+    nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
+    nan = bool(pa.types.is_floating(low.type) and bounds.nan_count[0].as_py() != 0)
+    if nulls == 1:
+        return pa.scalar(None, pa.null())
+    if nulls is None or nan or not low.is_valid or not low.equals(high):
+        raise refused(name, f"the meaning of the partition value {text!r} depends on the session")
+    return low
+
+
+def _leaf(column: LeafColumn, provenance: Provenance, file: DataFile) -> LeafColumn | None:
+    name = column.path[0]
+    found = leaf_as_read(column, provenance)
+    if found is None:
+        if reads_as_null(column, provenance) and not column.may_be_filled:
+            return None
+        raise refused(name, f"{file.path} stores it as another type, under another name, or not at all")
+    if is_rebased(found, provenance):
+        raise refused(name, f"{file.path} stores it in the hybrid Julian and Gregorian calendar")
+    return found
+
+
+def refused(name: str, why: str) -> UnsupportedFeature:
+    """Return the error for a column that the data source does not read."""
+    return UnsupportedFeature(
+        f"column {name!r}: {why}; the data source 'prune' does not read it: name others in `columns`, or use pr.read"
+    )
+
+
+def read_task(rows: Rows, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
+    """Read a task; raises StaleTable where a file is no longer the one that was planned, and what reading raises."""
+    for piece in pieces:
+        (now,) = look_up([piece.file.path])
+        if now != piece.file:
+            raise StaleTable(f"{piece.file.path}: changed since it was planned; load it again")
+        deleted = _deleted(rows, piece)
+        with open_values(piece.file) as values:
+            for group in piece.groups:
+                yield from _group(rows, piece, values, group, deleted)
+
+
+def _group(
+    rows: Rows, piece: Piece, values: ValueReader, group: int, deleted: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
+    counts = [one.num_rows for one in values.footer.row_groups]
+    start = sum(counts[:group])
+    names = {name: values.footer.leaves[leaf].path for name, leaf in piece.stored.items()}
+    batches = values.batches([group], list(names.values())) if names else [_no_columns(counts[group])]
+    for batch in batches:
+        here = np.searchsorted(deleted, [start, start + batch.num_rows])
+        keep = np.ones(batch.num_rows, np.bool_)
+        keep[deleted[slice(*here)] - start] = False
+        start += batch.num_rows
+        with reading(piece.file):
+            columns = {
+                name: _array(batch, names.get(name), piece.constants.get(name)).cast(kind)
+                for name, kind in rows.types.items()
+            }
+        found = pa.RecordBatch.from_arrays([columns[name] for name in rows.schema.names], schema=rows.schema)
+        asked = {path: columns[path[0]].cast(rows.compared[path[0]]) for path in columns_of(rows.where)}
+        keep &= selected_rows(rows.where, asked, batch.num_rows)
+        if keep.any():
+            yield found if keep.all() else found.filter(from_numpy(keep))
+
+
+def _array(batch: pa.RecordBatch, name: str | None, constant: pa.Scalar | None) -> pa.Array:
+    return pa.repeat(constant, batch.num_rows) if name is None else batch.column(name)
+
+
+def _no_columns(rows: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(rows)], names=[""])
+
+
+def _deleted(rows: Rows, piece: Piece) -> NDArray[np.int64]:
+    if piece.vector is None:
+        return np.zeros(0, np.int64)
+    from deltalog.log.deletion_vectors import read_vector
+
+    return np.sort(np.asarray(read_vector(piece.vector, rows.table, allow=rows.allow).to_array()).astype(np.int64))

@@ -1,1 +1,0 @@
-"""Spark's side: finding a Java, writing the layout, reading what survives."""

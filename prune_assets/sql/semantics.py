@@ -1,0 +1,56 @@
+"""The settings of a Spark session on which the meaning of a predicate depends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSemantics:
+    """The settings of a Spark session that decide what a predicate means, to plan without one.
+
+    The defaults are those of Spark 4; only the time zone has none: with it, predicates with local times skip more. An
+    hour east of Greenwich midnight comes an hour earlier, so one more of these 48 row groups is skipped:
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> hours = pa.array(range(0, 48 * 3_600_000_000, 3_600_000_000), pa.timestamp("us", "UTC"))
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"at": hours}), f"{table}/part-0.parquet", row_group_size=1)
+    >>> for zone in ("UTC", "+01:00"):
+    ...     semantics = pr.SparkSemantics(time_zone=zone)
+    ...     pr.plan(table, where="at < TIMESTAMP '1970-01-02 00:00:00'", session=semantics).report.kept.rows
+    24
+    23
+
+    `time_zone` None: unknown; what depends on it skips what no zone selects, 18 hours east or west of Greenwich.
+    `legacy_literals`: string literals mean what they meant in Spark 1.6 or 3 (`escapedStringLiterals`,
+    `consecutiveStringLiterals`).
+    `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
+    `binary_as_string`: bytes that no annotation describes are read as strings.
+    `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
+    `retain_fraction_digits`: of a decimal with too many digits those before the point are given up.
+    `timestamp_ntz`: TIMESTAMP means TIMESTAMP_NTZ (`spark.sql.timestampType`).
+    `infer_timestamp_ntz`: timestamps without a zone are read as such.
+    `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
+    machine; None where it is not known.
+    `spark_version`: that of the session, which reports name; None for the installed one.
+    """
+
+    time_zone: str | None = None
+    ansi: bool = True
+    case_sensitive: bool = False
+    legacy_literals: bool = False
+    infer_partition_types: bool = True
+    binary_as_string: bool = False
+    minimum_precision: bool = True
+    retain_fraction_digits: bool = False
+    timestamp_ntz: bool = False
+    infer_timestamp_ntz: bool = True
+    zone_span: tuple[int, int] | None = field(default=None, compare=False)
+    spark_version: str | None = field(default=None, compare=False)
+
+    def reads_alike(self, other: SparkSemantics) -> bool:
+        """Tell whether a predicate without times means the same under both."""
+        return self == replace(other, time_zone=self.time_zone)

@@ -1,0 +1,149 @@
+"""Put a DataFrame in the order of a layout and have Spark write it, into a place that nobody reads yet."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from parquet_core.errors import LayoutError
+from parquet_core.layout.sort_key import SortKey
+from prune_assets.session.columns import column_of
+from prune_assets.session.stores import explaining, options_for, spark_uri
+from prune_assets.writing.along_curve import CURVE, along_curve
+from prune_assets.writing.data_size import file_count, row_group_rows
+from prune_assets.writing.measuring import measure
+from prune_assets.writing.ranges import cuts, distinct_per_row_group, places_of, values_at
+from prune_assets.writing.sort_order import Ordered, order_codes, rank_expression, sort_expression, sortable
+from prune_assets.writing.write_options import write_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.writing.measuring import Measured
+    from prune_assets.writing.ranges import Codes
+    from prune_assets.writing.write_options import BoundLayout
+
+_TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
+# What Spark calls the directory of rows without a value, or with an empty text.
+NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+
+
+def arrange(df: DataFrame, layout: LayoutSpec, bound: BoundLayout) -> tuple[DataFrame, dict[str, str]]:
+    """Return the data in the order of the layout and the options that write it, after one pass over them.
+
+    Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
+    sort anew for that, which loses the order inside of partitions.
+    """
+    keys = (*bound.keys, *map(SortKey, bound.curve_by))
+    if not keys and not bound.bloom and layout.files is not None:
+        options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+        return df.repartition(layout.files), options
+    texts = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
+    named = df.withColumns(texts) if texts else df  # that of Spark Connect takes no empty dict
+    measured = measure(named, bound, keys, files=layout.files)
+    codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
+    partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
+    if bound.curve_by:
+        named, order = along_curve(named, layout, bound, measured, codes)
+        codes[len(bound.partition_by) :] = [order]
+    places = places_of(codes, len(measured.random))
+    spark_options = _options(layout, bound, measured, places, partitions)
+    files = file_count(measured.size, layout)
+    if not keys:
+        return df.repartition(files), spark_options
+    starts = [row for row, _ in cuts(places, measured.drawn, files)]
+    bounds = values_at(measured, starts, range(len(bound.keys)))
+    if bound.curve_by:
+        bounds = [(*before, int(order[row])) for before, row in zip(bounds, starts, strict=True)]
+        return _in_order(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
+    return _in_order(named, keys, bounds), spark_options
+
+
+def _options(
+    layout: LayoutSpec, bound: BoundLayout, measured: Measured, places: Codes, partitions: Codes
+) -> dict[str, str]:
+    if not bound.bloom:
+        return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
+    group_rows = row_group_rows(measured.size, layout)
+    counts = distinct_per_row_group(measured, places, partitions, group_rows=group_rows)
+    return write_options(layout, bound, row_group_rows=group_rows, distinct=dict(zip(bound.bloom, counts, strict=True)))
+
+
+def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """Return the rows in one task a range of the keys, and sorted there."""
+    ordered = [Ordered(sortable(df, key.column), key) for key in keys]
+    file = rank_expression(ordered, bounds, range(len(bounds) + 1))
+    return _into_files(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
+
+
+def _into_files(df: DataFrame, files: int, file: Column) -> DataFrame:
+    """Put each row into the task that its file's number names."""
+    if hasattr(df, "repartitionById"):
+        return df.repartitionById(files, file)
+    # Spark 4.0 lacks it, and reads the data once more to find the ranges of these numbers.
+    return df.repartitionByRange(files, file)
+
+
+def _is_text(df: DataFrame, name: str) -> bool:
+    return df.schema[name].dataType.typeName() in {"string", "char", "varchar"}
+
+
+def _directory_text(name: str) -> Column:
+    from pyspark.sql import functions as fn
+
+    text = column_of(name, nested=False)
+    return fn.coalesce(fn.nullif(text, fn.lit("")), fn.lit(NULL_DIRECTORY))
+
+
+def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the options of a layout and those of the caller; LayoutError for one that is both."""
+    for key in others or {}:
+        if key in of_layout:
+            raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")
+    return {**of_layout, **(others or {})}
+
+
+def write_parquet(df: DataFrame, place: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
+    """Write the files into a directory that is not there yet; return the rows that Spark saw pass."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as fn
+
+    passed = Observation()
+    # Above the shuffle: below it the range sampling would be counted too.
+    counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
+    session = df.sparkSession
+    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, place):
+        counted.write.options(**options_for(session, place), **options).mode("error").partitionBy(
+            *partition_by
+        ).parquet(spark_uri(place))
+    return int(passed.get["rows"])
+
+
+# Of each session and setting: what it was before, and how many hold it.
+_held: dict[tuple[int, str], tuple[str | None, int]] = {}
+_holding = Lock()
+
+
+@contextmanager
+def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
+    name = id(session), key
+    with _holding:
+        before, holders = _held.get(name) or (session.conf.getAll.get(key), 0)
+        session.conf.set(key, value)
+        _held[name] = before, holders + 1
+    try:
+        yield
+    finally:
+        with _holding:
+            before, holders = _held.pop(name)
+            if holders > 1:
+                _held[name] = before, holders - 1
+            elif before is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, before)

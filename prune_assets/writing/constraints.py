@@ -1,0 +1,95 @@
+"""Hold the rows of a Delta write to what the table demands of them, in the pass that writes them.
+
+A row obeys a CHECK constraint whose condition is true, not one where it is null, and a generated column that is what
+its expression gives, null or not. One row that does not ends the write.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from deltalog.errors import RefusedCommit, UnsupportedTable
+from deltalog.table.constraints import constraints_of
+from deltalog.table.schema_json import schema_fields
+from prune_assets.session.columns import column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from deltalog import Snapshot
+    from deltalog.table.constraints import Constraint
+
+_CHECKED = {"checkConstraints", "generatedColumns"}
+# What stands in front of the number of a constraint, in the error that its row raises.
+_BROKEN = "prune-assets: broken constraint"
+
+
+def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
+    """Return what of a table's demands on rows Spark can hold them to."""
+    mapped = snapshot.schema.mapping != "none"
+    fields = schema_fields(snapshot.schema.text, mapped=mapped, place=snapshot.table)
+    inside = {field.name for field in fields if len(field.path) > 1}
+    return [
+        found
+        for found in constraints_of(snapshot.properties, fields)
+        if found.feature in _CHECKED and (found.feature == "checkConstraints" or found.name not in inside)
+    ]
+
+
+def held_to(frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], place: str) -> DataFrame:
+    """Return a frame whose rows raise an error where they break a constraint.
+
+    An empty text that is to name a partition is null there, and is judged as that.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as fn
+
+    if not constraints:
+        return frame
+    for name in partition_by:
+        if frame.schema[name].dataType.typeName() == "string":
+            frame = frame.withColumn(name, fn.nullif(column_of(name, nested=False), fn.lit("")))
+    first = frame.columns[0]
+    kind = frame.schema[first].dataType
+    checked = column_of(first, nested=False)
+    for number, constraint in enumerate(constraints):
+        broken = fn.raise_error(fn.lit(f"{_BROKEN} {number};")).cast(kind)
+        checked = fn.when(_condition(constraint), checked).otherwise(broken)
+        try:
+            frame.select(checked).schema  # noqa: B018 - Spark resolves names here
+        except PySparkException as error:
+            said = str(error).splitlines()[0]
+            raise UnsupportedTable(
+                f"{place}: {constraint.feature}: {constraint.name} cannot be checked ({said}); write with delta-spark"
+            ) from None
+    return frame.withColumn(first, checked)
+
+
+def _condition(constraint: Constraint) -> Column:
+    from pyspark.sql import functions as fn
+
+    expression = fn.expr(constraint.sql)
+    if constraint.feature == "checkConstraints":
+        return expression  # null is not true: the row goes to `otherwise`
+    return column_of(constraint.name, nested=False).eqNullSafe(expression)
+
+
+@contextmanager
+def naming_broken(constraints: Sequence[Constraint], place: str) -> Iterator[None]:
+    """Turn the error of a row that breaks a constraint into RefusedCommit, which names it."""
+    try:
+        yield
+    except Exception as error:
+        said = str(error)
+        broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in said), None)
+        if broken is None:
+            raise
+        what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"
+        raise RefusedCommit(
+            f"{place}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
+            "correct such rows; "
+            "nothing was committed"
+        ) from None

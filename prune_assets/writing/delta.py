@@ -1,0 +1,322 @@
+"""Write a DataFrame into a Delta table: Spark writes the files, a commit to the log lets them count.
+
+Each write has a directory of its own inside of the table, `write-<32 hexadecimal digits>`, of which nobody knows until
+a commit names its files. One that was cut off leaves the directory; `vacuum` removes it in time, as it does all files
+that no version holds.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.storage import address, is_remote, list_data_files
+from parquet_core.storage.partition_discovery import unescape
+from parquet_core.storage.remote import remote_of
+from prune_assets.session.columns import column_of
+from prune_assets.session.delta_schema import logical_schema, stored_field
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.session.startup_log import cause
+from prune_assets.session.stores import check_reach
+from prune_assets.tables.delta import has_log
+from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
+from prune_assets.writing.constraints import constraints_to_check, held_to, naming_broken
+from prune_assets.writing.partitions_replaced import refuse_without_partitions
+from prune_assets.writing.write_options import bind_layout
+from prune_assets.writing.write_result import WriteResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
+
+    from deltalog import Snapshot
+    from deltalog.log.actions import FullAdd
+    from deltalog.stats.footer_statistics import NewFile
+    from deltalog.table.constraints import Constraint
+    from deltalog.table.schema import TableSchema
+    from parquet_core.layout.spec import LayoutSpec
+    from parquet_core.predicate import Predicate
+    from prune_assets.writing.write_result import Mode
+
+# Times in directory names become times in the log, which have a zone there.
+DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+_OF_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A table that rows go to, `snapshot` None for one to be made: `frame` has its columns, by its names."""
+
+    place: str
+    snapshot: Snapshot | None
+    schema: TableSchema
+    fields: tuple[StructField, ...]
+    frame: DataFrame
+    layout: LayoutSpec
+    constraints: Sequence[Constraint] = ()
+
+    def stored_name(self, name: str) -> str:
+        """Return what files and directories call a column."""
+        return next(self.stored(field).name for field in self.fields if field.name == name)
+
+    def stored(self, field: StructField) -> StructField:
+        """Return a column as files have it."""
+        return stored_field(field, self.schema.mapping, ids=True)
+
+
+def write_delta(
+    df: DataFrame,
+    table: str,
+    *,
+    layout: LayoutSpec,
+    mode: Mode,
+    where: str | Column | None,
+    options: Mapping[str, str] | None,
+) -> WriteResult:
+    """Write and commit, as `write` says; nothing is left where the commit is refused."""
+    import deltalog
+    from deltalog.errors import TableExists
+
+    place = address(table)
+    target = _target(df, place, layout, mode)
+    check_reach(df.sparkSession, place)
+    if where is not None and mode == "overwrite" and target.snapshot is None:
+        # Its rows are held to the condition as those of any table are.
+        with suppress(TableExists):  # another writer had the same idea
+            deltalog.create_table(place, target.schema.text, partition_by=target.schema.partition_columns)
+        target = _target(df, place, layout, mode)
+    replaced = None if where is None else _selection(df, target, where)
+    bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
+    refuse_without_partitions(place, bound.partition_by, mode, where)
+    checked = held_to(target.frame, target.constraints, bound.partition_by, place)
+    partition_by = [target.stored_name(name) for name in bound.partition_by]
+    with own_directory(place) as directory, naming_broken(target.constraints, place):
+        arranged, of_layout = arrange(checked, target.layout, bound)
+        stored, of_layout = as_stored(arranged, of_layout, target.schema)
+        rows = write_parquet(
+            stored, directory, merged_options(of_layout | DELTA_OPTIONS, options), partition_by=partition_by
+        )
+        files = list_data_files(directory) if rows else []
+        index = read_dataset([file.path for file in files]) if files else None
+        found = 0 if index is None else int(index.row_count.sum())
+        if found != rows:
+            raise MalformedFile(
+                f"{directory}: Spark reports {rows} rows written, but the files hold {found}; nothing was committed"
+            )
+        if not files:
+            _remove(directory)
+        version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
+    return WriteResult(
+        table=place,
+        files=tuple(file.path for file in files),
+        rows=rows,
+        bytes=sum(file.size for file in files),
+        row_groups=0 if index is None else len(index),
+        removed=removed,
+        version=version,
+    )
+
+
+def _opened(place: str) -> Snapshot | None:
+    """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
+    import deltalog
+    from deltalog.errors import NotADeltaTable
+
+    if not has_log(place):
+        return None
+    try:
+        return deltalog.open_snapshot(place)
+    except NotADeltaTable:
+        return None
+
+
+def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Target:
+    """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
+    from pyspark.sql.types import StructType
+
+    import deltalog
+
+    snapshot = _opened(place)
+    if snapshot is None:
+        bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
+        fresh = logical_schema(df.schema)
+        schema = deltalog.check_create(place, fresh.json(), partition_by=bound.partition_by)
+        spelled = replace(layout, partition_by=bound.partition_by)
+        return _Target(place, None, schema, tuple(fresh.fields), df, spelled)
+    if mode == "error":
+        raise WrongUse(
+            f"{place}: this Delta table exists already; pass the mode append, overwrite or replace_partitions"
+        )
+    constraints = constraints_to_check(snapshot)
+    deltalog.check_appendable(snapshot, obeys=constraints)
+    fields = StructType.fromJson(json.loads(snapshot.schema.text)).fields
+    _check_partitions(place, layout, snapshot)
+    spelled = replace(layout, partition_by=snapshot.schema.partition_columns)
+    frame = _conformed(df, place, fields)
+    return _Target(place, snapshot, snapshot.schema, tuple(fields), frame, spelled, constraints)
+
+
+def _check_partitions(place: str, layout: LayoutSpec, snapshot: Snapshot) -> None:
+    mine = [name.casefold() for name in layout.partition_by]
+    if mine and mine != [name.casefold() for name in snapshot.schema.partition_columns]:
+        theirs = ", ".join(snapshot.schema.partition_columns) or "nothing"
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by {theirs}, and a write does "
+            "not change that; leave out partition_by, or write a new table"
+        )
+
+
+def _conformed(df: DataFrame, place: str, fields: Sequence[StructField]) -> DataFrame:
+    """Return the columns of a table in its order and spelling; WrongUse where the data have others."""
+    case_sensitive = semantics_of(df.sparkSession).case_sensitive
+    mine = {name if case_sensitive else name.casefold(): name for name in df.columns}
+    columns = []
+    for field in fields:
+        if _OF_LENGTH in field.metadata:
+            raise UnsupportedFeature(
+                f"{place}: column {field.name} is {field.metadata[_OF_LENGTH]}, and this package does not check "
+                "lengths; "
+                "write with delta-spark"
+            )
+        name = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
+        kind = field.dataType.simpleString()
+        found = None if name is None else df.schema[name].dataType.simpleString()
+        if name is None or found != kind:
+            said = "the data lack it" if name is None else f"in the data it is {found}"
+            raise WrongUse(f"{place}: the table has column {field.name} {kind}, {said}; write the same columns")
+        columns.append(column_of(name, nested=False).alias(field.name))
+    if mine:
+        raise WrongUse(f"{place}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")
+    return df.select(*columns)
+
+
+def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:
+    """Return a DataFrame, and the options of its columns, by the names that files have for the columns of a table.
+
+    What is no column of the table stays as it is.
+    """
+    from pyspark.sql.types import StructType
+
+    fields = {field.name: field for field in StructType.fromJson(json.loads(schema.text)).fields}
+    columns = [
+        _stored_column(frame, stored_field(fields[name], schema.mapping, ids=True), name)
+        if name in fields
+        else column_of(name, nested=False)
+        for name in frame.columns
+    ]
+    physical = {".".join(column.leaf.path): ".".join(column.physical) for column in schema.columns}
+    parts = {key: key.partition("#") for key in options}
+    renamed = {f"{name}{mark}{physical.get(of, of)}": options[key] for key, (name, mark, of) in parts.items()}
+    return frame.select(*columns), renamed
+
+
+def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
+    """Return a column by its name in files; of texts that name directories the type stays that of `frame`."""
+    column = column_of(name, nested=False)
+    if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
+        column = column.cast(stored.dataType)
+    return column.alias(stored.name, metadata=stored.metadata)
+
+
+def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
+    """Lower what is to be replaced: by whole files, so of partition columns alone."""
+    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.tables.delta import delta_table
+
+    assert target.snapshot is not None  # made above, where there was none
+    opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
+    assert opened is not None  # it has a snapshot
+    lowered = lower_predicate(where, opened, session=df.sparkSession)
+    return lowered.predicate, lowered.sql
+
+
+@contextmanager
+def own_directory(place: str) -> Iterator[str]:
+    """Give a new directory inside of a table, which is removed where what is done with it fails."""
+    from deltalog.errors import UncertainCommit
+
+    directory = f"{place.rstrip('/')}/write-{uuid4().hex}"
+    try:
+        yield directory
+    except UncertainCommit:
+        raise  # a commit may name its files
+    except BaseException as error:
+        if (left := _remove(directory)) and isinstance(error, Exception):
+            raise StorageFailure(
+                f"{cause(str(error))}; the written files ({left}) stay in {directory}, and no version "
+                f"names them: `prune vacuum {place} --delete` deletes them after the retention period"
+            ) from error
+        raise
+
+
+def _remove(directory: str) -> int:
+    """Remove a directory with all that is in it; return how many files of a store stay."""
+    from deltalog.maintenance.file_changes import delete_files
+
+    if not is_remote(directory):
+        shutil.rmtree(directory, ignore_errors=True)
+        return 0
+    try:
+        return len(delete_files(remote_of(directory).walk(directory)).failed)
+    except PruneError:
+        return 1
+
+
+def _new_file(target: _Target, path: str) -> NewFile:
+    """Describe a file, with the partition values that Spark named its directories by."""
+    import deltalog
+
+    below = path[len(target.place.rstrip("/")) + 1 :]
+    named = dict(part.split("=", 1) for part in below.split("/")[1:-1])
+    texts = {unescape(name): unescape(text) for name, text in named.items()}
+    kinds = {field.name: field.dataType.typeName() for field in target.fields}
+    values = {name: _value(texts[target.stored_name(name)], kinds[name]) for name in target.schema.partition_columns}
+    return deltalog.NewFile(below, values)
+
+
+def _value(text: str, kind: str) -> str | None:
+    """Return a partition value as the protocol writes it."""
+    if text == NULL_DIRECTORY:
+        return None
+    return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
+
+
+def _commit(
+    target: _Target, files: Sequence[NewFile], mode: Mode, replaced: tuple[Predicate, str] | None
+) -> tuple[int, tuple[str, ...]]:
+    """Let the files count; return the version and the files that do not any more."""
+    import deltalog
+    from deltalog.transaction.create_with_files import create_with_files
+
+    snapshot = target.snapshot
+    if snapshot is None:
+        return create_with_files(target.place, target.schema, files, mode=mode).version, ()
+    adds = _adds(snapshot, files)
+    obeys = target.constraints
+    if mode == "append":
+        return deltalog.append(snapshot, adds, obeys=obeys).version, ()
+    before = set(snapshot.paths())
+    if mode == "replace_partitions":
+        done = deltalog.replace_partitions(snapshot, adds, obeys=obeys)
+    elif replaced is None:
+        done = deltalog.overwrite(snapshot, adds, obeys=obeys)
+    else:
+        done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1], obeys=obeys)
+    after = deltalog.open_snapshot(target.place, version=done.version)
+    return done.version, tuple(sorted(before.difference(after.paths())))
+
+
+def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:
+    import deltalog
+
+    return deltalog.adds_of(
+        snapshot.table, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains
+    )

@@ -1,0 +1,98 @@
+"""Which files of a plain table an overwrite of some partitions replaces."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.storage import files_below
+from parquet_core.storage.partition_discovery import unescape
+from prune_assets.session.columns import column_of
+from prune_assets.writing.arrange import NULL_DIRECTORY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from prune_assets.writing.write_result import Mode
+
+_PLACE = "__prune_place"
+
+
+def refuse_without_partitions(place: str, partition_by: Sequence[str], mode: Mode, where: str | Column | None) -> None:
+    """Raise WrongUse for a write that replaces some partitions of a table that has none.
+
+    >>> refuse_without_partitions("lake/t", ["day"], "replace_partitions", None)
+    >>> try:
+    ...     refuse_without_partitions("lake/t", [], "replace_partitions", None)
+    ... except WrongUse as error:
+    ...     print(error)
+    lake/t: the table has no partition columns to replace by; pass the mode overwrite to replace all rows
+    """
+    if partition_by or (mode != "replace_partitions" and where is None):
+        return
+    all_rows = "pass the mode overwrite" if mode == "replace_partitions" else "leave where out"
+    raise WrongUse(f"{place}: the table has no partition columns to replace by; {all_rows} to replace all rows")
+
+
+def partitions_replaced(
+    table: Path, stage: Path, where: str | Column, df: DataFrame, partition_by: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the files of a table whose partitions a condition selects; WrongUse where `stage` has files of others.
+
+    Both are directories of files by partition. Spark is asked, of the values that directories name, as `df` has their
+    types: what it would infer from the names takes `01` and `1` for one number.
+    """
+    old, new = _by_directory(table), _by_directory(stage)
+    selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
+    if outside := sorted(new.keys() - selected):
+        raise WrongUse(
+            f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced"
+        )
+    return tuple(file for place in sorted(old.keys() & selected) for file in old[place])
+
+
+def _by_directory(directory: Path) -> dict[str, list[str]]:
+    found = defaultdict(list)
+    for file in files_below(directory):
+        place = Path(file.path).parent.relative_to(directory)
+        if place.parts:  # a file without rows lies in no partition
+            found[str(place)].append(file.path)
+    return found
+
+
+def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
+    """Return the partitions for which a condition is true."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions as fn
+
+    if not places:
+        return set()
+    texts = [(place, *map(_text, Path(place).parts)) for place in places]
+    names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
+    frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
+    values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
+    # Twice, so that Spark refuses to choose: of a missing column `user` it would make its function of that name.
+    others = [fn.lit(None).alias(name) for name in df.columns if name not in partition_by for _ in range(2)]
+    try:
+        condition = fn.expr(where) if isinstance(where, str) else where
+        chosen = frame.select(_PLACE, *values, *others).where(condition).select(column_of(_PLACE, nested=False))
+        return {row[0] for row in chosen.collect()}
+    except AnalysisException as error:
+        said = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
+        raise WrongUse(
+            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){said}"
+        ) from None
+
+
+def _text(part: str) -> str | None:
+    text = unescape(part.partition("=")[2])
+    return None if text == NULL_DIRECTORY else text
+
+
+def _type(df: DataFrame, name: str) -> str:
+    kind = df.schema[name].dataType
+    return "string" if kind.typeName() in {"char", "varchar"} else kind.simpleString()

@@ -1,0 +1,110 @@
+"""Every code that a finding can have is in the registry, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from parquet_core.layout.spec import Finding, Severity
+from prune_assets.checks.finding_codes import ADVICE, CHECK_OF, GROUPS, LAYOUT
+from prune_assets.checks.layout_proof import CHECKS, findings_of
+from prune_assets.report.skip_report import Remedy
+
+ROOT = Path(__file__).parents[3]
+# Functions that make findings, and where among their arguments the code is.
+MAKERS = {"Finding": 0, "absent_value": 0, "small_files": 0}
+REGISTERED = {code for group in GROUPS if group is not ADVICE for code in group.codes}
+REPORTED = [(check, code) for group in GROUPS for check in group.checks for code in check.codes]
+
+
+def patterns():
+    """What the codes look like that are written in the sources: a text, or one with holes, as a regular expression."""
+    for package in ("parquet_core", "deltalog", "prune_assets"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
+                    yield from (f"{path.name}: {part}" for part in _texts(node.args[MAKERS[node.func.id]]))
+
+
+def _texts(node):
+    match node:
+        case ast.Constant(value=str(text)):
+            yield re.escape(text)
+        case ast.IfExp(body=one, orelse=other):
+            yield from (*_texts(one), *_texts(other))
+        case ast.JoinedStr(values=parts):
+            texts = [re.escape(part.value) if isinstance(part, ast.Constant) else "[a-z_]+" for part in parts]
+            yield "".join(texts).replace("[a-z_]+[a-z_]+", r"not_relied_on\.[a-z_]+")
+
+
+FOUND = sorted(set(patterns()))
+
+
+def of(place):
+    return place.partition(": ")[2]
+
+
+def test_the_sources_were_read():
+    assert len(FOUND) > 25
+
+
+@pytest.mark.parametrize("place", FOUND)
+def test_what_a_finding_can_be_is_registered(place):
+    assert any(re.fullmatch(of(place), code) for code in REGISTERED), (
+        "add an entry to prune_assets/checks/finding_codes.py"
+    )
+
+
+@pytest.mark.parametrize("code", sorted(REGISTERED))
+def test_what_is_registered_can_be_found(code):
+    # A filter or dictionary that denies a value is told of by the name of either.
+    made = [*map(of, FOUND), "bloom_filter", "dictionary"]
+    assert any(re.fullmatch(pattern, code) for pattern in made), "no source makes such a finding any more"
+
+
+def test_every_kind_of_advice_is_registered():
+    assert set(ADVICE.codes) == set(get_args(get_type_hints(Remedy)["kind"]))
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.title)
+def test_a_code_says_what_it_means_and_an_error_what_to_do(group):
+    for code, found in group.codes.items():
+        assert found.means.endswith("."), code
+        assert not found.remedy or found.remedy.endswith("."), code
+        assert found.remedy or code.endswith((".present", ".effective", ".partitions")), code
+
+
+@pytest.mark.parametrize("code", sorted(REGISTERED))
+def test_a_code_belongs_to_exactly_one_check(code):
+    (check,) = (check for check, reported in REPORTED if reported == code)
+    assert CHECK_OF[code] == check.name
+
+
+@pytest.mark.parametrize("code", sorted(LAYOUT.codes))
+def test_a_finding_of_a_layout_reaches_exactly_one_check(code):
+    finding = Finding(code, Severity.ERROR, "t", "it is wrong")
+    assert [name for name in CHECKS if findings_of(name, [finding])] == [CHECK_OF[code]]
+
+
+def test_a_code_that_the_registry_lacks_reaches_every_check():
+    finding = Finding("of.tomorrow", Severity.ERROR, "t", "it is wrong")
+    assert [name for name in CHECKS if findings_of(name, [finding]) == [finding]] == list(CHECKS)
+
+
+def test_the_checks_in_dagster_are_those_of_the_registry():
+    dg = pytest.importorskip("dagster")
+    from prune_assets.dagster import (
+        build_file_health_check,
+        build_log_health_check,
+        build_statistics_truth_check,
+        layout_check_specs,
+    )
+
+    names = [spec.name for spec in layout_check_specs(dg.AssetKey("t"))]
+    for build in (build_file_health_check, build_log_health_check, build_statistics_truth_check):
+        names += [key.name for key in build("t", "lake/t").check_keys]
+    assert names == [check.name for group in GROUPS for check in group.checks]

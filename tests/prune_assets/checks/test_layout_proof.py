@@ -1,0 +1,153 @@
+"""The layout of a Delta table is that of the files that its log has."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from parquet_core.errors import LayoutError, MalformedFile, UnknownColumn, WrongUse
+from parquet_core.layout.spec import LayoutSpec, Severity
+from prune_assets.checks.layout_proof import check
+
+deltalake = pytest.importorskip("deltalake")
+
+SORTED = LayoutSpec(sort_by=("x",))
+FIELDS = (("x", "long"), ("s", "string"))
+
+
+def write(path, numbers, mode="append", **options):
+    rows = pa.table({"x": numbers, "s": [str(n) for n in numbers]})
+    deltalake.write_deltalake(str(path), rows, mode=mode, **options)
+
+
+def of_rows(findings):
+    return [(finding.severity, finding.message) for finding in findings if finding.code == "order.rows"]
+
+
+def test_removed_files_and_those_that_nobody_committed_are_not_looked_at(tmp_path):
+    table = tmp_path / "t"
+    write(table, [3, 1, 2])
+    assert [severity for severity, _ in of_rows(check(table, layout=SORTED))] == [Severity.ERROR]
+    write(table, [1, 2, 3], mode="overwrite")
+    pq.write_table(pa.table({"x": [9, 8], "s": ["", ""]}), table / "not-committed.parquet")
+    assert of_rows(check(table, layout=SORTED)) == [(Severity.INFO, "all 3 rows ascend inside their files")]
+    assert len(list(table.glob("*.parquet"))) == 3
+
+
+def test_a_table_without_files_has_every_layout(tmp_path):
+    write(tmp_path / "t", [1])
+    deltalake.DeltaTable(str(tmp_path / "t")).delete()
+    assert not [found for found in check(tmp_path / "t", layout=SORTED) if found.severity is not Severity.INFO]
+
+
+def of_overlap(findings):
+    return {finding.code: finding.severity for finding in findings if finding.code.startswith("overlap.")}
+
+
+def test_files_are_compared_within_a_partition_of_the_log(tmp_path):
+    rows = pa.table({"x": [1, 2, 3, 1, 2, 3], "s": ["a", "a", "a", "b", "b", None]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, partition_by=["s"])
+    assert set(of_overlap(check(tmp_path / "t", layout=SORTED)).values()) == {Severity.INFO}
+    deltalake.write_deltalake(str(tmp_path / "t"), rows.slice(4), mode="append")
+    assert of_overlap(check(tmp_path / "t", layout=SORTED))["overlap.files"] is Severity.INFO  # single values touch
+    deltalake.write_deltalake(str(tmp_path / "t"), rows.slice(0, 3), mode="append")
+    assert of_overlap(check(tmp_path / "t", layout=SORTED))["overlap.files"] is Severity.ERROR
+
+
+def test_a_partition_column_of_the_key_holds_by_itself(tmp_path):
+    rows = pa.table({"x": [1, 2, 1, 2], "s": ["a", "a", "b", "b"]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, partition_by=["s"])
+    findings = check(tmp_path / "t", layout=LayoutSpec(sort_by=("s", "x")))
+    assert [finding.location for finding in findings if finding.code == "order.partitions"] == ["column s"]
+    assert set(of_overlap(findings).values()) == {Severity.INFO}
+    with pytest.raises(LayoutError, match="bloom: s is a partition column"):
+        check(tmp_path / "t", layout=LayoutSpec(bloom={"s": 0.1}))
+
+
+def test_partition_values_need_not_stand_in_the_names_of_directories(tmp_path):
+    table = tmp_path / "t"
+    (table / "_delta_log").mkdir(parents=True)
+    schema = {"type": "struct", "fields": [{"name": n, "type": k, "nullable": True, "metadata": {}} for n, k in FIELDS]}
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": {"id": "t", "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(schema)}},
+    ]
+    actions[1]["metaData"] |= {"partitionColumns": ["s"], "configuration": {}}
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"x": [1, 2, 3]}), table / name)
+        size = (table / name).stat().st_size
+        added = {"path": name, "partitionValues": {"s": name}, "size": size, "modificationTime": 1, "dataChange": True}
+        actions.append({"add": added})
+    (table / "_delta_log" / f"{0:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
+    assert set(of_overlap(check(table, layout=SORTED)).values()) == {Severity.INFO}
+
+
+@pytest.mark.parametrize(("numbers", "severity"), [([1, 2, 3], Severity.INFO), ([3, 1, 2], Severity.ERROR)])
+def test_columns_have_the_names_of_the_table(tmp_path, numbers, severity):
+    log = tmp_path / "t" / "_delta_log"
+    log.mkdir(parents=True)
+    pq.write_table(pa.table({"col-1": numbers}), tmp_path / "t" / "f.parquet")
+    size = (tmp_path / "t" / "f.parquet").stat().st_size
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    fields = [{"name": "x", "type": "long", "nullable": True, "metadata": mapped}]
+    metadata = {
+        "id": "t",
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {"delta.columnMapping.mode": "name"},
+    }
+    actions = [
+        {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}},
+        {"metaData": metadata},
+        {"add": {"path": "f.parquet", "partitionValues": {}, "size": size, "modificationTime": 1, "dataChange": True}},
+    ]
+    (log / f"{0:020d}.json").write_text("".join(json.dumps(action) + "\n" for action in actions))
+    assert [found for found, _ in of_rows(check(tmp_path / "t", layout=SORTED))] == [severity]
+    with pytest.raises(LayoutError, match="no column col-1"):
+        check(tmp_path / "t", layout=LayoutSpec(sort_by=("col-1",)))
+
+
+def test_files_from_before_a_column_hold_nulls_in_it(tmp_path):
+    write(tmp_path / "t", [1, 2])
+    rows = pa.table({"x": [3, 4], "s": ["", ""], "y": [2, 1]})
+    deltalake.write_deltalake(str(tmp_path / "t"), rows, mode="append", schema_mode="merge")
+    found = of_rows(check(tmp_path / "t", layout=LayoutSpec(sort_by=("y",))))
+    assert [severity for severity, _ in found] == [Severity.ERROR]
+    assert [severity for severity, _ in of_rows(check(tmp_path / "t", layout=SORTED))] == [Severity.INFO]
+
+
+PARTS = {"a": [3, 1, 2], "b": [1, 2, 3], "c": [4, 5]}
+
+
+def in_directories(table):
+    for part, numbers in PARTS.items():
+        (table / f"s={part}").mkdir(parents=True)
+        pq.write_table(pa.table({"x": numbers}), table / f"s={part}/x.parquet")
+
+
+def in_delta(table):
+    for part, numbers in PARTS.items():
+        rows = pa.table({"x": numbers, "s": [part] * len(numbers)})
+        deltalake.write_deltalake(str(table), rows, mode="append", partition_by=["s"])
+
+
+@pytest.mark.parametrize("make", [in_directories, in_delta])
+def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
+    table = tmp_path / "t"
+    make(table)
+    (damaged,) = table.glob("s=c/*.parquet")
+    damaged.write_bytes(b"PAR1 damaged")
+    for where, severity in {"s = 'b'": Severity.INFO, "s < 'c'": Severity.ERROR, "s = 'a'": Severity.ERROR}.items():
+        assert severity in [found for found, _ in of_rows(check(table, layout=SORTED, where=where))], where
+    with pytest.raises(MalformedFile):
+        check(table, layout=SORTED)
+    with pytest.raises(WrongUse, match="has such rows; there is nothing to check"):
+        check(table, layout=SORTED, where="s = 'z'")
+    if make is in_directories:
+        with pytest.raises(WrongUse, match=r"only a condition on partition columns .* has the partition columns s$"):
+            check(table, layout=SORTED, where="x > 1")
+    with pytest.raises(UnknownColumn, match="nope"):
+        check(table, layout=SORTED, where="nope = 1")

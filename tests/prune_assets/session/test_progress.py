@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from prune_assets.session.progress import showing_progress, tasks_text
+
+
+def context(*stages):
+    tracker = SimpleNamespace(getActiveStageIds=lambda: range(len(stages)), getStageInfo=lambda number: stages[number])
+    return SimpleNamespace(statusTracker=lambda: tracker)
+
+
+def stage(done, tasks):
+    return SimpleNamespace(numCompletedTasks=done, numTasks=tasks)
+
+
+def test_tasks_of_all_running_stages_are_counted():
+    assert tasks_text(context(stage(3, 8), stage(1_000, 2_000))) == "Spark: 1,003 of 2,008 tasks done"
+
+
+def test_a_stage_that_has_ended_meanwhile_is_left_out():
+    assert tasks_text(context(None)) == "Spark plans"
+
+
+def test_no_terminal_is_shown_nothing(capsys):
+    with showing_progress(SimpleNamespace(_sc=context(stage(1, 2)))):
+        pass
+    assert capsys.readouterr() == ("", "")
