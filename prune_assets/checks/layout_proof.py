@@ -71,12 +71,15 @@ def check(
     from prune_assets.checks.health.health import check_health
     from prune_assets.layout_file import load_layout
     from prune_assets.tables.catalogs.resolve import catalog_entry
-    from prune_assets.tables.opening import read_whole
+    from prune_assets.tables.opening import open_as_written
 
     spec = None if layout is None else load_layout(layout)
     entry = catalog_entry(table, session)
     place = table if entry is None else entry.location
-    index, partition = read_whole(place, allow=allow) if where is None else _read_some(place, where, allow)
+    if where is None:
+        index, partition = open_as_written(place, allow=allow).read_partitioned()
+    else:
+        index, partition = _read_some(place, where, allow)
     if entry is not None:
         entry.check_files(index.files)
     if spec is None:
@@ -109,14 +112,14 @@ def prefix_of_names(prefix: str) -> str:
 
 def _read_some(
     place: str | os.PathLike[str] | Sequence[str], where: str, allow: Sequence[str]
-) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
+) -> tuple[MetadataIndex, NDArray[np.int64]]:
     """Read the footers of the files that are left for a condition before any is opened."""
     import numpy as np
 
     from parquet_core.predicate import columns_of
     from prune_assets.planner.plan import lower_predicate
     from prune_assets.sql.semantics import SparkSemantics
-    from prune_assets.tables.opening import open_table, read_some
+    from prune_assets.tables.opening import open_table
 
     table = open_table(place, semantics=SparkSemantics(), allow=allow)
     lowered = lower_predicate(where, table, session=None)
@@ -131,4 +134,4 @@ def _read_some(
     left = np.flatnonzero(table.answers(lowered.predicate).kept)
     if len(left) == 0:
         raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")
-    return read_some(table, left)
+    return table.read_partitioned(left)

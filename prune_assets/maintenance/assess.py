@@ -1,4 +1,4 @@
-"""Look at a table: measure the files that are considered, pick those that need it, and foresee what that brings."""
+"""Assess a table: measure files, pick those that need a rewrite, and forecast what it brings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from parquet_core.errors import LayoutError, UnsupportedFeature, WrongUse
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.order import OrderedColumn, unsorted_files
 from parquet_core.outcomes import may_match, must_match
 from prune_assets.cache_directory import metadata_cache
@@ -21,7 +19,6 @@ from prune_assets.planner.plan import lower_predicate
 from prune_assets.planner.plan import plan as make_plan
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.delta import DeltaTable
 from prune_assets.tables.opening import made_steadily, open_table
 
 if TYPE_CHECKING:
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
-    from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.storage import DataFile
     from prune_assets.planner.plan import Plan
@@ -44,7 +40,7 @@ _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OptimizeRequest:
     """What is to be done: `place` is a path or an address."""
 
     place: str
@@ -53,7 +49,7 @@ class Asked:
     spark: SparkSession | None
 
 
-class Look(NamedTuple):
+class TableAssessment(NamedTuple):
     """A table at one moment, measured, and what is picked of it for files of `target` bytes."""
 
     table: Table
@@ -85,81 +81,56 @@ class Look(NamedTuple):
     @property
     def rows(self) -> int:
         """How many rows the picked files have that are not deleted."""
-        deleted = self.table.deleted if isinstance(self.table, DeltaTable) else np.zeros(len(self.measured.rows))
-        return int((self.measured.rows - deleted)[self.numbers].sum())
+        return int((self.measured.rows - self.table.deleted_rows())[self.numbers].sum())
 
 
-def look_at(asked: Asked) -> Look:
+def assess(request: OptimizeRequest) -> TableAssessment:
     """Measure the files that are considered, and pick; what cannot be rewritten is refused."""
-    return made_steadily(lambda: _look_once(asked))
+    return made_steadily(lambda: _assess_once(request))
 
 
-def _look_once(asked: Asked) -> Look:
-    if asked.layout.curve_by:
+def _assess_once(request: OptimizeRequest) -> TableAssessment:
+    if request.layout.curve_by:
         raise UnsupportedFeature(
-            f"{asked.place}: optimize supports sort_by only, and this layout uses a curve through "
-            f"{', '.join(asked.layout.curve_by)}; rewrite the table or the partitions that need it"
+            f"{request.place}: optimize supports sort_by only, and this layout uses a curve through "
+            f"{', '.join(request.layout.curve_by)}; rewrite the table or the partitions that need it"
         )
-    semantics = SparkSemantics() if asked.spark is None else semantics_of(asked.spark)
-    table = open_table(asked.place, semantics=semantics, cache=metadata_cache())
-    lowered = lower_predicate("true" if asked.where is None else asked.where, table, session=asked.spark)
+    semantics = SparkSemantics() if request.spark is None else semantics_of(request.spark)
+    table = open_table(request.place, semantics=semantics, cache=metadata_cache())
+    lowered = lower_predicate("true" if request.where is None else request.where, table, session=request.spark)
     answers = table.answers(lowered.predicate)
-    if asked.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
+    if request.where is not None and (may_match(answers.partitions) & ~must_match(answers.partitions)).any():
         raise WrongUse(
-            f"where: {lowered.sql} selects parts of files of {asked.place}; use its partition columns only, or leave "
+            f"where: {lowered.sql} selects parts of files of {request.place}; use its partition columns only, or leave "
             "it out"
         )
     index = table.read(table.answers(lowered.predicate).kept)
     if taken := next((name for column in table.columns if (name := column.path[0]).casefold() in RESERVED), None):
-        raise UnsupportedFeature(f"{asked.place}: column {taken} has a name that optimize reserves; rename the column")
-    if isinstance(table, DeltaTable):
-        _check_delta(table.snapshot, asked.layout)
-        partition, deleted = table.partition_of_files(), table.deleted
-    else:
-        directories = [index.files[i].path.rpartition("/")[0] for i in range(len(index.files))]
-        partition, deleted = np.unique(directories, return_inverse=True)[1].astype(np.int64), None
-        _check_partitions(asked.layout, [column.name for column in index.partitions], asked.place)
-    measured = measure(index, asked.layout, chosen=answers.kept, partition=partition, deleted=deleted)
-    index.save()
-    target = asked.layout.target_file_bytes
-    return Look(table, measured, pick(measured.numbers, target=target), target)
-
-
-def _check_delta(snapshot: Snapshot, layout: LayoutSpec) -> None:
-    """Refuse what a rewrite could not honour, before Spark has anything to do."""
-    import deltalog
-
-    deltalog.check_compactable(snapshot)
-    _check_partitions(layout, snapshot.schema.partition_columns, snapshot.table)
-    mine = {_quoted(name).casefold() for name in layout.sort_columns}
-    for name in clustered_by(snapshot):
-        if name.casefold() not in mine:
-            raise LayoutError(
-                f"{snapshot.table}: the table is clustered by {name}, which sort_by lacks: OPTIMIZE of "
-                "delta-spark and this one would "
-                "undo each other; add {name} to sort_by, or cluster the table by the columns of sort_by"
-            )
-
-
-def _check_partitions(layout: LayoutSpec, theirs: Sequence[str], place: str) -> None:
-    mine = [name.casefold() for name in layout.partition_by]
-    if mine and mine != [name.casefold() for name in theirs]:
-        raise LayoutError(
-            f"partition_by = {', '.join(layout.partition_by)}: {place} is partitioned by "
-            f"{', '.join(theirs) or 'nothing'}, and optimize does not change that; leave out partition_by, or "
-            "write a new table"
+        raise UnsupportedFeature(
+            f"{request.place}: column {taken} has a name that optimize reserves; rename the column"
         )
+    table.check_rewrite(request.layout)
+    measured = measure(
+        index,
+        request.layout,
+        chosen=answers.kept,
+        partition=table.rewrite_scope(),
+        deleted=table.deleted_rows(),
+    )
+    index.save()
+    target = request.layout.target_file_bytes
+    return TableAssessment(table, measured, pick(measured.numbers, target=target), target)
 
 
-def plan_of(asked: Asked, sql: str, look: Look) -> Plan:
+def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> Plan:
     """Plan a predicate on the version that was looked at."""
-    version = look.table.snapshot.version if isinstance(look.table, DeltaTable) else None
-    return make_plan(asked.place, where=sql, session=asked.spark, depth="row_groups", version=version)
+    version = assessment.table.version_number
+    return make_plan(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
 
 
-def with_unsorted_rows(look: Look, layout: LayoutSpec) -> Look:
+def with_unsorted_rows(assessment: TableAssessment, layout: LayoutSpec) -> TableAssessment:
     """Read the sort key of the picked files whose bounds leave their order open; of very many, the first ones."""
-    measured, reasons = look.measured, dict(look.picked.reasons)
+    measured, reasons = assessment.measured, dict(assessment.picked.reasons)
     unknown = [file for file, found in reasons.items() if Reason.ORDER not in found][:MAX_READ]
     files = {int(measured.at[file]): file for file in unknown} if measured.keys else {}
     keys = sort_keys(measured.index, layout)
@@ -168,16 +139,16 @@ def with_unsorted_rows(look: Look, layout: LayoutSpec) -> Look:
     with suppress(UnsupportedFeature):
         for number in unsorted_files(measured.index, list(files), ordered):
             reasons[files[number]] += (Reason.ORDER,)
-    return look._replace(picked=look.picked._replace(reasons=reasons))
+    return assessment._replace(picked=assessment.picked._replace(reasons=reasons))
 
 
-def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:
+def forecast(assessment: TableAssessment, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:
     """Tell what was picked, and predict what rewriting it brings."""
-    measured, groups, reasons = look.measured, look.picked.groups, look.picked.reasons
+    measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
     pieces = pieces_of(measured, groups, layout) if groups else None
     return OptimizeResult(
-        table=look.table.name,
+        table=assessment.table.name,
         dry_run=True,
         considered=len(measured.at),
         picked=tuple(
@@ -190,7 +161,7 @@ def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeR
             for file in group.files
         ),
         new_files=sum(group.outputs for group in groups),
-        new_bytes=int(look.live_bytes),
+        new_bytes=int(assessment.live_bytes),
         depth_before=measured.depth(),
         depth_predicted=predicted_depth(measured, groups),
         predicates=tuple(
@@ -201,19 +172,5 @@ def foreseen(look: Look, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeR
             )
             for plan in plans
         ),
-        version=look.table.snapshot.version if isinstance(look.table, DeltaTable) else None,
+        version=assessment.table.version_number,
     )
-
-
-def clustered_by(snapshot: Snapshot) -> list[str]:
-    """Return the columns that a Delta table is clustered by, spelled as delta-spark does in tags."""
-    from deltalog.table.properties import clustering_columns
-
-    logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
-    paths = (logical.get(path, path) for path in clustering_columns(snapshot.domains, place=snapshot.table))
-    return [".".join(map(_quoted, path)) for path in paths]
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("`", "``")
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{escaped}`"

@@ -28,11 +28,10 @@ from prune_assets.layout_file import load_layout
 from prune_assets.maintenance.assess import (
     FILE,
     GROUP,
-    Asked,
-    Look,
-    clustered_by,
-    foreseen,
-    look_at,
+    OptimizeRequest,
+    TableAssessment,
+    assess,
+    forecast,
     plan_of,
     with_unsorted_rows,
 )
@@ -41,6 +40,7 @@ from prune_assets.session.columns import column_of
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_session import naming_jobs
 from prune_assets.tables.delta import DeltaTable, has_log
+from prune_assets.tables.delta.rewriting import clustered_by
 from prune_assets.writing.arrange import arrange, write_parquet
 from prune_assets.writing.commit import commit
 from prune_assets.writing.delta import DELTA_OPTIONS, as_stored, own_directory
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from prune_assets.layout_file import LayoutSource
     from prune_assets.maintenance.result import OptimizeResult
 
-# What the first round makes may be merged or cut once more, where sizes come out otherwise than foreseen.
+# What the first round makes may be merged or cut once more, where sizes come out otherwise than forecast.
 _ROUNDS = 4
 
 
@@ -97,7 +97,7 @@ def optimize(
     the layout, or when it is small, below a quarter of the target size, and merging it with its neighbours at least
     doubles every one of them. The others stay, so that new data cost about what they take themselves.
 
-    `layout`, `where`: as of `write`; the latter are the partitions to look at. `predicates`: of each the bytes that it
+    `layout`, `where`: as of `write`; the latter are the partitions to consider. `predicates`: of each the bytes that it
     keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
     `rows`: in a dry run, also read the sort key of the first 1,000 picked files, to tell which of them are not sorted
     where bounds leave it open.
@@ -114,67 +114,69 @@ def optimize(
     place = os.fspath(table) if entry is None else entry.location
     if not has_log(place):
         place = str(plain_directory(place))
-    asked = Asked(place, layout, where, spark)
-    first = look_at(asked)
+    request = OptimizeRequest(place, layout, where, spark)
+    first = assess(request)
     if dry_run and rows:
         first = with_unsorted_rows(first, layout)
-    told = foreseen(first, [plan_of(asked, sql, first) for sql in predicates], layout)
+    told = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
         return told
     if spark is None:
         raise WrongUse("spark=None: only dry_run=True works without a session; pass a SparkSession")
     with naming_jobs(spark, f"optimize {redacted(place)}"):
-        done = _carried_out(spark, asked, first, told)
+        done = _carried_out(spark, request, first, told)
     if entry is not None:
         tell_catalog(entry, spark)
     return done
 
 
-def _carried_out(spark: SparkSession, asked: Asked, look: Look, told: OptimizeResult) -> OptimizeResult:
+def _carried_out(
+    spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, told: OptimizeResult
+) -> OptimizeResult:
     """Rewrite, again where what came out needs it too, and measure what came true."""
-    if not look.picked.groups:
+    if not assessed.picked.groups:
         return replace(told, dry_run=False)
     new: dict[str, int] = {}
     for _ in range(_ROUNDS):
-        made = _rewrite_delta(asked, look) if isinstance(look.table, DeltaTable) else _rewrite_plain(asked)
+        made = _rewrite_delta(request, assessed) if isinstance(assessed.table, DeltaTable) else _rewrite_plain(request)
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
-        if look.table.is_plain:
-            spark.catalog.refreshByPath(asked.place)
-        look = look_at(asked)
-        if not look.picked.groups:
+        if assessed.table.is_plain:
+            spark.catalog.refreshByPath(request.place)
+        assessed = assess(request)
+        if not assessed.picked.groups:
             break
-    after = [plan_of(asked, one.sql, look).report.kept.bytes for one in told.predicates]
+    after = [plan_of(request, one.sql, assessed).report.kept.bytes for one in told.predicates]
     return replace(
         told,
         dry_run=False,
         new_files=len(new),
         new_bytes=sum(new.values()),
-        depth_after=look.measured.depth(),
+        depth_after=assessed.measured.depth(),
         predicates=tuple(replace(one, after=size) for one, size in zip(told.predicates, after, strict=True)),
-        version=look.table.snapshot.version if isinstance(look.table, DeltaTable) else None,
-        left=len(look.numbers),
+        version=assessed.table.snapshot.version if isinstance(assessed.table, DeltaTable) else None,
+        left=len(assessed.numbers),
     )
 
 
-class _Made(NamedTuple):
+class _Rewritten(NamedTuple):
     """The paths and bytes of new files, and the paths of those that they replace."""
 
     added: dict[str, int]
     removed: frozenset[str]
 
 
-def _rewrite_delta(asked: Asked, look: Look) -> _Made:
+def _rewrite_delta(request: OptimizeRequest, assessed: TableAssessment) -> _Rewritten:
     """Write the picked files of a version anew, and commit that the rows are the same."""
     import deltalog
 
-    assert isinstance(look.table, DeltaTable)
-    snapshot, group_of = look.table.snapshot, look.group_of
-    live = live_files(look.table, look.measured.index, look.numbers)
-    values = {group_of[number]: file.values for number, file in zip(look.numbers, live, strict=True)}
+    assert isinstance(assessed.table, DeltaTable)
+    snapshot, group_of = assessed.table.snapshot, assessed.group_of
+    live = live_files(assessed.table, assessed.measured.index, assessed.numbers)
+    values = {group_of[number]: file.values for number, file in zip(assessed.numbers, live, strict=True)}
     vectors = [file.vector for file in live if file.vector is not None]
     paths = snapshot.paths()
     with own_directory(snapshot.table) as directory:
-        written = _write(_open_delta(asked, look), directory, look, asked.layout, schema=snapshot.schema)
+        written = _write(_open_delta(request, assessed), directory, assessed, request.layout, schema=snapshot.schema)
         placed = _put_into_partitions(written, directory, snapshot, values)
         adds = deltalog.adds_of(
             snapshot.table,
@@ -186,71 +188,73 @@ def _rewrite_delta(asked: Asked, look: Look) -> _Made:
         )
         deltalog.compact(
             snapshot,
-            removes=[paths[number] for number in look.numbers],
+            removes=[paths[number] for number in assessed.numbers],
             adds=_tagged(adds, snapshot),
-            parameters=_parameters(asked, snapshot),
-            metrics=_metrics(adds, look)
+            parameters=_parameters(request, snapshot),
+            metrics=_metrics(adds, assessed)
             | {
                 "numDeletionVectorsRemoved": len(vectors),
                 "numDeletionVectorRowsRemoved": sum(vector.cardinality for vector in vectors),
             },
         )
     sizes = {f"{snapshot.table.rstrip('/')}/{placed[path].path}": size for path, size in written.items()}
-    return _Made(sizes, frozenset(file.path for file in look.files))
+    return _Rewritten(sizes, frozenset(file.path for file in assessed.files))
 
 
-def _open_delta(asked: Asked, look: Look) -> DataFrame:
+def _open_delta(request: OptimizeRequest, assessed: TableAssessment) -> DataFrame:
     """Open the picked files with the columns of their table, and the group of each row."""
-    assert asked.spark is not None
-    assert isinstance(look.table, DeltaTable)
-    live, group_of = live_files(look.table, look.measured.index, look.numbers), look.group_of
-    return open_live(asked.spark, look.table, live, labels=[group_of[number] for number in look.numbers], label=GROUP)
+    assert request.spark is not None
+    assert isinstance(assessed.table, DeltaTable)
+    live, group_of = live_files(assessed.table, assessed.measured.index, assessed.numbers), assessed.group_of
+    return open_live(
+        request.spark, assessed.table, live, labels=[group_of[number] for number in assessed.numbers], label=GROUP
+    )
 
 
-def _rewrite_plain(asked: Asked) -> _Made:
-    """Look again, now that no other writer is at work, and replace the picked files in one swap."""
-    directory = Path(asked.place)
+def _rewrite_plain(request: OptimizeRequest) -> _Rewritten:
+    """Assess the table again, now that no other writer is at work, and replace the picked files in one swap."""
+    directory = Path(request.place)
     with staging_directory(directory) as stage:
-        look = look_at(asked)
-        if not look.picked.groups:
-            return _Made({}, frozenset())
-        _check_columns(look)
-        _write(_open_plain(asked, look), str(stage), look, asked.layout)
-        _check_types(stage, look)
-        _put_into_place(stage, directory, look)
-        staged = prove(stage, rows=look.rows)
-        removed = [file.path for file in look.files]
+        assessed = assess(request)
+        if not assessed.picked.groups:
+            return _Rewritten({}, frozenset())
+        _check_columns(assessed)
+        _write(_open_plain(request, assessed), str(stage), assessed, request.layout)
+        _check_types(stage, assessed)
+        _put_into_place(stage, directory, assessed)
+        staged = prove(stage, rows=assessed.rows)
+        removed = [file.path for file in assessed.files]
         # It names files and their row groups.
         summaries = [file.path for file in summaries_below(directory) if Path(file.path).name == "_metadata"]
         added = commit([file.path for file in staged], stage, replaced=[*removed, *summaries])
-    return _Made({path: Path(path).stat().st_size for path in added}, frozenset(removed))
+    return _Rewritten({path: Path(path).stat().st_size for path in added}, frozenset(removed))
 
 
-def _open_plain(asked: Asked, look: Look) -> DataFrame:
+def _open_plain(request: OptimizeRequest, assessed: TableAssessment) -> DataFrame:
     """Open the picked files with the columns that they hold, whatever directories are called, and their group."""
     import pyarrow as pa
     from pyspark.sql import functions as fn
 
-    assert asked.spark is not None
-    paths = [escaped(os.path.abspath(file.path)) for file in look.files]  # noqa: PTH100 - links stay links
-    reader = asked.spark.read.option("recursiveFileLookup", "true")
+    assert request.spark is not None
+    paths = [escaped(os.path.abspath(file.path)) for file in assessed.files]  # noqa: PTH100 - links stay links
+    reader = request.spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
     name = frame.metadataColumn("_metadata")["file_path"].alias(FILE)
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
-    group_of = look.group_of
-    labels = pa.array([group_of[number] for number in look.numbers], pa.int32())
-    known = pa.table({FILE: [file_uri(file.path) for file in look.files], GROUP: labels})
-    return named.join(fn.broadcast(asked.spark.createDataFrame(known)), FILE).drop(FILE)
+    group_of = assessed.group_of
+    labels = pa.array([group_of[number] for number in assessed.numbers], pa.int32())
+    known = pa.table({FILE: [file_uri(file.path) for file in assessed.files], GROUP: labels})
+    return named.join(fn.broadcast(request.spark.createDataFrame(known)), FILE).drop(FILE)
 
 
-def _check_columns(look: Look) -> None:
+def _check_columns(assessed: TableAssessment) -> None:
     """Refuse plain files that lack columns of the table, hold others, or hold them as another type.
 
     Spark would read and write those of one file for all of them.
     """
-    index = look.measured.index
+    index = assessed.measured.index
     ours = _types(index.columns)
-    for number in look.numbers:
+    for number in assessed.numbers:
         kind = index.kinds[index.kind[number]]
         theirs = _types(kind.columns)
         if theirs != ours:
@@ -261,15 +265,14 @@ def _check_columns(look: Look) -> None:
             )
 
 
-def _check_types(stage: Path, look: Look) -> None:
+def _check_types(stage: Path, assessed: TableAssessment) -> None:
     """Refuse what Spark has written with other types than it has read, e.g. unsigned numbers."""
-    there = _types(look.measured.index.columns)
+    there = _types(assessed.measured.index.columns)
     for path, kind in _types(read_dataset(str(stage)).columns).items():
         if there.get(path) != kind:
             raise UnsupportedFeature(
-                f"{look.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "
-                "and the "
-                "table would then have both; nothing was changed"
+                f"{assessed.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "
+                "and the table would then have both; nothing was changed"
             )
 
 
@@ -277,10 +280,12 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
     return {column.path: str(column.type if column.type is None else bounds_type(column)) for column in columns}
 
 
-def _put_into_place(stage: Path, directory: Path, look: Look) -> None:
+def _put_into_place(stage: Path, directory: Path, assessed: TableAssessment) -> None:
     """Move the files of each group to where those that they replace lie in the table."""
-    group_of = look.group_of
-    places = {group_of[number]: Path(file.path).parent for number, file in zip(look.numbers, look.files, strict=True)}
+    group_of = assessed.group_of
+    places = {
+        group_of[number]: Path(file.path).parent for number, file in zip(assessed.numbers, assessed.files, strict=True)
+    }
     for group, place in places.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
             target = stage / place.relative_to(directory)
@@ -289,28 +294,33 @@ def _put_into_place(stage: Path, directory: Path, look: Look) -> None:
 
 
 def _write(
-    frame: DataFrame, directory: str, look: Look, layout: LayoutSpec, *, schema: TableSchema | None = None
+    frame: DataFrame,
+    directory: str,
+    assessed: TableAssessment,
+    layout: LayoutSpec,
+    *,
+    schema: TableSchema | None = None,
 ) -> dict[str, int]:
     """Write the picked rows, parted by group; return the paths and bytes of the files.
 
     `schema`: that of a Delta table, which knows what files call the columns.
     """
-    asked = {key.column.casefold(): key for key in layout.sort_keys}
-    keys = [asked[column.name.casefold()]._replace(column=column.name) for column in look.measured.keys]
+    wanted = {key.column.casefold(): key for key in layout.sort_keys}
+    keys = [wanted[column.name.casefold()]._replace(column=column.name) for column in assessed.measured.keys]
     grouped = replace(
         layout,
         sort_by=[str(key) for key in keys],
         partition_by=[GROUP],
-        files=max(1, -int(-look.live_bytes // look.target)),
+        files=max(1, -int(-assessed.live_bytes // assessed.target)),
     )
     arranged, options = arrange(frame, grouped, bind_layout(frame.schema, grouped, case_sensitive=False))
     if schema is not None:
         arranged, options = as_stored(arranged, options, schema)
     rows = write_parquet(arranged, directory, options | DELTA_OPTIONS, partition_by=[GROUP])
-    if rows != look.rows:
+    if rows != assessed.rows:
         raise MalformedFile(
-            f"{look.table.name}: Spark read {rows} rows from the picked files, but they hold {look.rows}; nothing "
-            "was changed"
+            f"{assessed.table.name}: Spark read {rows} rows from the picked files, but they hold {assessed.rows}; "
+            "nothing was changed"
         )
     return {file.path: file.size for file in (list_data_files(directory) if rows else [])}
 
@@ -363,19 +373,19 @@ def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
     return [msgspec.structs.replace(add, tags=tags, clustering_provider="liquid") for add in adds]
 
 
-def _parameters(asked: Asked, snapshot: Snapshot) -> dict[str, object]:
+def _parameters(request: OptimizeRequest, snapshot: Snapshot) -> dict[str, object]:
     columns = clustered_by(snapshot)
-    where = [] if asked.where is None else [str(asked.where)]
+    where = [] if request.where is None else [str(request.where)]
     said = {"predicate": json.dumps(where), "zOrderBy": "[]", "clusterBy": json.dumps(columns), "auto": False}
     return said | ({"isFull": False} if columns else {})
 
 
-def _metrics(adds: Sequence[FullAdd], look: Look) -> dict[str, int]:
+def _metrics(adds: Sequence[FullAdd], assessed: TableAssessment) -> dict[str, int]:
     """Return the metrics that OPTIMIZE of delta-spark has in its history."""
     sizes = np.sort([add.size for add in adds]) if adds else np.zeros(1, np.int64)
     at = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
     quantiles = {f"{name}FileSize": int(sizes[int(share * (len(sizes) - 1))]) for name, share in at.items()}
-    removed = look.files
+    removed = assessed.files
     return {
         "numAddedFiles": len(adds),
         "numRemovedFiles": len(removed),

@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from parquet_core.errors import StaleListing
-from prune_assets.tables.delta import DeltaTable, delta_table
+from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.tables.delta import delta_table
 from prune_assets.tables.parquet import ParquetTable
 
 if TYPE_CHECKING:
@@ -14,12 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_core.dataset.metadata_cache import MetadataCache
-    from parquet_core.dataset.metadata_index import MetadataIndex
-    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 
@@ -44,25 +40,9 @@ def open_table(
     return ParquetTable.open(table, semantics=semantics, cache=cache, whole_below=whole_below)
 
 
-def read_whole(
-    table: str | os.PathLike[str] | Sequence[str], *, allow: Sequence[str] = ()
-) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
-    """Read the footers of all files of a table, by the names that the files have or, of a Delta table, the log.
-
-    Returns a number for the partition of each file as well; None where directory names tell.
-    """
-    from parquet_core.dataset.opening import read_dataset
-
-    delta = delta_table(table, version=None, timestamp=None, allow=allow)
-    return (read_dataset(table), None) if delta is None else (delta.read_all(), delta.partition_of_files())
-
-
-def read_some(table: Table, numbers: NDArray[np.int64]) -> tuple[MetadataIndex, NDArray[np.int64] | None]:
-    """Read the footers of some files of a table; returns what `read_whole` does."""
-    if isinstance(table, ParquetTable):
-        return table.listed.of_files(numbers).read_all(), None
-    assert isinstance(table, DeltaTable)
-    return table.part(numbers).read_all(), table.partition_of_files()[numbers]
+def open_as_written(table: str | os.PathLike[str] | Sequence[str], *, allow: Sequence[str] = ()) -> Table:
+    """Open a table by the names that its files have, in the case in which they have them."""
+    return open_table(table, semantics=SparkSemantics(case_sensitive=True), allow=allow)
 
 
 Made = TypeVar("Made")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
@@ -39,6 +40,10 @@ class Table(Protocol):
         """What the user called it."""
 
     @property
+    def version_number(self) -> int | None:
+        """The version that was opened; None for a table without versions."""
+
+    @property
     def is_unfinished(self) -> bool:
         """Whether it holds the journal of a write that Spark knows nothing of."""
 
@@ -59,11 +64,23 @@ class Table(Protocol):
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
         """Read the footers of files; others that cost nothing may count as read too."""
 
+    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+        """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
+
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
 
     def part(self, numbers: NDArray[np.int64]) -> TablePart:
         """Return some of the files for another process to read."""
+
+    def rewrite_scope(self) -> NDArray[np.int64]:
+        """Return a number for what a rewrite keeps the rows of each file in: its partition, or its directory."""
+
+    def check_rewrite(self, layout: LayoutSpec) -> None:
+        """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
+
+    def deleted_rows(self) -> NDArray[np.int64]:
+        """Return how many rows of each file are deleted without a rewrite of the file."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a file has of a partition column, in words; None where the path is none."""

@@ -17,7 +17,7 @@ from parquet_core.layout.places import partition_of_files, row_groups_place, sha
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
 from parquet_core.printable import redacted
 from prune_assets.checks.health.small_files import small_files
-from prune_assets.tables.opening import read_whole
+from prune_assets.tables.opening import open_as_written
 
 if TYPE_CHECKING:
     import os
@@ -58,7 +58,7 @@ def check_files(
     smaller than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: as
     `plan` has it. Raises as opening a table does.
     """
-    index, partition = read_whole(table, allow=allow)
+    index, partition = open_as_written(table, allow=allow).read_partitioned()
     return check_footers(index, partition, redacted(str(table)), columns=columns, max_small_files=max_small_files)
 
 

@@ -22,7 +22,7 @@ from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
 from prune_assets.sql.syntax.sqlglot_nodes import exp
-from prune_assets.tables.parquet import named_columns
+from prune_assets.tables.parquet.table import named_columns
 
 
 class Rows(NamedTuple):

@@ -18,7 +18,7 @@ import deltalog
 import prune_assets as pr
 from parquet_core.storage import list_data_files
 from prune_assets.maintenance import optimize
-from prune_assets.maintenance.assess import Asked, look_at
+from prune_assets.maintenance.assess import OptimizeRequest, assess
 from prune_assets.writing.commit import recover
 from tests.prune_assets.writing.test_cut_off_writes import in_process, is_change, not_settled, seen, states
 
@@ -50,10 +50,10 @@ def delta(table):
     deltalog.append(snapshot, deltalog.adds_of(str(table), snapshot.schema, files), checkpoint="never")
 
 
-def write_by_arrow(_frame, directory, look, _layout, **_):
+def write_by_arrow(_frame, directory, assessment, _layout, **_):
     """Write each group in order, as Spark does, to a process that has none."""
-    for number, group in enumerate(look.picked.groups):
-        paths = [look.measured.index.files[int(look.measured.at[file])].path for file in group.files]
+    for number, group in enumerate(assessment.picked.groups):
+        paths = [assessment.measured.index.files[int(assessment.measured.at[file])].path for file in group.files]
         values = sorted(x for path in paths for x in pq.ParquetFile(path).read()["x"].to_pylist())
         put(Path(directory) / f"prune_group={number}" / "part-00000.c000.parquet", values)
     return {file.path: file.size for file in list_data_files(directory)}
@@ -67,12 +67,12 @@ def without_spark(monkeypatch):
 
 
 def optimized(table):
-    asked = Asked(str(table), LAYOUT, None, None)
-    look = look_at(asked)
-    if look.table.is_plain:
-        optimize._rewrite_plain(asked)
+    request = OptimizeRequest(str(table), LAYOUT, None, None)
+    assessment = assess(request)
+    if assessment.table.is_plain:
+        optimize._rewrite_plain(request)
     else:
-        optimize._rewrite_delta(asked, look)
+        optimize._rewrite_delta(request, assessment)
 
 
 @pytest.mark.usefixtures("without_spark")
@@ -90,7 +90,7 @@ def test_killed_at_any_step_it_loses_and_doubles_nothing(tmp_path, make):
             assert len(pr.plan(table, where="x >= 0").files) == files
         optimized(table) if files == old else None
         assert (seen(table), len(pr.plan(table, where="x >= 0").files)) == (ROWS, 3), at
-        assert look_at(Asked(str(table), LAYOUT, None, None)).picked.groups == ()
+        assert assess(OptimizeRequest(str(table), LAYOUT, None, None)).picked.groups == ()
         found.add(files)
     assert found == {old, 3}
 

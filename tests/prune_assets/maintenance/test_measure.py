@@ -53,7 +53,7 @@ KINDS = {
     "nulls before": (lambda i: None if i < 100 else i, pa.int64(), "x IS NULL"),
     "nulls alone": (lambda _: None, pa.int64(), "x > 3"),
 }
-# Of what has no bounds between, or is not asked by its bounds, nothing less is foreseen.
+# Of what has no bounds between, or is not asked by its bounds, nothing less is forecast.
 NOT_LESS = {"infinite", "nulls before", "boolean"}
 
 

@@ -96,10 +96,10 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     before, alive = rows_of(spark, tmp_path), live(tmp_path)
     assert len(before) == 300 - 6 + 300 + 90
 
-    asked = {"layout": LAYOUT, "predicates": ["id BETWEEN 1010 AND 1015", "part IS NULL"]}
-    foreseen = pr.optimize(None, tmp_path, dry_run=True, **asked)
-    assert (live(tmp_path), foreseen.dry_run, foreseen.version) == (alive, True, 5)
-    reasons = {file.path.removeprefix(f"{tmp_path}/"): file.reasons for file in foreseen.picked}
+    request = {"layout": LAYOUT, "predicates": ["id BETWEEN 1010 AND 1015", "part IS NULL"]}
+    forecast = pr.optimize(None, tmp_path, dry_run=True, **request)
+    assert (live(tmp_path), forecast.dry_run, forecast.version) == (alive, True, 5)
+    reasons = {file.path.removeprefix(f"{tmp_path}/"): file.reasons for file in forecast.picked}
     assert sorted(reasons.values()) == [("overlaps", "small")] * 3 + [("overlaps", "small", "deleted rows")]
 
     real, between = optimize._tagged, rows(spark, 5000, 5010, part="'new'")
@@ -109,11 +109,11 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
         return real(adds, snapshot)
 
     monkeypatch.setattr(optimize, "_tagged", late_append)
-    done = pr.optimize(spark, tmp_path, **asked)
-    assert done.picked == foreseen.picked
-    assert (done.new_files, done.left, done.version) == (foreseen.new_files, 0, 7)
-    assert (done.depth_before, done.depth_after) == (foreseen.depth_before, foreseen.depth_predicted)
-    assert [one.before for one in done.predicates] == [one.before for one in foreseen.predicates]
+    done = pr.optimize(spark, tmp_path, **request)
+    assert done.picked == forecast.picked
+    assert (done.new_files, done.left, done.version) == (forecast.new_files, 0, 7)
+    assert (done.depth_before, done.depth_after) == (forecast.depth_before, forecast.depth_predicted)
+    assert [one.before for one in done.predicates] == [one.before for one in forecast.predicates]
     assert done.predicates[0].after < done.predicates[0].before
     assert rows_of(spark, tmp_path) == sorted([*before, *plain_rows(between.toArrow().to_pylist())])
     assert rows_by_delta_rs(tmp_path) == rows_of(spark, tmp_path)
@@ -133,11 +133,11 @@ def test_a_plain_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, pa
     for start in (1000, 1001):
         pr.write(rows(spark, start, 1300, step=2, part="'a/b= %1'"), table, layout=layout)
     before, files = plain_rows(spark.read.parquet(str(table)).toArrow().to_pylist()), sorted(table.rglob("*.parquet"))
-    foreseen = pr.optimize(None, table, layout=layout, dry_run=True)
+    forecast = pr.optimize(None, table, layout=layout, dry_run=True)
     assert sorted(table.rglob("*.parquet")) == files
-    assert len(foreseen.picked) == 2
+    assert len(forecast.picked) == 2
     done = pr.optimize(spark, table, layout=layout)
-    assert (done.picked, done.new_files, done.left, done.depth_after) == (foreseen.picked, foreseen.new_files, 0, 1.0)
+    assert (done.picked, done.new_files, done.left, done.depth_after) == (forecast.picked, forecast.new_files, 0, 1.0)
     left = set(files) - {Path(file.path) for file in done.picked}
     new = set(table.rglob("*.parquet")) - left
     assert len(left) == len(files) - len(done.picked)
@@ -246,7 +246,7 @@ def small_tables(spark, tmp_path_factory):
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("options", "message"),
     [
         ({"layout": pr.LayoutSpec(sort_by=["ids"])}, "sort_by: the table has no column ids: did you mean id"),
         ({"layout": pr.LayoutSpec(bloom={"x": 0.1})}, "bloom: the table has no column x"),
@@ -257,9 +257,9 @@ def small_tables(spark, tmp_path_factory):
         ({"dry_run": False}, "spark=None: only dry_run=True works without a session"),
     ],
 )
-def test_bad_input_is_refused_before_spark_is_needed(small_tables, kind, asked, message):
+def test_bad_input_is_refused_before_spark_is_needed(small_tables, kind, options, message):
     with pytest.raises(PruneError, match=message):
-        pr.optimize(None, small_tables / kind, **{"layout": pr.LayoutSpec(sort_by=["id"]), "dry_run": True} | asked)
+        pr.optimize(None, small_tables / kind, **{"layout": pr.LayoutSpec(sort_by=["id"]), "dry_run": True} | options)
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])

@@ -12,7 +12,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.dataset import opening
 from parquet_core.errors import PruneError, StaleListing
-from prune_assets.tables import parquet as module
+from prune_assets.tables.parquet import table as module
 
 
 def put(directory, name, numbers):

@@ -9,7 +9,7 @@ import pytest
 from parquet_core.errors import UnknownColumn
 from parquet_core.layout.spec import Severity
 from prune_assets.checks.health.file_health import check_files, check_footers
-from prune_assets.tables.opening import read_whole
+from prune_assets.tables.opening import open_as_written
 
 ROWS = pa.table({"id": range(2_000), "name": [f"n{i}" for i in range(2_000)], "none": pa.nulls(2_000, pa.int32())})
 
@@ -141,7 +141,7 @@ def test_a_table_that_no_column_clusters_is_told_by_its_best_column(tmp_path):
 def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):
     rows = pa.table({"a": scattered(2_000), "b": range(2_000)})
     pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
-    index, partition = read_whole(tmp_path)
+    index, partition = open_as_written(tmp_path).read_partitioned()
     said = {
         column: [each for each in check_footers(index, partition, "t", clustered_by=[column]) if each.columns == ("a",)]
         for column in ("a", "b")

@@ -11,10 +11,12 @@ from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
+from parquet_core.layout.places import partition_of_files
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.report.quantities import value_text
+from prune_assets.tables.same_partitions import check_same_partitions
 
 if TYPE_CHECKING:
     import os
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.dataset.opening import ListedDataset
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.trust.bounds import Bounds
@@ -43,6 +46,7 @@ class ParquetTable:
     listed: ListedDataset
     schema: MetadataIndex
     is_plain: ClassVar[bool] = True
+    version_number: ClassVar[None] = None
 
     @classmethod
     def open(
@@ -96,6 +100,14 @@ class ParquetTable:
         """Read the footers of files, and of the one that decides on the schema."""
         return self.schema if self.schema.opened is None else self.listed.read(wanted)
 
+    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+        """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
+        if numbers is None:
+            index = self.read(np.ones(len(self.listed.files), np.bool_))
+        else:
+            index = self.listed.of_files(numbers).read_all()
+        return index, partition_of_files(index)
+
     def unread(self) -> NDArray[np.bool_]:
         """Tell of which files the footers are not known yet."""
         opened = self.schema.opened
@@ -104,6 +116,19 @@ class ParquetTable:
     def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
         """Return some of the files for another process to read."""
         return self.listed.part(numbers)
+
+    def deleted_rows(self) -> NDArray[np.int64]:
+        """Return zeros: plain files lose rows by a rewrite alone."""
+        return np.zeros(len(self.listed.files), np.int64)
+
+    def check_rewrite(self, layout: LayoutSpec) -> None:
+        """Refuse a layout of other partitions than the table has."""
+        check_same_partitions(layout, [column.name for column in self.partitions], self.name)
+
+    def rewrite_scope(self) -> NDArray[np.int64]:
+        """Return a number for the directory of each file: no rewrite mixes the rows of two."""
+        directories = [file.path.rpartition("/")[0] for file in self.listed.files]
+        return np.unique(directories, return_inverse=True)[1].astype(np.int64)
 
     def partition_text(self, path: Path, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Path as ColumnPath
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
@@ -59,6 +60,11 @@ class DeltaTable:
     def name(self) -> str:
         """What the user called it."""
         return str(self.given)
+
+    @property
+    def version_number(self) -> int:
+        """The version that was opened."""
+        return self.snapshot.version
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
@@ -93,6 +99,12 @@ class DeltaTable:
         snapshot = self.snapshot
         logged = self._logged(_files(snapshot, wanted), wanted, self.deleted > 0)
         return read_logged(snapshot.table, logged, traffic=snapshot.traffic, cache=self.cache, any_case=self.any_case)
+
+    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+        """Read the footers of all files, or of some as a table of these alone; the log tells the partitions."""
+        if numbers is None:
+            return self.read_all(), self.partition_of_files()
+        return self.part(numbers).read_all(), self.partition_of_files()[numbers]
 
     def unread(self) -> NDArray[np.bool_]:
         """Count every file: what the cache has of footers is not looked up before they are read."""
@@ -169,6 +181,20 @@ class DeltaTable:
     def save(self) -> None:
         """Keep on disk what was read of the log."""
         self.snapshot.save()
+
+    def deleted_rows(self) -> NDArray[np.int64]:
+        """Return how many rows deletion vectors take away from each file."""
+        return self.deleted
+
+    def check_rewrite(self, layout: LayoutSpec) -> None:
+        """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
+        from prune_assets.tables.delta.rewriting import check_rewrite
+
+        check_rewrite(self.snapshot, layout)
+
+    def rewrite_scope(self) -> NDArray[np.int64]:
+        """Return a number for the partition of each file: no rewrite mixes the rows of two."""
+        return self.partition_of_files()
 
     def partition_of_files(self) -> NDArray[np.int64]:
         """Return a number for the partition that the log gives each live file."""
