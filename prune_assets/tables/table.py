@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.tables.claims import Claims
 
 
 class TablePart(Protocol):
@@ -78,6 +79,9 @@ class Table(Protocol):
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
+
+    def claims(self) -> Claims:
+        """Return what the table claims of its files before they are opened."""
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows of each file are deleted without a rewrite of the file."""

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from parquet_core.storage import Traffic
     from parquet_core.values import ValueReader
-    from prune_assets.checks.audit.claims_of_files import Claims
     from prune_assets.checks.audit.findings import Findings
     from prune_assets.checks.audit.ignored_statistics import Unbelieved
+    from prune_assets.tables.claims import Claims
 
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
 # Such bounds are what a writer leaves that compares NaN as it compares numbers.

@@ -15,11 +15,11 @@ from parquet_core.printable import redacted
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values
-from prune_assets.checks.audit.claims_of_files import open_claims
 from prune_assets.checks.audit.file import FileAudit, Known, audit_file, told
 from prune_assets.checks.audit.findings import Findings
 from prune_assets.checks.audit.ignored_statistics import unbelieved
 from prune_assets.checks.audit.report import AuditReport
+from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
     import os
@@ -68,6 +68,7 @@ def audit(
     MalformedFile for a damaged footer, and StorageFailure.
     """
     from prune_assets.tables.catalogs.resolve import catalog_entry
+    from prune_assets.tables.opening import open_table
 
     begun = time.perf_counter()
     if not 0 < sample <= 1:
@@ -75,7 +76,9 @@ def audit(
     if files is not None and files < 1:
         raise WrongUse(f"files={files}: must be a number of files, at least 1")
     entry = catalog_entry(table, session)
-    index, claims = open_claims(table if entry is None else entry.location, allow=allow)
+    opened = open_table(table if entry is None else entry.location, semantics=SparkSemantics(), allow=allow)
+    index, _ = opened.read_partitioned()
+    claims = opened.claims()
     if entry is not None:
         entry.check_files(index.files)
     chosen = _chosen(index, sample, files)

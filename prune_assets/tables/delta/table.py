@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
+    from prune_assets.tables.claims import Claims
 
 
 @dataclass(slots=True)
@@ -181,6 +182,12 @@ class DeltaTable:
     def save(self) -> None:
         """Keep on disk what was read of the log."""
         self.snapshot.save()
+
+    def claims(self) -> Claims:
+        """Return what the log claims."""
+        from prune_assets.tables.delta.claims import LogClaims
+
+        return LogClaims(self)
 
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return how many rows deletion vectors take away from each file."""

@@ -11,12 +11,10 @@ from parquet_core.dataset.logged import FileAnswers
 from parquet_core.dataset.opening import list_dataset
 from parquet_core.evidence.many_leaves import outcomes_of_values
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.layout.places import partition_of_files
 from parquet_core.outcomes import unknown
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.report.quantities import value_text
-from prune_assets.tables.same_partitions import check_same_partitions
 
 if TYPE_CHECKING:
     import os
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.claims import Claims
 
 
 @dataclass(slots=True)
@@ -102,6 +101,8 @@ class ParquetTable:
 
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
+        from parquet_core.layout.places import partition_of_files
+
         if numbers is None:
             index = self.read(np.ones(len(self.listed.files), np.bool_))
         else:
@@ -117,12 +118,20 @@ class ParquetTable:
         """Return some of the files for another process to read."""
         return self.listed.part(numbers)
 
+    def claims(self) -> Claims:
+        """Return what directory names claim."""
+        from prune_assets.tables.parquet.claims import DirectoryClaims
+
+        return DirectoryClaims(self.schema)
+
     def deleted_rows(self) -> NDArray[np.int64]:
         """Return zeros: plain files lose rows by a rewrite alone."""
         return np.zeros(len(self.listed.files), np.int64)
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse a layout of other partitions than the table has."""
+        from prune_assets.tables.same_partitions import check_same_partitions
+
         check_same_partitions(layout, [column.name for column in self.partitions], self.name)
 
     def rewrite_scope(self) -> NDArray[np.int64]:

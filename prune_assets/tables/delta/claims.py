@@ -1,4 +1,4 @@
-"""What is claimed of whole files before they are opened: by a Delta log, and by the names of directories."""
+"""What a Delta log claims of whole files."""
 
 from __future__ import annotations
 
@@ -7,46 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.arrow_arrays import from_numpy
-from parquet_core.format.comparable_values import bounds_type
-from parquet_core.trust.bounds import Bounds
-
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.predicate import Path
-    from prune_assets.tables.delta import DeltaTable
-
-
-@dataclass(slots=True)
-class DirectoryClaims:
-    """Claims of directory names: partition values."""
-
-    index: MetadataIndex
-    name = "the directory"
-    partition_remedy = "move the file to the partition of its rows, or write it without the column"
-
-    def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return None: directory names claim nothing of other columns."""
-
-    def rows(self, file: int) -> int | None:
-        """Return None: directory names claim no number of rows."""
-
-    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:
-        """Return None: all rows count."""
-
-    def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the value of a partition column; None where none is certain."""
-        values = self.index.partition_values.get(path)
-        if values is None:
-            return None
-        (column,) = (column for column in self.index.partitions if column.path == path)
-        value = values[file : file + 1].cast(bounds_type(column))
-        return Bounds(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
+    from parquet_core.trust.bounds import Bounds
+    from prune_assets.tables.delta.table import DeltaTable
 
 
 @dataclass(slots=True)
@@ -105,21 +71,3 @@ class LogClaims:
                 return found.take(np.arange(len(found))[texts.codes[file : file + 1]])
             file -= len(block)
         return None
-
-
-Claims = DirectoryClaims | LogClaims
-
-
-def open_claims(
-    table: str | os.PathLike[str] | Sequence[str], *, allow: Sequence[str] = ()
-) -> tuple[MetadataIndex, Claims]:
-    """Read the footers of all files of a table, and what is claimed of them elsewhere."""
-    from parquet_core.dataset.opening import list_dataset
-    from prune_assets.tables.delta import delta_table
-
-    delta = delta_table(table, version=None, timestamp=None, allow=allow, any_case=True)
-    if delta is not None:
-        return delta.read_all(), LogClaims(delta)
-    listed = list_dataset(table, any_case=True)
-    index = listed.read(np.ones(len(listed.files), np.bool_))
-    return index, DirectoryClaims(index)
