@@ -7,7 +7,7 @@ import dagster as dg
 
 from prune_assets import LayoutSpec
 from prune_assets.dagster import (
-    KeptTable,
+    MaintainedTable,
     PrunedTableIOManager,
     SparkSessionResource,
     build_fleet_asset,
@@ -51,7 +51,7 @@ checks = [
     build_statistics_truth_check("events", EVENTS),
     build_log_health_check("events", EVENTS),
 ]
-kept = KeptTable("events", EVENTS, LAYOUT, [ONE_USER])
+kept = MaintainedTable("events", EVENTS, LAYOUT, [ONE_USER])
 optimize_events = build_optimize_job(kept)
 validate = build_layout_validation_job("validate", checks=checks)
 

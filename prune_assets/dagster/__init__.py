@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prune_assets.dagster.metadata import skip_metadata
     from prune_assets.dagster.metadata_checks import build_statistics_truth_check
     from prune_assets.dagster.optimizing import (
-        KeptTable,
+        MaintainedTable,
         build_fleet_asset,
         build_layout_drift_sensor,
         build_optimize_job,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # One kind of definition a module: a further one is a module beside these, and a name here.
 _HOMES = {
     "Choice": "prune_assets.dagster.assets",
-    "KeptTable": "prune_assets.dagster.optimizing",
+    "MaintainedTable": "prune_assets.dagster.optimizing",
     "PrunedTableIOManager": "prune_assets.dagster.io_manager",
     "SparkSessionResource": "prune_assets.dagster.resources",
     "build_changed_partitions_sensor": "prune_assets.dagster.partition_sensor",
@@ -60,7 +60,7 @@ _HOMES = {
 
 __all__ = [
     "Choice",
-    "KeptTable",
+    "MaintainedTable",
     "PrunedTableIOManager",
     "SparkSessionResource",
     "build_changed_partitions_sensor",

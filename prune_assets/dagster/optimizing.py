@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class KeptTable:
-    """A table that is kept in shape; `predicates`: what queries ask of it, in SQL.
+class MaintainedTable:
+    """A table for `build_optimize_job` to maintain; `predicates`: conditions of its queries, in SQL.
 
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import KeptTable
-    >>> orders = KeptTable("sales/orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> from prune_assets.dagster import MaintainedTable
+    >>> layout = pr.LayoutSpec(sort_by=["day"])
+    >>> orders = MaintainedTable("sales/orders", "lake/orders", layout, ["day = DATE '2024-01-01'"])
     >>> orders.key.to_user_string()
     'sales/orders'
 
-    `layout`, `where`: as of `prune_assets.optimize`, the latter the partitions to look at; all by default.
+    `layout`, `where`: as of `prune_assets.optimize`, `where` are the partitions to consider; all by default.
     """
 
     asset: AssetName
@@ -50,8 +51,8 @@ class KeptTable:
         """The key of its asset."""
         return asset_key_of(self.asset)
 
-    def foreseen(self) -> "OptimizeResult":
-        """Tell what an optimize would do, from metadata alone."""
+    def forecast(self) -> "OptimizeResult":
+        """Return what an optimize would do, from metadata alone."""
         from prune_assets.maintenance.optimize import optimize
 
         return optimize(
@@ -59,12 +60,12 @@ class KeptTable:
         )
 
 
-def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDefinition:
+def build_optimize_job(kept: MaintainedTable, *, name: str | None = None) -> dg.JobDefinition:
     """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
 
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import KeptTable, build_optimize_job
-    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
+    >>> from prune_assets.dagster import MaintainedTable, build_optimize_job
+    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
     >>> build_optimize_job(orders).name
     'optimize_orders'
 
@@ -96,7 +97,7 @@ def build_optimize_job(kept: KeptTable, *, name: str | None = None) -> dg.JobDef
 
 
 def build_layout_drift_sensor(
-    kept: KeptTable,
+    kept: MaintainedTable,
     *,
     job: dg.JobDefinition,
     min_files_share: float = 0.1,
@@ -106,8 +107,8 @@ def build_layout_drift_sensor(
     """Build a sensor that starts an optimize job when a part of a table's files is not as its layout says.
 
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import KeptTable, build_layout_drift_sensor, build_optimize_job
-    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
+    >>> from prune_assets.dagster import MaintainedTable, build_layout_drift_sensor, build_optimize_job
+    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]))
     >>> build_layout_drift_sensor(orders, job=build_optimize_job(orders)).name
     'orders_layout_drift'
 
@@ -129,7 +130,7 @@ def build_layout_drift_sensor(
             now = table_fingerprint(kept.table)
             if now == context.cursor:
                 return dg.SensorResult(skip_reason=f"{kept.key.to_user_string()}: not changed", cursor=now)
-            found = kept.foreseen()
+            found = kept.forecast()
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         share = len(found.picked) / max(1, found.considered)
@@ -144,13 +145,13 @@ def build_layout_drift_sensor(
 
 
 def build_fleet_asset(
-    tables: "Sequence[KeptTable]", *, name: str = "fleet", **asset_options: Any
+    tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
 ) -> dg.AssetsDefinition:
     """Build an asset that ranks tables by what their layout costs, from metadata alone.
 
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import KeptTable, build_fleet_asset
-    >>> orders = KeptTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
+    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
     >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
     'fleet'
 
@@ -185,7 +186,7 @@ def build_fleet_asset(
     return fleet
 
 
-def _row(kept: KeptTable) -> dict[str, Any]:
+def _row(kept: MaintainedTable) -> dict[str, Any]:
     """Describe a table in a line; of one that cannot be read, why."""
     from prune_assets.checks.layout_proof import check
 
@@ -200,7 +201,7 @@ def _row(kept: KeptTable) -> dict[str, Any]:
         "problem": "",
     }
     try:
-        found = kept.foreseen()
+        found = kept.forecast()
         findings = check(str(kept.table), layout=kept.layout, rows=False)
     except PruneError as error:
         return row | {"problem": str(error)}

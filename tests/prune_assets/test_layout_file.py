@@ -207,7 +207,7 @@ def parts(definition):
 TAKERS = {
     "table": lambda given: parts(dagster.build_table_asset("t", table="t", layout=given, source="SELECT 1")),
     "pruned": lambda given: parts(dagster.pruned_asset(layout=given, name="t")(lambda: None)),
-    "kept": lambda given: asdict(dagster.KeptTable("t", "t", given).layout),
+    "kept": lambda given: asdict(dagster.MaintainedTable("t", "t", given).layout),
     "rule": lambda given: asdict(TableRule(match="*", layout=given).layout),
     "checked": lambda given: asdict(CheckedTable(asset=dg.AssetKey("t"), table="t", layout=given).layout),
     "component": lambda given: asdict(

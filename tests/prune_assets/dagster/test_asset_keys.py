@@ -5,7 +5,7 @@ import pytest
 
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import (
-    KeptTable,
+    MaintainedTable,
     build_file_health_check,
     build_layout_checks,
     build_log_health_check,
@@ -44,7 +44,7 @@ KEYS_OF = {
     "truth": lambda name: checked(build_statistics_truth_check(name, "lake")),
     "table": lambda name: {build_table_asset(name, table="lake", layout=LAYOUT, source="SELECT 1").key},
     "external": lambda name: {external_table(name, "lake").key},
-    "kept": lambda name: {KeptTable(name, "lake", LAYOUT).key},
+    "kept": lambda name: {MaintainedTable(name, "lake", LAYOUT).key},
     "pruned": lambda name: {pruned_asset(layout=LAYOUT, key=name)(lambda: None).key},
     "report": lambda name: build_skip_report_asset("r", name, "id = 1", table="t", reports="r").dependency_keys,
     "more_deps": lambda name: (

@@ -8,7 +8,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.dagster import (
-    KeptTable,
+    MaintainedTable,
     SparkSessionResource,
     build_fleet_asset,
     build_layout_drift_sensor,
@@ -25,7 +25,7 @@ def kept(place, name="ids", *, files=4, overlapping=True):
         ids = range(i, 4_000, files) if overlapping else range(i * 1_000, (i + 1) * 1_000)
         table = pa.table({"id": pa.array(ids, pa.int64())})
         pq.write_table(table, place / name / f"{i}.parquet", row_group_size=100, write_page_index=True)
-    return KeptTable(name, place / name, LAYOUT, ["id < 10"])
+    return MaintainedTable(name, place / name, LAYOUT, ["id < 10"])
 
 
 def tick(sensor, cursor=None):
@@ -49,14 +49,14 @@ def test_a_table_that_is_in_order_is_left_alone(tmp_path):
 
 
 def test_a_table_that_is_gone_is_named_and_looked_for_again(tmp_path):
-    table = KeptTable("ids", tmp_path / "gone", LAYOUT)
+    table = MaintainedTable("ids", tmp_path / "gone", LAYOUT)
     found = tick(build_layout_drift_sensor(table, job=build_optimize_job(table)), "before")
     assert str(tmp_path / "gone") in found.skip_reason.skip_message
     assert found.cursor == "before"
 
 
 def test_a_share_that_is_none_is_refused(tmp_path):
-    table = KeptTable("ids", tmp_path, LAYOUT)
+    table = MaintainedTable("ids", tmp_path, LAYOUT)
     with pytest.raises(WrongUse, match="min_files_share=10"):
         build_layout_drift_sensor(table, job=build_optimize_job(table), min_files_share=10)
 
@@ -65,7 +65,7 @@ def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
     tables = [
         kept(tmp_path, "sorted", files=1, overlapping=False),
         kept(tmp_path, "overlapping"),
-        KeptTable("gone", tmp_path / "gone", LAYOUT),
+        MaintainedTable("gone", tmp_path / "gone", LAYOUT),
     ]
     result = dg.materialize([build_fleet_asset(tables)])
     metadata = result.asset_materializations_for_node("fleet")[0].metadata

@@ -58,7 +58,7 @@ NOT_LESS = {"infinite", "nulls before", "boolean"}
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_a_predicate_will_keep_is_foreseen_for_every_type(tmp_path, name):
+def test_what_a_predicate_will_keep_is_forecast_for_every_type(tmp_path, name):
     value, kind, where = KINDS[name]
     for i in range(4):
         values = [value(j) for j in range(i, ROWS, 4)]
