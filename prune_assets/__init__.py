@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.report import AuditReport
     from prune_assets.checks.audit.run import audit
     from prune_assets.checks.layout_proof import check
+    from prune_assets.explain.plan import Plan, plan
     from prune_assets.layout_file import load_layout
     from prune_assets.maintenance.optimize import optimize
     from prune_assets.maintenance.result import OptimizeResult
-    from prune_assets.planner.plan import Plan, plan
     from prune_assets.reading.actual import report_after
     from prune_assets.reading.reader import read
     from prune_assets.reading.source import register_source
@@ -33,7 +33,7 @@ _HOMES = {
     "Finding": "parquet_core.layout.spec",
     "LayoutSpec": "parquet_core.layout.spec",
     "OptimizeResult": "prune_assets.maintenance.result",
-    "Plan": "prune_assets.planner.plan",
+    "Plan": "prune_assets.explain.plan",
     "PruneError": "parquet_core.errors",
     "Severity": "parquet_core.layout.spec",
     "SkipReport": "prune_assets.report.skip_report",
@@ -42,7 +42,7 @@ _HOMES = {
     "check": "prune_assets.checks.layout_proof",
     "load_layout": "prune_assets.layout_file",
     "optimize": "prune_assets.maintenance.optimize",
-    "plan": "prune_assets.planner.plan",
+    "plan": "prune_assets.explain.plan",
     "read": "prune_assets.reading.reader",
     "report_after": "prune_assets.reading.actual",
     "register_source": "prune_assets.reading.source",

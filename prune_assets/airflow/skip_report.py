@@ -116,7 +116,7 @@ class SkipReportOperator(TableOperator):
     def _report(self, name: str, where: str) -> SkipReport:
         from parquet_core.errors import UnknownColumn
         from prune_assets.errors import PredicateSyntaxError, PredicateTypeError
-        from prune_assets.planner.plan import plan
+        from prune_assets.explain.plan import plan
         from prune_assets.sql.semantics import SparkSemantics
 
         session = SparkSemantics(time_zone=self.time_zone)

@@ -117,7 +117,7 @@ def _read_some(
     import numpy as np
 
     from parquet_core.predicate import columns_of
-    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.session.lower_predicate import lower_predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
 

@@ -85,7 +85,7 @@ def explain(
     if html_file is not None and not html_file.absolute().parent.is_dir():
         raise click.UsageError(f"--html {html_file}: the directory {html_file.absolute().parent} does not exist")
 
-    from prune_assets.planner.plan import plan
+    from prune_assets.explain.plan import plan
 
     if time_zone is None:
         time_zone = configured_time_zone()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from prune_assets.explain.plan import Plan
     from prune_assets.layout_file import LayoutSource
-    from prune_assets.planner.plan import Plan
     from prune_assets.reading.comparison import Comparison, Reading
     from prune_assets.report.skip_report import Engine, SkipReport
     from prune_assets.writing.write_result import Mode
@@ -187,7 +187,7 @@ def build_skip_report_asset(
         **(defaults | asset_options),
     )
     def skip_report(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
-        from prune_assets.planner.plan import plan
+        from prune_assets.explain.plan import plan
         from prune_assets.reading.comparison import compare
         from prune_assets.writing.table_formats import plain_directory
 

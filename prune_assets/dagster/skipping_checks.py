@@ -92,7 +92,7 @@ def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
     """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures."""
-    from prune_assets.planner.plan import plan
+    from prune_assets.explain.plan import plan
     from prune_assets.sql.semantics import SparkSemantics
 
     try:

@@ -13,7 +13,7 @@ from prune_assets.report.skip_report import Engine
 if TYPE_CHECKING:
     from parquet_core.access_plan import RangeList
     from parquet_core.predicate import Predicate
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import ReaderWarning
 
 
@@ -24,36 +24,42 @@ class PredictedScan(NamedTuple):
     why: str = ""
 
 
-class EngineProfile(Protocol):
-    """An engine that reads the files of a plan."""
+class EngineRead(Protocol):
+    """How an engine reads what a plan keeps; an engine's profile is what makes one of a plan."""
 
-    def scans(self, plan: Plan) -> dict[str, PredictedScan]:
+    @property
+    def plan(self) -> PlannedRead:
+        """The plan."""
+
+    @property
+    def derived_filters(self) -> tuple[Predicate, ...]:
+        """Conditions that follow from predicate and metadata, to AND to the user's filter."""
+
+    @property
+    def warnings(self) -> tuple[ReaderWarning, ...]:
+        """What its reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+
+    def scans(self) -> dict[str, PredictedScan]:
         """Predict what it reads, by the name under which a report shows it: left alone, and with what it is handed.
 
         Reads the page indexes that it would look at and the plan did not.
         """
 
-    def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
-        """Return conditions that follow from predicate and metadata, to AND to the user's filter."""
-
-    def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
-        """Return what its reader would skip wrongly in the row groups that survive, by the option that prevents it."""
-
 
 BEST = "best possible"
 
 
-def compared(plan: Plan, engine: EngineProfile) -> tuple[Engine, ...]:
+def compared(read: EngineRead) -> tuple[Engine, ...]:
     """Predict what an engine reads, and what has to be read at least."""
-    return (*(_read(plan, name, scan) for name, scan in engine.scans(plan).items()), best_possible(plan))
+    return (*(_predicted(read.plan, name, scan) for name, scan in read.scans().items()), best_possible(read.plan))
 
 
-def best_possible(plan: Plan) -> Engine:
+def best_possible(plan: PlannedRead) -> Engine:
     """Return what has to be read by all that the plan can prove."""
     return Engine(BEST, plan.kept.extent(plan.index), estimated=plan.kept.estimated)
 
 
-def _read(plan: Plan, name: str, scan: PredictedScan) -> Engine:
+def _predicted(plan: PlannedRead, name: str, scan: PredictedScan) -> Engine:
     nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
     access = make_access_plan(scan.ranges, nothing, plan.index.row_count)
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)

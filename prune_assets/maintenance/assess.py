@@ -15,11 +15,11 @@ from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predic
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
 from prune_assets.maintenance.pick import Picked, Reason, pick
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
-from prune_assets.planner.plan import lower_predicate
-from prune_assets.planner.plan import plan as make_plan
+from prune_assets.planner.plan_read import plan_read
+from prune_assets.session.lower_predicate import lower_predicate
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
-from prune_assets.tables.opening import made_steadily, open_table
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.storage import DataFile
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
 
 # Of so many picked files the rows are read to tell whether they are sorted.
@@ -86,7 +86,7 @@ class TableAssessment(NamedTuple):
 
 def assess(request: OptimizeRequest) -> TableAssessment:
     """Measure the files that are considered, and pick; what cannot be rewritten is refused."""
-    return made_steadily(lambda: _assess_once(request))
+    return retry_on_stale_listing(lambda: _assess_once(request))
 
 
 def _assess_once(request: OptimizeRequest) -> TableAssessment:
@@ -122,10 +122,10 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     return TableAssessment(table, measured, pick(measured.numbers, target=target), target)
 
 
-def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> Plan:
+def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
     version = assessment.table.version_number
-    return make_plan(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
+    return plan_read(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
 
 
 def with_unsorted_rows(assessment: TableAssessment, layout: LayoutSpec) -> TableAssessment:
@@ -142,7 +142,7 @@ def with_unsorted_rows(assessment: TableAssessment, layout: LayoutSpec) -> Table
     return assessment._replace(picked=assessment.picked._replace(reasons=reasons))
 
 
-def forecast(assessment: TableAssessment, plans: Sequence[Plan], layout: LayoutSpec) -> OptimizeResult:
+def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:
     """Tell what was picked, and predict what rewriting it brings."""
     measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
@@ -167,8 +167,10 @@ def forecast(assessment: TableAssessment, plans: Sequence[Plan], layout: LayoutS
         predicates=tuple(
             PredicateBytes(
                 plan.lowered.sql,
-                plan.report.kept.bytes,
-                plan.report.kept.bytes if pieces is None else predicted_bytes(plan, measured, groups, pieces),
+                plan.kept.extent(plan.index).bytes,
+                plan.kept.extent(plan.index).bytes
+                if pieces is None
+                else predicted_bytes(plan, measured, groups, pieces),
             )
             for plan in plans
         ),

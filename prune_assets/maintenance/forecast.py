@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf
     from prune_assets.maintenance.measure import Measured
     from prune_assets.maintenance.pick import Group
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def _quantiles(low: Floats, high: Floats, rows: Numbers, count: int) -> Floats:
     return edges
 
 
-def predicted_bytes(plan: Plan, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int:
+def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int:
     """Return the bytes that a predicate keeps of the table after the rewrite."""
     kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
     left = sum(kept.values())
@@ -156,14 +156,14 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
     )
 
 
-def _by_file(plan: Plan, of_groups: Numbers) -> Mapping[str, int]:
+def _by_file(plan: PlannedRead, of_groups: Numbers) -> Mapping[str, int]:
     """Add up what row groups have, by the path of their file."""
     found = np.zeros(len(plan.index.files), np.int64)
     np.add.at(found, plan.index.file, of_groups)
     return {plan.index.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
 
 
-def _may_hold(plan: Plan, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:
+def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:
     predicate = plan.evaluation.predicate
     files = plan.table.answers(predicate)
     bounds = _bounds(measured, pieces)

@@ -145,7 +145,8 @@ def _carried_out(
         assessed = assess(request)
         if not assessed.picked.groups:
             break
-    after = [plan_of(request, one.sql, assessed).report.kept.bytes for one in told.predicates]
+    plans = [plan_of(request, one.sql, assessed) for one in told.predicates]
+    after = [plan.kept.extent(plan.index).bytes for plan in plans]
     return replace(
         told,
         dry_run=False,

@@ -19,6 +19,7 @@ from parquet_core.arrow_arrays import from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
+from prune_assets.session.lower_predicate import builtin_check
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.evaluate_on_values import evaluate_on_values
 from prune_assets.sql.refusal import Refusal
@@ -107,14 +108,13 @@ def value_tests(
     partitions: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
-    is_own: Callable[[str], bool] | None = None,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
     """Return the parts of a predicate that are asked of values, each with what takes its place.
 
-    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session. `is_own`:
-    tells whether a function's name still is that of Spark's own.
+    `partitions`: the columns that directories or a log give their values. `semantics`: those of the session.
     """
     found: dict[Unsupported, OnValues | OnPartitions] = {}
+    is_builtin = builtin_check(session)
     given = {column.path for column in partitions}
     for part in leaves(lowered.predicate):
         if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
@@ -124,7 +124,7 @@ def value_tests(
         paths = tuple(column.path for column in named)
         if written is None or not named or not all(_has_plain_values(column, semantics) for column in named):
             continue
-        test = RememberedTest(named, _ask(part.sql, written, named, session, is_own), _most(session))
+        test = RememberedTest(named, _ask(part.sql, written, named, session, is_builtin), _most(session))
         if len(paths) == 1:
             found[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
@@ -174,12 +174,12 @@ def _ask(
     written: ParsedPredicate,
     columns: Sequence[LeafColumn],
     session: SparkSession | SparkSemantics | None,
-    is_own: Callable[[str], bool] | None,
+    is_builtin: Callable[[str], bool] | None,
 ) -> Ask:
     if session is None or isinstance(session, SparkSemantics):
-        return partial(evaluate_on_values, written, columns, session or SparkSemantics(), is_own)
+        return partial(evaluate_on_values, written, columns, session or SparkSemantics(), is_builtin)
     if not _is_asked(session):
-        return partial(evaluate_on_values, written, columns, semantics_of(session), is_own)
+        return partial(evaluate_on_values, written, columns, semantics_of(session), is_builtin)
     from prune_assets.session.queries.ask_values import ask_values
 
     return partial(ask_values, session, columns, sql)

@@ -12,7 +12,7 @@ from prune_assets.report.skip_report import Engine, Extent
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from prune_assets.planner.plan import Plan
+    from prune_assets.explain.plan import Plan
     from prune_assets.report.skip_report import SkipReport
 
 READ = "Spark, as it ran"

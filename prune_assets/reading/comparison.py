@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from prune_assets.planner.plan import Plan
+    from prune_assets.explain.plan import Plan
 
 ROUNDS = 3
 # Below this part of the larger volume a difference of times is chance.

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from deltalog.log.actions import DeletionVector
     from deltalog.log.file_block import Texts
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from prune_assets.planner.plan import Plan
+    from prune_assets.engines.spark import SparkRead
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.delta import DeltaTable
 
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
@@ -49,22 +50,22 @@ class LiveFile(NamedTuple):
     vector: DeletionVector | None
 
 
-def open_version(spark: SparkSession, table: DeltaTable, plan: Plan) -> DataFrame:
+def open_version(spark: SparkSession, table: DeltaTable, spark_read: SparkRead) -> DataFrame:
     """Open the surviving files of a plan with the columns of the table."""
     from pyspark.sql.types import StructType
 
     schema = StructType.fromJson(json.loads(table.snapshot.schema.text))
-    files = surviving_files(table, plan)
+    files = surviving_files(table, spark_read.plan)
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
-    options = {warning.option: "false" for warning in plan.warnings}
+    options = {warning.option: "false" for warning in spark_read.warnings}
     parts = [_open(spark, table, schema, some, options) for some in (without, with_vectors) if some]
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
     return reduce(lambda one, other: one.unionAll(other), parts)
 
 
-def surviving_files(table: DeltaTable, plan: Plan) -> list[LiveFile]:
+def surviving_files(table: DeltaTable, plan: PlannedRead) -> list[LiveFile]:
     """Return the files of which at least one row is read."""
     kept = distinct(plan.index.file[plan.evaluation.access.verdict != Verdict.SKIP]).tolist()
     return live_files(table, plan.index, kept)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_core.errors import StaleTable, UnfinishedWrite, WrongUse
 from parquet_core.storage import is_remote, list_data_files, local_path
+from prune_assets.engines.spark import SPARK, SparkRead
 from prune_assets.engines.spark.opening import Opening
 from prune_assets.planner.columns import check_names
-from prune_assets.planner.plan import Plan, lower_predicate, means_the_same
-from prune_assets.planner.plan import plan as make_plan
+from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import tests_hold
 from prune_assets.reading.delta_version import open_version
 from prune_assets.reading.file_names import one_of_names
 from prune_assets.reading.filter_text import filter_text
 from prune_assets.session.columns import column_of
+from prune_assets.session.lower_predicate import lower_predicate, means_the_same
 from prune_assets.session.queries.table_schema import (
     escaped,
     known_schema,
@@ -27,7 +28,7 @@ from prune_assets.session.semantics_of_session import is_true, semantics_of
 from prune_assets.session.stores import absolute, explaining, reader_of
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.delta import DeltaTable, has_log
-from prune_assets.tables.opening import made_steadily
+from prune_assets.tables.opening import retry_on_stale_listing
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
+    from prune_assets.explain.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
@@ -91,17 +94,17 @@ def read(
     if not delta and is_true(spark, "spark.sql.parquet.mergeSchema"):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: plans do not support merged schemas; set it to false")
     if plan is None:
-        made, opened, is_planned = _plan_and_open(
+        spark_read, opened, is_planned = _plan_and_open(
             spark, named, table, where, columns, version=version, timestamp=timestamp, allow=allow
         )
     else:
         _check_plan(spark, plan, table, where)
-        made, opened = plan, _open(spark, table, plan)
-        is_planned = _lists_as_planned(opened, table, made)
+        spark_read, opened = plan.spark, _open(spark, table, plan.spark)
+        is_planned = _lists_as_planned(opened, table, spark_read)
     # What asked the clock was given one answer, for the plan and for Spark.
-    asked = where if made.lowered.frozen is None else made.lowered.frozen
-    kept = opened.where(asked)
-    kept = with_derived_filters(kept, made) if is_planned else kept
+    frozen = spark_read.plan.lowered.frozen
+    kept = opened.where(where if frozen is None else frozen)
+    kept = with_derived_filters(kept, spark_read) if is_planned else kept
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
 
 
@@ -115,31 +118,32 @@ def _plan_and_open(
     version: int | None,
     timestamp: dt.datetime | int | str | None,
     allow: Sequence[str],
-) -> tuple[Plan, DataFrame, bool]:
+) -> tuple[SparkRead, DataFrame, bool]:
     """Plan again where files come or go before Spark lists them: of a write it might see a part.
 
     `named`: what the user called the table that lies at `table`.
     Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
     """
 
-    def attempt() -> tuple[Plan, DataFrame, bool]:
-        made = make_plan(
+    def attempt() -> tuple[SparkRead, DataFrame, bool]:
+        planned = plan_read(
             named, where=where, columns=columns, session=spark, version=version, timestamp=timestamp, allow=allow
         )
-        opened = _open(spark, table, made)
-        return made, opened, _lists_as_planned(opened, table, made)
+        spark_read = SPARK(planned)
+        opened = _open(spark, table, spark_read)
+        return spark_read, opened, _lists_as_planned(opened, table, spark_read)
 
-    return made_steadily(attempt, is_steady=lambda found: found[2] or not hasattr(found[1], "_jdf"))
+    return retry_on_stale_listing(attempt, is_steady=lambda made: made[2] or not hasattr(made[1], "_jdf"))
 
 
-def with_derived_filters(frame: DataFrame, plan: Plan) -> DataFrame:
+def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
     """AND the derived filters to a DataFrame, if Spark takes them; they must hold for every file that it may read."""
     from pyspark.errors import AnalysisException
 
-    if not plan.derived_filters:
+    if not spark_read.derived_filters:
         return frame
     try:
-        narrowed = frame.where(" AND ".join(f"({filter_text(part)})" for part in plan.derived_filters))
+        narrowed = frame.where(" AND ".join(f"({filter_text(part)})" for part in spark_read.derived_filters))
         if not hasattr(narrowed, "_jdf"):
             narrowed.schema  # noqa: B018 - Spark Connect analyses it now or when it is run
     except AnalysisException:
@@ -147,14 +151,15 @@ def with_derived_filters(frame: DataFrame, plan: Plan) -> DataFrame:
     return narrowed
 
 
-def _lists_as_planned(frame: DataFrame, table: Table, plan: Plan) -> bool:
+def _lists_as_planned(frame: DataFrame, table: Table, spark_read: SparkRead) -> bool:
     """Tell whether Spark has the files that were planned: a later one may hold rows beyond the bounds.
 
     A classic DataFrame keeps its list of files; one of Spark Connect is listed whenever it runs.
     """
+    plan = spark_read.plan
     if not plan.table.is_plain:
         return True
-    opening = plan.spark_scan.opening
+    opening = spark_read.scan.opening
     if opening in {Opening.NOTHING, Opening.PATHS}:
         return True
     if not hasattr(frame, "_jdf"):
@@ -162,15 +167,19 @@ def _lists_as_planned(frame: DataFrame, table: Table, plan: Plan) -> bool:
     return set(list_data_files(table)) == set(plan.index.files)
 
 
-def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Column) -> None:
+def _check_plan(spark: SparkSession, plan: PlannedRead, table: Table, where: str | Column) -> None:
     semantics = semantics_of(spark)
     if isinstance(where, str):
-        asked, same = where, plan.lowered.sql == where and means_the_same(plan, semantics)
+        sql, same = (
+            where,
+            plan.lowered.sql == where
+            and means_the_same(plan.lowered, plan.table.columns, planned=plan.semantics, session=semantics),
+        )
     else:
         lowered = lower_predicate(where, plan.table, session=spark, now=plan.lowered.now)
-        asked, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
-    if plan.lowered.sql != asked:
-        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {asked!r}; plan again")
+        sql, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
+    if plan.lowered.sql != sql:
+        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {sql!r}; plan again")
     if not same or not tests_hold(plan.tests, spark, plan.table.columns):
         raise WrongUse(
             f"the plan was made for {plan.semantics}, and this session has other settings; pass session= to plan"
@@ -183,28 +192,29 @@ def _check_plan(spark: SparkSession, plan: Plan, table: Table, where: str | Colu
         raise StaleTable(f"{changed}: changed since it was planned; plan again")
 
 
-def _open(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
+def _open(spark: SparkSession, table: Table, spark_read: SparkRead) -> DataFrame:
     """Open the surviving files with the schema that the whole table has.
 
     Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
     """
-    if isinstance(plan.table, DeltaTable):
-        return open_version(spark, plan.table, plan)
+    planned = spark_read.plan.table
+    if isinstance(planned, DeltaTable):
+        return open_version(spark, planned, spark_read)
     with explaining(spark, _first(table)):
-        return _open_plain(spark, table, plan)
+        return _open_plain(spark, table, spark_read)
 
 
 def _first(table: Table) -> str:
     return os.fspath(table if isinstance(table, str | os.PathLike) else next(iter(table), ""))
 
 
-def _open_plain(spark: SparkSession, table: Table, plan: Plan) -> DataFrame:
+def _open_plain(spark: SparkSession, table: Table, spark_read: SparkRead) -> DataFrame:
+    plan, opening = spark_read.plan, spark_read.scan.opening
     if any(map(_is_staged_in_partition, plan.surviving_files)):
         _refuse_unfinished(table, plan)
     base = _base_path(table)
     # Of this read alone: settings of the session would change every other.
-    options = {warning.option: "false" for warning in plan.warnings}
-    opening = plan.spark_scan.opening
+    options = {warning.option: "false" for warning in spark_read.warnings}
     schema = None if plan.index.partitions and base is None else known_schema(plan.index)
     if schema is None:
         if opening is Opening.TABLE or (plan.index.partitions and base is None):
@@ -238,7 +248,7 @@ def _is_staged_in_partition(file: DataFile) -> bool:
     return bool(staging) and below.count("/") > 1
 
 
-def _refuse_unfinished(table: Table, plan: Plan) -> None:
+def _refuse_unfinished(table: Table, plan: PlannedRead) -> None:
     """Refuse to have Spark list directories that it would not see as they count."""
     if plan.named == "unfinished":
         raise UnfinishedWrite(

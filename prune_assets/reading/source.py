@@ -21,8 +21,9 @@ from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_
 from parquet_core.storage import is_remote, local_path
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import resolve
-from prune_assets.planner.plan import lower_predicate, plan
+from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.source_tasks import Piece, Rows, read_task, refused, tasks_of
+from prune_assets.session.lower_predicate import lower_predicate
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.delta import DeltaTable
 from prune_assets.tables.opening import open_table
@@ -218,28 +219,28 @@ class PruneReader(spark_source.DataSourceReader):
 
         asked = self._asked
         where = " AND ".join(f"({part})" for part in (asked.where, *self._pushed))
-        made = plan(asked.path, where=where, columns=self._schema.names, session=asked.semantics)
-        if [(field.name, field.dataType) for field in _schema(made.table, asked)] != [
+        planned = plan_read(asked.path, where=where, columns=self._schema.names, session=asked.semantics)
+        if [(field.name, field.dataType) for field in _schema(planned.table, asked)] != [
             (field.name, field.dataType) for field in self._schema
         ]:
             raise StaleTable(
                 f"{asked.path}: the file's columns differ from the given schema; load the table again, without a schema"
             )
-        lowered = lower_predicate(asked.where, made.table, session=asked.semantics, now=made.lowered.now)
+        lowered = lower_predicate(asked.where, planned.table, session=asked.semantics, now=planned.lowered.now)
         filtered = _decidable(lowered.predicate)
-        columns = _chosen(made.table, asked)
-        columns |= {path[0]: _column(path[0], made.table) for path in columns_of(filtered)}
+        columns = _chosen(planned.table, asked)
+        columns |= {path[0]: _column(path[0], planned.table) for path in columns_of(filtered)}
         read = types.StructType([types.StructField(name, _spark_type(leaf)) for name, leaf in columns.items()])
         rows = Rows(
             schema=to_arrow_schema(self._schema, timezone="UTC"),
             types={field.name: field.type for field in to_arrow_schema(read, timezone="UTC")},
             compared={name: bounds_type(leaf) for name, leaf in columns.items()},
             where=filtered,
-            table=made.table.snapshot.table if isinstance(made.table, DeltaTable) else asked.path,
-            allow=tuple(made.table.snapshot.allow) if isinstance(made.table, DeltaTable) else (),
+            table=planned.table.snapshot.table if isinstance(planned.table, DeltaTable) else asked.path,
+            allow=tuple(planned.table.snapshot.allow) if isinstance(planned.table, DeltaTable) else (),
         )
         # Spark reads once where there is no task.
-        return [Task(rows, pieces) for pieces in tasks_of(made, columns)] or [Task(rows, ())]
+        return [Task(rows, pieces) for pieces in tasks_of(planned, columns)] or [Task(rows, ())]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read a task."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.values import ValueReader
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
 TASK_BYTES = 64 << 20
 
@@ -65,7 +65,7 @@ class Rows:
     allow: tuple[str, ...] = ()
 
 
-def tasks_of(plan: Plan, columns: Mapping[str, LeafColumn]) -> list[tuple[Piece, ...]]:
+def tasks_of(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> list[tuple[Piece, ...]]:
     """Put the surviving row groups into tasks of about TASK_BYTES each; raises UnsupportedFeature naming a file."""
     tasks: list[list[Piece]] = []
     room = 0
@@ -78,7 +78,7 @@ def tasks_of(plan: Plan, columns: Mapping[str, LeafColumn]) -> list[tuple[Piece,
     return [tuple(task) for task in tasks]
 
 
-def _pieces(plan: Plan, columns: Mapping[str, LeafColumn]) -> Iterator[tuple[Piece, int]]:
+def _pieces(plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> Iterator[tuple[Piece, int]]:
     """Yield successive row groups of one file, and their bytes."""
     index, sizes = plan.index, plan.sizes.bytes
     kept = np.flatnonzero(plan.evaluation.access.verdict != Verdict.SKIP)
@@ -101,7 +101,7 @@ def _pieces(plan: Plan, columns: Mapping[str, LeafColumn]) -> Iterator[tuple[Pie
 class _Known:
     """What is known of the columns of each file beside its row groups."""
 
-    def __init__(self, plan: Plan, columns: Mapping[str, LeafColumn]) -> None:
+    def __init__(self, plan: PlannedRead, columns: Mapping[str, LeafColumn]) -> None:
         self._plan = plan
         partitions = {column.path[0] for column in plan.table.partitions}
         self._partitions = {name: leaf for name, leaf in columns.items() if name in partitions}

@@ -49,13 +49,13 @@ Made = TypeVar("Made")
 _ATTEMPTS = 3
 
 
-def made_steadily(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
+def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
     """Return what an attempt makes; one that meets StaleListing, or is not steady, is followed by another.
 
     Of the third one the result is returned, or the error raised, whatever it is.
 
     >>> numbers = iter([1, 2, 3, 4])
-    >>> made_steadily(lambda: next(numbers), is_steady=lambda number: number > 1)
+    >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)
     2
     """
     for _ in range(_ATTEMPTS - 1):

@@ -228,7 +228,7 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower what is to be replaced: by whole files, so of partition columns alone."""
-    from prune_assets.planner.plan import lower_predicate
+    from prune_assets.session.lower_predicate import lower_predicate
     from prune_assets.tables.delta import delta_table
 
     assert target.snapshot is not None  # made above, where there was none

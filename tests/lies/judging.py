@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from parquet_core.access_plan import Verdict
 from parquet_core.errors import PruneError
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 
 
 class Wrong(NamedTuple):

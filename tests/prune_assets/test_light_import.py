@@ -66,7 +66,7 @@ def test_explain_imports_what_it_needs(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     brought = set(done.stderr.split())
     assert "Row-group statistics" in done.stdout
-    assert {"sqlglot.expressions", "prune_assets.planner.plan"} <= brought
+    assert {"sqlglot.expressions", "prune_assets.explain.plan"} <= brought
     assert brought & NOT_TO_EXPLAIN == set()
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from prune_assets.engines.spark.as_spark_filters import filters_of
+from parquet_core.predicate import leaves
+from prune_assets.engines.spark.as_spark_filters import as_spark_filters, filters_of
 from prune_assets.engines.spark.derived_filters import derived_filters
+from prune_assets.engines.spark.opening import SparkScan, spark_scan
 from prune_assets.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.engines.spark.reader_bugs import reader_bugs
 from prune_assets.engines.spark.spark_filters import all_of
 from prune_assets.engines.spark.version import reader_name
-from prune_assets.planner.unknown_zone import depends_on_zone
 from prune_assets.report.wording import DEPENDS_ON_ZONE
+from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
     from parquet_core.predicate import Predicate
     from prune_assets.engines.profile import PredictedScan
-    from prune_assets.planner.plan import Plan
+    from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import ReaderWarning
 
 # How the names of its readings end, behind that of the version: `Spark 4.3 alone`.
@@ -26,32 +30,49 @@ ALONE, WITH_PLAN = " alone", " with this plan"
 DELTA_ALONE = "Spark and delta-spark alone"
 
 
-class Spark:
-    """Spark 4.3 with its own reader of Parquet, as `EngineProfile` has it."""
+class SparkRead:
+    """How Spark 4.3, with its own reader of Parquet, reads what a plan keeps: an `EngineRead`, made on first use."""
 
-    def scans(self, plan: Plan) -> dict[str, PredictedScan]:
+    def __init__(self, plan: PlannedRead) -> None:
+        self.plan = plan
+
+    @cached_property
+    def filters(self) -> SparkFilter:
+        """The predicate as Spark's data sources are asked it."""
+        plan = self.plan
+        return as_spark_filters(plan.lowered.written_conjuncts(), plan.table.columns, semantics=plan.semantics)
+
+    @cached_property
+    def scan(self) -> SparkScan:
+        """Which files Spark is made to open, and how."""
+        return spark_scan(self.plan.index, self.plan.evaluation.access, named=self.plan.named)
+
+    @cached_property
+    def derived_filters(self) -> tuple[Predicate, ...]:
+        """Plain conditions to AND to the user's filter, for the reader to skip by."""
+        return derived_filters(self.plan, self.scan)
+
+    @cached_property
+    def warnings(self) -> tuple[ReaderWarning, ...]:
+        """What Spark's reader would skip wrongly, by the option that prevents it."""
+        reader = reader_name(self.plan.semantics.spark_version)
+        return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters))
+
+    def scans(self) -> dict[str, PredictedScan]:
         """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""
+        plan = self.plan
         plan.table.count_rows(plan.index)
-        listed, why = listed_files(plan)
-        handed = all_of([plan.spark_filters, *map(filters_of, plan.derived_filters)])
-        off = {warning.option for warning in plan.warnings}
-        alone = predicted_scan(plan, plan.spark_filters, files=listed)
-        with_plan = predicted_scan(plan, handed, files=listed & plan.spark_scan.files, off=off)
-        if depends_on_zone(plan):
+        listed, why = listed_files(plan, self.filters)
+        handed = all_of([self.filters, *map(filters_of, self.derived_filters)])
+        off = {warning.option for warning in self.warnings}
+        alone = predicted_scan(plan, self.filters, files=listed)
+        with_plan = predicted_scan(plan, handed, files=listed & self.scan.files, off=off)
+        if any(map(needs_zone, leaves(plan.lowered.predicate))):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"
             alone, with_plan = alone._replace(why=why), with_plan._replace(why=why)
         reader = reader_name(plan.semantics.spark_version)
         names = f"{reader}{ALONE}" if plan.table.is_plain else DELTA_ALONE, f"{reader}{WITH_PLAN}"
         return {key: scan._replace(why=scan.why or why) for key, scan in zip(names, (alone, with_plan), strict=True)}
 
-    def derived_filters(self, plan: Plan) -> tuple[Predicate, ...]:
-        """Return plain conditions to AND to the user's filter, for the reader to skip by."""
-        return derived_filters(plan)
 
-    def reader_bugs(self, plan: Plan) -> tuple[ReaderWarning, ...]:
-        """Return what Spark's reader would skip wrongly, by the option that prevents it."""
-        reader = reader_name(plan.semantics.spark_version)
-        return tuple(replace(warning, reader=reader) for warning in reader_bugs(plan))
-
-
-SPARK = Spark()
+SPARK = SparkRead

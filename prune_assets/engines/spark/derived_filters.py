@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from parquet_core.predicate import Leaf, Predicate
-    from prune_assets.planner.plan import Plan
+    from prune_assets.engines.spark.opening import SparkScan
+    from prune_assets.planner.planned_read import PlannedRead
 
     # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
     _Cut: TypeAlias = Predicate | Literal["never"] | None
@@ -55,10 +56,10 @@ MAX_VALUES = 100
 _NEVER: Literal["never"] = "never"
 
 
-def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
+def derived_filters(plan: PlannedRead, scan: SparkScan) -> tuple[Predicate, ...]:
     """Return the conditions to AND to the user's filter; none where the plan skips no row that Spark would read."""
     access, index = plan.evaluation.access, plan.index
-    if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan):
+    if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
         return ()
     bounds = SurvivorBounds(index, access)
     found = []
@@ -70,10 +71,10 @@ def derived_filters(plan: Plan) -> tuple[Predicate, ...]:
     return tuple(part for part in found if part is not None and _is_short(part))
 
 
-def _skips_within_files(plan: Plan) -> bool:
+def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
     """Tell whether rows are skipped in files that Spark opens."""
     index, access = plan.index, plan.evaluation.access
-    opened = plan.spark_scan.files[index.file]
+    opened = scan.files[index.file]
     kept = access.ranges.row_totals(len(index))
     return bool(np.any(kept[opened] < index.row_count[opened]))
 

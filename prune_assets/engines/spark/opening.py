@@ -8,24 +8,21 @@ nearly all files survive, the table itself is the cheapest. The constants are th
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from enum import Enum, auto
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.access_plan import Verdict
-from parquet_core.storage import is_remote, local_path
+from parquet_core.storage import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from parquet_core.access_plan import AccessPlan
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from prune_assets.planner.planned_read import NamedBy
 
 # spark.sql.sources.parallelPartitionDiscovery.threshold: more paths are listed by a job.
 MAX_PATHS = 32
@@ -34,11 +31,6 @@ MAX_REMOTE_PATHS = 4
 # What Spark takes to open a file and find nothing to read in it, and to try one name on one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
-
-
-# A directory on this machine, a file or pattern or what lies elsewhere, or several of them; or a table that holds the
-# journal of a write, which Spark knows nothing of.
-NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
 
 
 class Opening(Enum):
@@ -56,14 +48,6 @@ class SparkScan:
 
     opening: Opening
     files: NDArray[np.bool_]
-
-
-def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
-    """Tell how a table was named."""
-    if not isinstance(table, str | os.PathLike):
-        return "list"
-    path = os.fspath(table)
-    return "directory" if not is_remote(path) and Path(local_path(path)).is_dir() else "path"
 
 
 def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path
     from prune_assets.engines.spark.spark_filters import SparkFilter
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
@@ -61,7 +61,7 @@ _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
 MAX_COLUMN_INDEXES = 20_000
 
 
-def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
+def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
     """Return what Spark reads of the chosen files for a predicate, when it reads the columns of a plan.
 
     `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
@@ -93,7 +93,7 @@ def predicted_scan(plan: Plan, tree: SparkFilter, *, files: Flags, off: Collecti
     return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why)
 
 
-def listed_files(plan: Plan) -> tuple[Flags, str]:
+def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
     index = plan.index
     asked = replaced(plan.lowered.predicate, plan.tests)
@@ -103,9 +103,9 @@ def listed_files(plan: Plan) -> tuple[Flags, str]:
     why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
     if plan.table.is_plain:
         return answers_of_directories(asked, index).kept, why
-    if not why and _mixes(plan.spark_filters, {column.path[0] for column in index.partitions}):
+    if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
         why = "conditions that are simpler with the values of a partition put in: it may read less"
-    return may_match(plan.table.answers(asked).partitions) & ~_dropped_by_log(plan), why
+    return may_match(plan.table.answers(asked).partitions) & ~_dropped_by_log(plan, filters), why
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
@@ -113,18 +113,18 @@ def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
-def _dropped_by_log(plan: Plan) -> Flags:
+def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
     """Tell which files delta-spark rules out by the statistics of the log, asked much as row groups are."""
     nothing = np.zeros(len(plan.index.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.partitions}
-    known = {path: plan.table.file_bounds(path) for path in _columns(plan.spark_filters)}
+    known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
     evidence = {path: evidence_of(bounds) for path, bounds in known.items() if bounds is not None}
 
     def dropped(leaf: Filter) -> Flags:
         return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
 
     found = nothing
-    for part in of_files(plan.spark_filters, partitions):
+    for part in of_files(filters, partitions):
         found = found | folded(part, dropped, dropping=True)
     return found
 

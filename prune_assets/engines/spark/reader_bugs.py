@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.trust.bounds import Bounds
-    from prune_assets.planner.plan import Plan
+    from prune_assets.engines.spark.spark_filters import SparkFilter
+    from prune_assets.planner.planned_read import PlannedRead
 
     Flags = NDArray[np.bool_]
 
@@ -57,14 +58,14 @@ _OF_NAN = frozenset({Rel.GT, Rel.GE, Rel.NE})
 _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
-def reader_bugs(plan: Plan) -> tuple[ReaderWarning, ...]:
+def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning, ...]:
     """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
     alive = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(alive) == 0:
         return ()
     by_path = {column.path: column for column in plan.index.columns}
     found: dict[ReaderWarning, None] = {}
-    for leaf in _as_pushed(_asked(plan)):
+    for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
         column = by_path.get(leaf.column)
         if column is not None:
             found |= dict.fromkeys([*_of_leaf(leaf, column, plan, alive), *_of_contradictions(column, plan, alive)])
@@ -72,7 +73,7 @@ def reader_bugs(plan: Plan) -> tuple[ReaderWarning, ...]:
     return tuple(found)
 
 
-def _asked(plan: Plan) -> list[Filter]:
+def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
     """Return what Spark may ask its reader: what is known to be pushed down, and what its rewrites may come to."""
     predicate = plan.lowered.predicate
     own = [
@@ -81,7 +82,7 @@ def _asked(plan: Plan) -> list[Filter]:
         for outcome in (Outcomes.TRUE, Outcomes.FALSE)
         if outcome in wanted
     ]
-    return list(dict.fromkeys(chain(leaves_of(plan.spark_filters), *map(leaves_of, own))))
+    return list(dict.fromkeys(chain(leaves_of(filters), *map(leaves_of, own))))
 
 
 def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
@@ -90,7 +91,7 @@ def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
         yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
 
 
-def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_leaf(leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     bounds = plan.index.footers.bounds(column).take(alive)
     if leaf.values and pa.types.is_floating(leaf.values[0].type):
         yield from _of_zeros(leaf, column, plan, alive, bounds)
@@ -103,14 +104,14 @@ def _of_leaf(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int
             yield ReaderWarning(READER, why, STATISTICS)
 
 
-def _of_contradictions(column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_contradictions(column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
     doubted = distinct(np.sort(plan.index.footers.doubts(column)[alive]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
-def _of_types(leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_types(leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
     kinds = distinct(plan.index.kind[plan.index.file[alive]]).tolist()
@@ -138,7 +139,7 @@ def _overflows(leaf: Filter, stored: LeafColumn) -> str:
 
 
 def _of_zeros(
-    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
         return
@@ -157,7 +158,7 @@ def _of_zeros(
         yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
 
 
-def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
     """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
@@ -170,7 +171,7 @@ def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: Plan, positions: 
 
 
 def _of_nans(
-    leaf: Filter, column: LeafColumn, plan: Plan, alive: NDArray[np.int64], bounds: Bounds
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
     if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
@@ -186,7 +187,7 @@ def _of_nans(
         yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
 
 
-def _pages_denied(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArray[np.int64]) -> bool:
+def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages":
         return len(indexed) > 0
@@ -196,7 +197,7 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: Plan, positions: NDArr
     return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
 
 
-def _by_parquet_java(plan: Plan, alive: NDArray[np.int64]) -> Flags:
+def _by_parquet_java(plan: PlannedRead, alive: NDArray[np.int64]) -> Flags:
     writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.kinds], np.bool_)
     by_group: Flags = writers[plan.index.kind[plan.index.file[alive]]]
     return by_group
@@ -207,14 +208,14 @@ def _is_old_parquet_java(created_by: str) -> bool:
     return writer is not None and writer.application == "parquet-mr" and writer.version < (1, 18, 0)
 
 
-def _tight(plan: Plan, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
+def _tight(plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
     """Tell where bounds are values of the chunk."""
     exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
     tight: Flags = exact | _by_parquet_java(plan, alive)
     return tight
 
 
-def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_names(plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
     names = Counter(column.name for column in plan.index.columns)
     named = plan.lowered.sql.casefold()
@@ -227,7 +228,7 @@ def _of_names(plan: Plan, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
             yield ReaderWarning(READER, why, BLOOM)
 
 
-def _of_milliseconds(plan: Plan) -> Iterator[ReaderWarning]:
+def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
     stored = dict.fromkeys(chain(plan.index.columns, *(kind.columns for kind in plan.index.kinds)))
     fine = compares_finely(plan.lowered.written_conjuncts(), tuple(stored))
     for name in fine:

@@ -9,7 +9,7 @@ from parquet_core.outcomes import Outcomes, may_match
 from parquet_core.predicate import And, IsTruth, Not, Or, Unsupported, leaves
 from parquet_core.pruning import fold
 from parquet_core.trees import asked_outcomes, open_outcomes
-from prune_assets.planner.attribution import replaced
+from prune_assets.explain.attribution import replaced
 
 A, B, C = (Unsupported(name, "") for name in "abc")
 TRUTHS = st.sampled_from([Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL])

@@ -24,7 +24,7 @@ class Planner(ModuleType):
     """Stands for the planner: these tests are about options, forms and exit codes, not about plans."""
 
     def __init__(self):
-        super().__init__("prune_assets.planner.plan")
+        super().__init__("prune_assets.explain.plan")
         self.report, self.calls, self.error = REPORT, [], None
 
     def plan(self, table, **options):

@@ -9,9 +9,9 @@ import pytest
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import Compare, In, IsNaN, IsTruth, Not, Op, Or
+from prune_assets.explain.plan import plan
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import auxiliary_leaves
-from prune_assets.planner.plan import plan
 from tests.numbered_cases.cases import check
 from tests.prune_assets.planner.named_rows import named_rows
 

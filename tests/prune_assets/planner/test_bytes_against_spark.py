@@ -56,5 +56,5 @@ def test_a_report_foretells_the_bytes_of_pages(spark, table, where, streams):
     """Spark does not count what it fetches by vectored reads: pages; only what filters need before is left then."""
     by_filters = read_bytes(spark, table, where, vectored="true")
     fetched = read_bytes(spark, table, where, vectored="false") - by_filters
-    (alone,) = [engine for engine in pr.plan(table, where=where, session=spark).engines if engine.name == ALONE]
+    (alone,) = [engine for engine in pr.plan(table, where=where, session=spark).report.engines if engine.name == ALONE]
     assert alone.kept.bytes <= fetched <= alone.kept.bytes + streams * READ_AHEAD

@@ -18,11 +18,12 @@ from parquet_core.dataset.opening import read_dataset
 from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
 from prune_assets.engines.spark.survivors import MAX_RANGES, survivor_ranges
-from prune_assets.planner import evaluation, reasons
+from prune_assets.explain import reasons
+from prune_assets.explain.plan import plan
+from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
 from prune_assets.planner.levels.question import Level, LevelState
-from prune_assets.planner.plan import plan
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 

@@ -8,7 +8,7 @@ import pytest
 
 from parquet_core.dataset import opening
 from prune_assets.engines.spark.reader_bugs import ALL
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 from tests.lies.judging import Truth, judged, read_now
 from tests.lies.lies import CONTRADICTIONS, UNSEEN
 from tests.lies.lying_file import PAGE, planted, write_honest

@@ -12,7 +12,7 @@ import pytest
 
 SCRIPT = """
 import sys
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 
 made = plan(sys.argv[1], where=sys.argv[2])
 made.report.to_json()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
 from tests.fuzz.planner.truth import settings

@@ -14,8 +14,8 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.predicate import columns_of
+from prune_assets.explain.plan import plan
 from prune_assets.planner.levels import PARTITIONS
-from prune_assets.planner.plan import plan
 from prune_assets.reading.metrics import scan_metrics
 from tests.prune_assets.planner.other_writers import write_by_spark
 from tests.prune_assets.planner.predicate_cases import random_table

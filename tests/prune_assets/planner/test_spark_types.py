@@ -6,7 +6,7 @@ import pytest
 from test_soundness_against_spark import check, same_rows
 
 from parquet_core.predicate import Unsupported, leaves
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 
 pytestmark = pytest.mark.spark
 

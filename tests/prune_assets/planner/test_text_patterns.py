@@ -11,8 +11,8 @@ from test_levels import rows_of
 from test_soundness_against_spark import answers_of_spark, named_rows
 
 from parquet_core.predicate import Unsupported, leaves
+from prune_assets.explain.plan import plan
 from prune_assets.planner.levels import PARTITIONS
-from prune_assets.planner.plan import plan
 from tests.prune_assets.planner.predicate_cases import truth
 from tests.prune_assets.planner.text_cases import text_predicate, text_table, write_texts
 

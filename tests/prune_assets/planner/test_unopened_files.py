@@ -17,7 +17,7 @@ from parquet_core.errors import MalformedFile
 from parquet_core.predicate import Compare, Op
 from prune_assets.commands.explain import explain
 from prune_assets.dagster.metadata import skip_metadata
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 from prune_assets.tables.parquet import answers_of_directories
 from tests.prune_assets.planner.named_rows import named_rows
 

@@ -13,7 +13,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 from prune_assets.session.semantics_of_session import semantics_of
 from tests.prune_assets.planner.known_value_cases import CONDITIONS, TYPES, condition, random_rows, write_parts
 from tests.prune_assets.planner.named_rows import named_rows

@@ -229,7 +229,7 @@ CLOCKS = [
 def test_spark_is_foretold_to_push_constants_down(spark, table, sql, monkeypatch):
     monkeypatch.setattr("prune_assets.sql.binding.clock.now", lambda: NOW)
     plan = pr.plan(table, where=sql, session=spark)
-    foretold = plan.spark_filters
+    foretold = plan.spark.filters
     assert isinstance(foretold, Filter)
     frame = spark.read.parquet(table).where(plan.lowered.frozen)
     name = f"{_SOURCES[foretold.rel]}({foretold.column[0]},"

@@ -15,7 +15,7 @@ import prune_assets as pr
 from prune_assets.engines.profile import BEST
 from prune_assets.engines.spark.predicted_scan import listed_files, predicted_scan
 from prune_assets.engines.spark.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, leaves_of
-from prune_assets.planner.plan import plan
+from prune_assets.explain.plan import plan
 from prune_assets.reading.metrics import scan_metrics
 from tests.peers.parquet_java import filtered_record_count
 from tests.prune_assets.planner.other_writers import write_by_duckdb, write_by_polars, write_by_spark
@@ -44,7 +44,7 @@ def predicted(tree, made):
     for column in (column for column in made.index.columns if column.path in asked):
         made.index.dictionaries.read(column, everywhere)
         made.index.bloom_filters.read(column, everywhere)
-    profile = predicted_scan(made, tree, files=listed_files(made)[0])
+    profile = predicted_scan(made, tree, files=listed_files(made, made.spark.filters)[0])
     found = {file.path: defaultdict(list) for file in made.index.files}
     for group, start, stop in zip(profile.ranges.row_group, profile.ranges.start, profile.ranges.stop, strict=True):
         path = made.index.files[made.index.file[group]].path
@@ -85,12 +85,12 @@ def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, see
     for _ in range(30):
         where = predicate(chance)
         made = plan(tmp_path / "t", where=where, session=spark)
-        found = predicted(made.spark_filters, made)
+        found = predicted(made.spark.filters, made)
         df = whole.where(where)
         kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.files}
         # What is not looked into here, Spark's optimizer may still make something of.
         assert rows_in(kept) <= rows_in(found), where
-        if is_transparent(made.spark_filters):
+        if is_transparent(made.spark.filters):
             assert found == kept, where
             exact += 1
         cut += 0 < len(rows_in(kept)) < made.index.row_count.sum()
@@ -140,7 +140,7 @@ def test_columns_that_spark_rounds_are_not_pushed_down(spark, tmp_path):
     for where in ROUNDED:
         made = plan(tmp_path / "t.parquet", where=where, session=spark)
         found = filtered_record_count(spark, str(tmp_path / "t.parquet"), whole.where(where)).ranges
-        assert predicted(made.spark_filters, made) == {made.index.files[0].path: found}, where
+        assert predicted(made.spark.filters, made) == {made.index.files[0].path: found}, where
 
 
 def engines(report):

@@ -62,8 +62,8 @@ def test_a_plan_and_its_report_parse_the_text_once(table, counted, where):
     assert report.to_json()
     assert report.to_html()
     assert str(report)
-    assert plan.engines
-    assert plan.spark_filters is not None
+    assert plan.report.engines
+    assert plan.spark.filters is not None
     assert [*plan.derived_filters, *plan.warnings, *plan.files]
     for counts in counted.values():
         assert counts == {where: 1}

@@ -1,4 +1,4 @@
-"""From a plan to its skip report."""
+"""From a plan, and how an engine reads what it keeps, to the skip report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from parquet_core.outcomes import Outcomes
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported, columns_of_leaf, leaves
 from parquet_core.printable import redacted
 from prune_assets import __version__
-from prune_assets.planner.advice import advise, remedy_in
-from prune_assets.planner.attribution import conjuncts_alone, leaf_attribution
+from prune_assets.engines.profile import compared
+from prune_assets.explain.advice import advise
+from prune_assets.explain.attribution import conjuncts_alone, leaf_attribution
+from prune_assets.explain.file_reports import FileReports, costliest_files, table_map, tells_every_row_group
+from prune_assets.explain.remedies import Remedies
 from prune_assets.planner.extents import extent_of
-from prune_assets.planner.file_reports import costliest_files, table_map, tells_every_row_group
 from prune_assets.report.skip_report import (
     DeltaVersion,
     Extent,
@@ -27,26 +29,38 @@ from prune_assets.sql.render import render
 
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
+    from prune_assets.engines.profile import EngineRead
     from prune_assets.planner.levels.question import LevelState
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
 
-def summarize(plan: Plan) -> SkipReport:
-    """Add up what every level removed; fetches the offset indexes that exact page bytes need."""
+def report(read: EngineRead) -> SkipReport:
+    """Add up what every level skipped; fetches what exact page bytes and single conjuncts need, and keeps it on disk.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from prune_assets.engines.spark import SPARK
+    >>> from prune_assets.planner.plan_read import plan_read
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> report(SPARK(plan_read(table, where="id < 150"))).kept.rows
+    200
+    """
+    plan, remedies = read.plan, Remedies(read.plan)
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
     complete = tells_every_row_group(plan)
-    told = leaf_attribution(plan)
-    return SkipReport(
+    attributed = leaf_attribution(plan)
+    made = SkipReport(
         table=redacted(plan.table.name),
         predicate=plan.lowered.sql,
         normalized=plan.lowered.normalized,
-        unsupported=_unsupported(plan),
+        unsupported=_unsupported(plan, remedies),
         levels=_levels(plan, total),
         total=total,
         kept=plan.kept.extent(plan.index),
         conjuncts=conjuncts_alone(plan, total),
-        files=tuple(plan.files) if complete else costliest_files(plan),
-        implied=tuple(map(render, plan.derived_filters)),
+        files=tuple(FileReports(plan)) if complete else costliest_files(plan),
+        implied=tuple(map(render, read.derived_filters)),
         requests=plan.requests,
         bytes_fetched=sum(plan.fetched.values()),
         index_bytes=plan.fetched.get("index", 0),
@@ -54,39 +68,42 @@ def summarize(plan: Plan) -> SkipReport:
         dictionary_bytes=plan.fetched.get("dictionary", 0),
         seconds=plan.seconds,
         estimated=plan.kept.estimated,
-        leaves=told,
+        leaves=attributed,
         files_complete=complete,
         map=() if complete else table_map(plan),
-        engines=plan.engines,
-        warnings=plan.warnings,
+        engines=compared(read),
+        warnings=read.warnings,
         delta=_version(plan),
         unopened_files=0 if plan.index.opened is None else int(np.count_nonzero(~plan.index.opened)),
-        advice=advise(plan, total, told=told),
+        advice=advise(plan, total, attributed=attributed, remedies=remedies),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         version=__version__,
     )
+    plan.index.save()
+    plan.table.save()
+    return made
 
 
-def _version(plan: Plan) -> DeltaVersion | None:
+def _version(plan: PlannedRead) -> DeltaVersion | None:
     read = np.zeros(len(plan.index.files), np.bool_)
     read[plan.index.file[plan.kept.rows > 0]] = True
     return plan.table.version(plan.index, read, pro_rata=plan.sizes.pro_rata, log_bytes=plan.fetched.get("log", 0))
 
 
-def _unsupported(plan: Plan) -> tuple[UnsupportedPart, ...]:
+def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
     """Return what no metadata could be asked, and what values could not be asked in each row group that is read."""
     found: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):
-            found[UnsupportedPart(leaf.sql, leaf.reason, remedy_in(plan, leaf))] = None
+            found[UnsupportedPart(leaf.sql, leaf.reason, remedies.of(leaf))] = None
         elif isinstance(leaf, OnValues | OnPartitions) and (
             why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
         ):
-            found[UnsupportedPart(leaf.part.sql, why, remedy_in(plan, leaf.part))] = None
+            found[UnsupportedPart(leaf.part.sql, why, remedies.of(leaf.part))] = None
     return tuple(found)
 
 
-def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -> str:
+def _unasked(plan: PlannedRead, leaf: OnValues | OnPartitions, answers: OutcomeArray) -> str:
     """Say why a part was not asked of all values in each row group that is read; empty where it was."""
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (answers == Outcomes.UNKNOWN))
@@ -103,7 +120,7 @@ def _unasked(plan: Plan, leaf: OnValues | OnPartitions, answers: OutcomeArray) -
     return f"{leaf.part.reason}{known}"
 
 
-def _levels(plan: Plan, total: Extent) -> tuple[Level, ...]:
+def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
     before = total
     found = []
     for state in plan.evaluation.states:

@@ -34,7 +34,7 @@ class Spread(NamedTuple):
     """
 
     of_row_group: float
-    asked: float
+    requested: float
     has_end: bool
 
 
@@ -53,10 +53,10 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None
     if whole <= 0:
         return None
     points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
-    asked = selected_of(_values(points, bounds.lower.type), conjuncts)
+    chosen = selected_of(_values(points, bounds.lower.type), conjuncts)
     share = float(np.mean((high - low + unit)[known])) / whole
     ends = selected_of(_values(np.array([least, most]), bounds.lower.type), conjuncts)
-    return Spread(share, float(np.mean(asked)), bool(ends.any()))
+    return Spread(share, float(np.mean(chosen)), bool(ends.any()))
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from parquet_core.evidence.bloom import probes
 from parquet_core.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
 from parquet_core.quantities import bytes_text
 from parquet_core.trees import post_order
-from prune_assets.planner.spread import selected_of, spread_of
+from prune_assets.explain.spread import selected_of, spread_of
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Remedy
 from prune_assets.report.wording import ENOUGH_SKIPPED, row_groups_text
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Predicate
-    from prune_assets.planner.plan import Plan
-    from prune_assets.planner.spread import Spread
+    from prune_assets.explain.spread import Spread
+    from prune_assets.planner.planned_read import PlannedRead
 
 # Advice is given only of what leaves at most this part of what is read now.
 _WORTH_IT = 0.7
@@ -48,7 +48,7 @@ class ColumnAdvice:
     """
 
     def __init__(
-        self, plan: Plan, column: LeafColumn, parts: tuple[Predicate, ...], remaining: NDArray[np.int64]
+        self, plan: PlannedRead, column: LeafColumn, parts: tuple[Predicate, ...], remaining: NDArray[np.int64]
     ) -> None:
         self.plan, self.column, self.parts, self.remaining = plan, column, parts, remaining
         self.name = column.name
@@ -159,12 +159,12 @@ class ColumnAdvice:
             message = f"{sort}: most row groups may hold matching values; sorted, few would"
             return Remedy("sort_by", message) if self._asks_for_little() else None
         # What is asked for seldom begins where a row group does.
-        then = min(self._whole, round(self._whole * min(1.0, self.spread.asked + 1 / count)))
+        then = min(self._whole, round(self._whole * min(1.0, self.spread.requested + 1 / count)))
         if then > _WORTH_IT * self._now:
             return None
         message = (
             f"{sort}: a row group spans {range_share(self.spread.of_row_group)} of its range on average, the "
-            f"predicate covers {range_share(self.spread.asked)}; sorted, about {bytes_text(then)} of "
+            f"predicate covers {range_share(self.spread.requested)}; sorted, about {bytes_text(then)} of "
             f"{bytes_text(self._whole)} would be read"
         )
         return Remedy("sort_by", message, then)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from parquet_core.outcomes import OutcomeArray, Outcomes
     from parquet_core.predicate import Predicate
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
 
 
@@ -36,7 +36,7 @@ MAX_CONJUNCTS = 200
 MAX_LOGGED_FILES = 1_000_000
 
 
-def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
+def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
     """Ask each conjunct alone, of many the first 200; the predicate itself when there is only one."""
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
@@ -52,7 +52,7 @@ def conjuncts_alone(plan: Plan, total: Extent) -> tuple[Conjunct, ...]:
     return tuple(found)
 
 
-def kept_alone(plan: Plan, predicate: Predicate) -> tuple[Extent, bool]:
+def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
     """Return what a predicate would keep, and whether every level was asked."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
@@ -69,7 +69,7 @@ MAX_LEAVES = 200
 _MAX_ANSWERS = 8_000_000
 
 
-def leaf_attribution(plan: Plan) -> tuple[Leaf, ...]:
+def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
     """Return the leaves of the predicate from left to right, of many the first 200; a few array operations each."""
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
     wanted, opened = asked_outcomes(predicate), _open(plan)
@@ -93,7 +93,7 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
-def _open(plan: Plan) -> NDArray[np.int64]:
+def _open(plan: PlannedRead) -> NDArray[np.int64]:
     """Return by leaf the row groups that are read and it could not rule out, their bytes, those it holds in wholly."""
     answers = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
@@ -104,7 +104,7 @@ def _open(plan: Plan) -> NDArray[np.int64]:
     return total
 
 
-def _open_of(plan: Plan, answers: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+def _open_of(plan: PlannedRead, answers: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
     here = list(answers[:, positions])
     opened = open_outcomes(plan.evaluation.predicate, here)[:MAX_LEAVES]
     size = plan.kept.bytes[positions]
@@ -113,7 +113,7 @@ def _open_of(plan: Plan, answers: OutcomeArray, positions: NDArray[np.int64]) ->
     return np.array([(*both, whole) for both, whole in zip(counted, proven, strict=True)], np.int64)
 
 
-def _denied(plan: Plan, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:
+def _denied(plan: PlannedRead, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:
     shares, before = [], plan.index.row_count == 0
     for state, answers in zip(plan.evaluation.of_row_groups, by_level, strict=True):
         denied = ((answers & np.uint8(wanted)) == 0) & ~before

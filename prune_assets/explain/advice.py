@@ -10,18 +10,19 @@ import numpy as np
 from parquet_core.outcomes import may_match
 from parquet_core.predicate import CompareColumns, Unsupported, columns_of, conjuncts_of, leaves
 from parquet_core.pruning import fold
-from prune_assets.planner.column_advice import ColumnAdvice, range_share
-from prune_assets.planner.unknown_zone import is_for_want_of_zone
+from prune_assets.explain.column_advice import ColumnAdvice, range_share
 from prune_assets.report.quantities import share_text
 from prune_assets.report.skip_report import Advice, Remedy
 from prune_assets.report.wording import ENOUGH_SKIPPED
+from prune_assets.sql.types.timestamps import needs_zone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Path, Predicate
-    from prune_assets.planner.plan import Plan
+    from prune_assets.explain.remedies import Remedies
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import Extent
     from prune_assets.report.skip_report import Leaf as LeafReport
 
@@ -33,7 +34,9 @@ _ONE_ROW_GROUP = (
 )
 
 
-def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...]) -> Advice | None:
+def advise(
+    plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
+) -> Advice | None:
     """Say what keeps more bytes from being skipped, None where enough of them are; reads nothing more.
 
     Where half is skipped already, only a column that skips too little of what the other conjuncts keep is worth a line.
@@ -50,10 +53,10 @@ def advise(plan: Plan, total: Extent, *, told: tuple[LeafReport, ...]) -> Advice
     columns = _columns(plan)
     if is_enough:
         return _beside_others(columns)
-    found = [*_of_wording(plan), *(remedy for one in columns for remedy in one.remedies())]
+    candidates = [*_of_wording(plan, remedies), *(remedy for one in columns for remedy in one.remedies())]
     if len(plan.index) == 1 and any(one.is_known for one in columns):
-        found.append(Remedy("row_groups", _ONE_ROW_GROUP))
-    return Advice(_why(plan, columns, told), _best(found))
+        candidates.append(Remedy("row_groups", _ONE_ROW_GROUP))
+    return Advice(_why(plan, columns, attributed), _best(candidates))
 
 
 def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
@@ -70,7 +73,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
     return tuple(ordered[:_MOST_REMEDIES])
 
 
-def _columns(plan: Plan) -> list[ColumnAdvice]:
+def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
     """Return the columns of files that conjuncts name alone, with these."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
@@ -83,7 +86,7 @@ def _columns(plan: Plan) -> list[ColumnAdvice]:
     return [ColumnAdvice(plan, columns[path], tuple(by_path[path]), remaining[path]) for path in paths_known]
 
 
-def _remaining_without(plan: Plan, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
+def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
     """Return by column the row groups that the conjuncts which do not name it alone keep."""
     answers, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
@@ -100,44 +103,31 @@ def _remaining_without(plan: Plan, paths: list[Path]) -> dict[Path, NDArray[np.i
     return {path: np.flatnonzero((denials == of_path) & has_rows) for path, of_path in own.items()}
 
 
-def _of_wording(plan: Plan) -> list[Remedy]:
+def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     """Return what the refused parts themselves say would help."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported))
-    told = [(part.sql, remedy) for part in parts if (remedy := remedy_in(plan, part))]
-    return [Remedy("write_predicate", f"{sql}: {remedy}") for sql, remedy in told]
+    return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
 
 
-def remedy_in(plan: Plan, part: Unsupported) -> str:
-    """Say what would help a plan with a part that it keeps data for; empty where nothing is known."""
-    return plan.zone_remedy if is_for_want_of_zone(part) and part.remedy else remedy_of(part)
-
-
-def remedy_of(part: Unsupported) -> str:
-    """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
-    if not part.rewrite:
-        return part.remedy
-    return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"
-
-
-def _why(plan: Plan, columns: list[ColumnAdvice], told: tuple[LeafReport, ...]) -> str:
+def _why(plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
     if not columns and refused:
-        asked = refused[0].sql if is_for_want_of_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
-        return f"{asked}: {refused[0].reason}"
+        part = refused[0].sql if needs_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
+        return f"{part}: {refused[0].reason}"
     if len(plan.index) == 1:
         return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
     silent = [one.name for one in columns if not one.is_known]
     if silent and len(silent) == len(columns):
         return f"most row groups have no bounds of {', '.join(silent)}"
-    lying = [(one.name, one.spread) for one in columns if one.spread]
-    if lying and math.prod(spread.asked for _, spread in lying) >= ENOUGH_SKIPPED:
-        asked = ", ".join(f"{range_share(spread.asked)} of the range of {name}" for name, spread in lying)
-        return f"the predicate covers {asked}: there is little to skip"
-    spread = [f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in lying]
-    if spread:
-        return f"values are all over the table: a row group spans on average {', '.join(spread)}"
+    spreads = [(one.name, one.spread) for one in columns if one.spread]
+    if spreads and math.prod(spread.requested for _, spread in spreads) >= ENOUGH_SKIPPED:
+        shares = ", ".join(f"{range_share(spread.requested)} of the range of {name}" for name, spread in spreads)
+        return f"the predicate covers {shares}: there is little to skip"
+    if spreads:
+        shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
+        return f"values are all over the table: a row group spans on average {shares}"
     read = int(np.count_nonzero(plan.kept.rows > 0))
-    widest = max(told, key=lambda leaf: leaf.open_bytes)
+    widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups
     share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
     return f"{widest.sql} may match in {share} row groups that are read"

@@ -11,7 +11,7 @@ import pytest
 
 from parquet_core.predicate import And, Compare, In, Interval, Not, Op, Or
 from parquet_core.trust.bounds import Bounds
-from prune_assets.planner.spread import spread_of
+from prune_assets.explain.spread import spread_of
 
 C = ("c",)
 NEW_YEAR = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
@@ -46,12 +46,12 @@ TENTHS = bounds([0, 50, None], [49, 99, None], pa.int32())
 def test_what_is_asked_for(predicate, asked):
     spread = spread_of(TENTHS, (predicate,))
     assert spread.of_row_group == pytest.approx(0.5), "each known row group holds half of the range"
-    assert spread.asked == pytest.approx(asked)
+    assert spread.requested == pytest.approx(asked)
 
 
 def test_several_predicates_ask_for_what_they_share():
     both = (Compare(C, Op.GE, number(20)), Compare(C, Op.LT, number(39)), Not(Compare(C, Op.EQ, number(30))))
-    assert spread_of(TENTHS, both).asked == pytest.approx(0.18)
+    assert spread_of(TENTHS, both).requested == pytest.approx(0.18)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import numpy as np
 from parquet_core.access_plan import RangeList, Verdict
 from parquet_core.printable import redacted
 from parquet_core.ragged import distinct
-from prune_assets.planner.reasons import Reasons
+from prune_assets.explain.reasons import Reasons
 from prune_assets.report.skip_report import FileReport, MapCell, RowGroupReport
 from prune_assets.report.skip_report import Verdict as VerdictName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from prune_assets.planner.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
 
 
 # Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
@@ -27,12 +27,12 @@ MAX_CELLS = 1_500
 _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
 
 
-def tells_every_row_group(plan: Plan) -> bool:
+def tells_every_row_group(plan: PlannedRead) -> bool:
     """Tell whether a report describes each row group."""
     return len(plan.index) <= MAX_DETAILED
 
 
-def costliest_files(plan: Plan) -> tuple[FileReport, ...]:
+def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
     """Describe the row groups that cost most to read, in the order of the table."""
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
@@ -46,7 +46,7 @@ def costliest_files(plan: Plan) -> tuple[FileReport, ...]:
 class FileReports(Sequence[FileReport]):
     """What is read of every file and row group, and why; each is put together when it is looked at."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
         self._reasons, self._levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
         self._first = np.searchsorted(plan.index.file, np.arange(len(plan.index.files) + 1)).tolist()
@@ -69,7 +69,9 @@ class FileReports(Sequence[FileReport]):
         return _file(self._plan, found, positions, self._reasons, self._levels)
 
 
-def _file(plan: Plan, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]) -> FileReport:
+def _file(
+    plan: PlannedRead, number: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
+) -> FileReport:
     """Describe a file by the row groups at `positions`, all of its own or some."""
     first, stop = np.searchsorted(plan.index.file, [number, number + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
@@ -84,7 +86,7 @@ def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
     return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
 
 
-def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
+def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
     verdict = _VERDICTS[evaluation.access.verdict[position]]
     level, reason = _attribute(plan, position, credited, reasons)
@@ -104,7 +106,7 @@ def _row_group(plan: Plan, position: int, credited: int, reasons: Reasons) -> Ro
     )
 
 
-def _attribute(plan: Plan, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
+def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
     """Credit a row group, or rows of it, to the first level that drops them."""
     evaluation = plan.evaluation
     rows, kept = int(plan.index.row_count[position]), int(plan.kept.rows[position])
@@ -124,7 +126,7 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
     return tuple(zip(ranges.start[first:last].tolist(), ranges.stop[first:last].tolist(), strict=True))
 
 
-def credited_level(plan: Plan) -> NDArray[np.int64]:
+def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
     """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
     evaluation, rows = plan.evaluation, plan.index.row_count
     level = np.full(len(plan.index), -1, np.int64)
@@ -135,7 +137,7 @@ def credited_level(plan: Plan) -> NDArray[np.int64]:
     return level
 
 
-def table_map(plan: Plan) -> tuple[MapCell, ...]:
+def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
     """Cut the row groups into at most `MAX_CELLS` runs of equal length, in file order."""
     index, count = plan.index, len(plan.index)
     run = max(-(-count // MAX_CELLS), 1)

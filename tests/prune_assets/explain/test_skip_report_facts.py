@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.predicate import Unsupported
-from prune_assets.planner import file_reports
-from prune_assets.planner.advice import remedy_of
-from prune_assets.planner.plan import plan
+from prune_assets.explain import file_reports
+from prune_assets.explain.plan import plan
+from prune_assets.explain.remedies import remedy_of
 
 OPTIONS = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
 
@@ -199,7 +199,7 @@ def test_of_a_large_table_the_costliest_row_groups_are_told_and_the_map_has_all(
 
 
 def test_conjuncts_of_a_large_table_are_asked_of_statistics_alone(table, monkeypatch):
-    monkeypatch.setattr("prune_assets.planner.attribution.MAX_ROW_GROUPS", 9)
+    monkeypatch.setattr("prune_assets.explain.attribution.MAX_ROW_GROUPS", 9)
     where = "x = 123 AND k = 997"
     plan_ = plan(table, where=where)
     requests = plan_.index.traffic.requests

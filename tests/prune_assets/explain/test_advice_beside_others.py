@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from prune_assets.checks.health.small_files import SMALL_BYTES
-from prune_assets.planner.column_advice import LEAST_PARTITION_BYTES
-from prune_assets.planner.plan import plan
+from prune_assets.explain.column_advice import LEAST_PARTITION_BYTES
+from prune_assets.explain.plan import plan
 from prune_assets.report.console import to_text
 
 DAYS, PARTS, ROWS = 10, 8, 4_000  # of a row group, of which a day has 8

@@ -1,0 +1,132 @@
+"""Plan a read: open the table, lower the predicate, evaluate the levels."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+from parquet_core.trees import replaced
+from prune_assets.cache_directory import metadata_cache
+from prune_assets.planner.columns import check_names, columns_to_read
+from prune_assets.planner.evaluation import evaluate
+from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
+from prune_assets.planner.value_tests import value_tests
+from prune_assets.session.lower_predicate import lower_predicate, semantics_for
+from prune_assets.session.stores import reach_as
+from prune_assets.sql.semantics import SparkSemantics
+from prune_assets.tables.catalogs.resolve import catalog_entry
+from prune_assets.tables.catalogs.session_catalog import check_columns
+from prune_assets.tables.opening import open_table, retry_on_stale_listing
+
+if TYPE_CHECKING:
+    import datetime as dt
+    import os
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+
+def plan_read(
+    table: str | os.PathLike[str] | Sequence[str],
+    *,
+    where: str | Column,
+    columns: Sequence[str] | None = None,
+    session: SparkSession | SparkSemantics | None = None,
+    depth: Depth = "pages",
+    version: int | None = None,
+    timestamp: dt.datetime | int | str | None = None,
+    allow: Sequence[str] = (),
+) -> PlannedRead:
+    """Plan what to read; arguments and errors are those of `prune_assets.plan`.
+
+    What was read of the metadata is kept on disk.
+    """
+    if depth not in {"row_groups", "pages"}:
+        raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
+    check_names(columns)
+    started = time.perf_counter()
+    if session is not None and not isinstance(session, SparkSemantics):
+        reach_as(session, table, allow)
+    return retry_on_stale_listing(
+        lambda: _plan_once(
+            table, where, columns, session, depth, version=version, timestamp=timestamp, allow=allow, started=started
+        )
+    )
+
+
+def _plan_once(
+    table: str | os.PathLike[str] | Sequence[str],
+    where: str | Column,
+    columns: Sequence[str] | None,
+    session: SparkSession | SparkSemantics | None,
+    depth: Depth,
+    *,
+    version: int | None,
+    timestamp: dt.datetime | int | str | None,
+    allow: Sequence[str],
+    started: float,
+) -> PlannedRead:
+    semantics = semantics_for(session)
+    spark = None if isinstance(session, SparkSemantics) else session
+    entry = catalog_entry(table, spark)
+    if entry is not None:
+        table = entry.location
+        if entry.text_partitions and spark is None:
+            semantics = replace(semantics, infer_partition_types=False)
+    opened = open_table(
+        table,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
+        cache=metadata_cache(),
+        whole_below=_executor_files(spark),
+    )
+    if entry is not None and spark is not None:
+        check_columns(entry, opened, spark)
+    lowered = lower_predicate(where, opened, session=session)
+    tests = value_tests(lowered, opened.columns, partitions=opened.partitions, session=session, semantics=semantics)
+    predicate = replaced(lowered.predicate, tests)
+    answers = opened.answers(predicate)
+    if spark is not None:
+        from prune_assets.planner.executors import ask_executors
+
+        # Without the tests of values: only this process can ask the session about them.
+        elsewhere = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
+        answers = replace(answers, elsewhere=elsewhere)
+    index = opened.read(answers.left)
+    if answers.elsewhere is not None:
+        from prune_assets.planner.executors import put_rows
+
+        put_rows(index, answers.elsewhere)
+    if entry is not None:
+        entry.check_files(index.files)
+    evaluation = evaluate(predicate, index, pages=depth == "pages", files=answers)
+    index.save()
+    planned = PlannedRead(
+        table=opened,
+        semantics=semantics,
+        lowered=lowered,
+        columns=columns_to_read(index.columns, columns, predicate, partitions=index.partitions),
+        index=index,
+        evaluation=evaluation,
+        seconds=time.perf_counter() - started,
+        requests=index.traffic.requests,
+        fetched=dict(index.traffic.bytes),
+        depth=depth,
+        named="unfinished" if opened.is_unfinished else named_by(table),
+        tests=tests,
+    )
+    opened.save()
+    return planned
+
+
+def _executor_files(spark: SparkSession | None) -> int | None:
+    """Return from how many files on Spark's executors read the footers; None for never."""
+    if spark is None:
+        return None
+    from prune_assets.planner.executors import executor_files
+
+    return executor_files(spark)

@@ -1,0 +1,78 @@
+"""What to read of a table for a predicate, as plain data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from parquet_core.access_plan import Verdict
+from parquet_core.ragged import distinct
+from parquet_core.storage import is_remote, local_path
+from prune_assets.planner.extents import Kept, Sizes, kept_by, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.predicate import OnPartitions, OnValues, Unsupported
+    from parquet_core.storage import DataFile
+    from prune_assets.planner.evaluation import Evaluation
+    from prune_assets.sql.lower import LoweredPredicate
+    from prune_assets.sql.semantics import SparkSemantics
+    from prune_assets.tables.table import Table
+
+Depth: TypeAlias = Literal["row_groups", "pages"]
+# A directory on this machine, a file or pattern or what lies elsewhere, or several of them; or a table that holds the
+# journal of a write, which Spark knows nothing of.
+NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
+
+
+@dataclass(frozen=True, repr=False)
+class PlannedRead:
+    """What to read of a table for a predicate.
+
+    `index` holds the metadata it rests on, `evaluation` the outcomes of every level. `seconds`, `requests` and
+    `fetched` (bytes by what they are) cover the planning. `tests`: the parts that bounds do not answer and values do.
+    """
+
+    table: Table
+    semantics: SparkSemantics
+    lowered: LoweredPredicate
+    columns: tuple[LeafColumn, ...]
+    index: MetadataIndex
+    evaluation: Evaluation
+    seconds: float
+    requests: int
+    fetched: dict[str, int]
+    depth: Depth = "pages"
+    named: NamedBy = "directory"
+    tests: Mapping[Unsupported, OnValues | OnPartitions] = field(default_factory=dict)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the columns read, by row group."""
+        self.table.count_rows(self.index)
+        return measure(self.index, self.columns)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What is read of every row group; fetches the offset indexes that tell the bytes of a selection."""
+        return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
+
+    @property
+    def surviving_files(self) -> tuple[DataFile, ...]:
+        """The files of which at least one row is read."""
+        kept = distinct(self.index.file[self.evaluation.access.verdict != Verdict.SKIP])
+        return tuple(self.index.files[i] for i in kept.tolist())
+
+
+def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
+    """Tell how a table was named."""
+    if not isinstance(table, str | os.PathLike):
+        return "list"
+    path = os.fspath(table)
+    return "directory" if not is_remote(path) and Path(local_path(path)).is_dir() else "path"
