@@ -61,11 +61,11 @@ def advise(
 
 def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
     """Advise for the columns that skip little of what the other conjuncts keep; None where nothing helps."""
-    found = [(one, remedies) for one in columns if one.is_open and (remedies := one.remedies())]
-    if not found:
+    open_columns = [(one, remedies) for one in columns if one.is_open and (remedies := one.remedies())]
+    if not open_columns:
         return None
-    why = "; ".join(one.skips_text() for one, _ in found[:_MOST_REMEDIES])
-    return Advice(why, _best([remedy for _, remedies in found for remedy in remedies]))
+    why = "; ".join(one.skips_text() for one, _ in open_columns[:_MOST_REMEDIES])
+    return Advice(why, _best([remedy for _, remedies in open_columns for remedy in remedies]))
 
 
 def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
@@ -88,12 +88,12 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
     """Return by column the row groups that the conjuncts which do not name it alone keep."""
-    answers, first = plan.evaluation.row_groups.by_leaf, 0
+    outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
     for conjunct in conjuncts_of(plan.evaluation.predicate):
         count = sum(1 for _ in leaves(conjunct))
-        denied = ~may_match(fold(conjunct, answers[first : first + count]))
+        denied = ~may_match(fold(conjunct, outcomes[first : first + count]))
         first += count
         denials += denied
         named = columns_of(conjunct)

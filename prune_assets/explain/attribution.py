@@ -1,7 +1,7 @@
 """What each part of a predicate excludes: a conjunct alone, and a comparison level by level.
 
-For conjuncts alone every level is asked up to `MAX_ROW_GROUPS`, which may read filters, dictionaries and page indexes
-that the plan had no need of. In a larger table only partition values and statistics are: the footers that hold them are
+Up to `MAX_ROW_GROUPS` every level evaluates each conjunct alone, which may read filters, dictionaries and page indexes
+that the plan had no need of. In a larger table only partition values and statistics do: the footers that hold them are
 read already.
 """
 
@@ -37,36 +37,36 @@ MAX_LOGGED_FILES = 1_000_000
 
 
 def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
-    """Ask each conjunct alone, of many the first 200; the predicate itself when there is only one."""
+    """Evaluate each conjunct alone, of many the first 200; the predicate itself when there is only one."""
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
-    found = []
+    conjuncts = []
     most = MAX_CONJUNCTS
-    if plan.evaluation.question.files.told is not None:
-        # Each has the log asked anew.
+    if plan.evaluation.query.files.told is not None:
+        # Each reads the statistics of the log again.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
         kept, complete = kept_alone(plan, predicate)
-        found.append(Conjunct(sql, total.bytes - kept.bytes, complete))
-    return tuple(found)
+        conjuncts.append(Conjunct(sql, total.bytes - kept.bytes, complete))
+    return tuple(conjuncts)
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return what a predicate would keep, and whether every level was asked."""
+    """Return what a predicate would keep, and whether every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = evaluate(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
-        # Of files that were not opened there is more to ask.
+        # Files that were not opened have more evidence.
         complete = index.opened is None or bool(index.opened[index.file[access.verdict != Verdict.SKIP]].all())
         return kept_by(access, index, plan.columns, plan.sizes).extent(index), complete
-    alive = row_groups_left_for_free(predicate, index, plan.table.answers(predicate))
-    return extent_of(index, plan.sizes, alive & (index.row_count > 0)), False
+    remaining = row_groups_left_for_free(predicate, index, plan.table.answers(predicate))
+    return extent_of(index, plan.sizes, remaining & (index.row_count > 0)), False
 
 
 MAX_LEAVES = 200
-# Answers that are held at once, by leaf and row group.
-_MAX_ANSWERS = 8_000_000
+# Outcomes that are held at once, by leaf and row group.
+_MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
@@ -87,7 +87,7 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
 
 
 def _why(leaf: Predicate, open_row_groups: int) -> str:
-    """Say why a leaf is not looked into; of one that is asked of values only where it excludes too little."""
+    """Say why a leaf is not looked into; of one that is tested on values only where it excludes too little."""
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
     return leaf.reason if isinstance(leaf, Unsupported) else ""
@@ -95,17 +95,17 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
 
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
     """Return by leaf the row groups that are read and it could not rule out, their bytes, those it holds in wholly."""
-    answers = plan.evaluation.row_groups.by_leaf
+    outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
-    total = np.zeros((min(len(answers), MAX_LEAVES), 3), np.int64)
-    step = max(1, _MAX_ANSWERS // len(answers))
+    total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)
+    step = max(1, _MAX_OUTCOMES // len(outcomes))
     for start in range(0, len(read), step):
-        total += _open_of(plan, answers, read[start : start + step])
+        total += _open_of(plan, outcomes, read[start : start + step])
     return total
 
 
-def _open_of(plan: PlannedRead, answers: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    here = list(answers[:, positions])
+def _open_of(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    here = list(outcomes[:, positions])
     opened = open_outcomes(plan.evaluation.predicate, here)[:MAX_LEAVES]
     size = plan.kept.bytes[positions]
     counted = [(int(np.count_nonzero(part)), int(size[part != 0].sum())) for part in opened]
@@ -115,8 +115,8 @@ def _open_of(plan: PlannedRead, answers: OutcomeArray, positions: NDArray[np.int
 
 def _denied(plan: PlannedRead, by_level: list[OutcomeArray], wanted: Outcomes) -> tuple[Denial, ...]:
     shares, before = [], plan.index.row_count == 0
-    for state, answers in zip(plan.evaluation.of_row_groups, by_level, strict=True):
-        denied = ((answers & np.uint8(wanted)) == 0) & ~before
+    for state, outcomes in zip(plan.evaluation.of_row_groups, by_level, strict=True):
+        denied = ((outcomes & np.uint8(wanted)) == 0) & ~before
         before = before | denied
         if denied.any():
             size = int(plan.sizes.bytes[denied].sum())

@@ -69,7 +69,7 @@ class ColumnAdvice:
     @property
     def is_open(self) -> bool:
         """Tell whether it skips too little of much that the other conjuncts keep, though it selects a narrow part."""
-        is_narrow = self._asks_for_little() or (self.spread is not None and not self.spread.has_end)
+        is_narrow = self._selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
             len(self.read) >= _LEAST_ROW_GROUPS
             and self._now >= _LEAST_BYTES
@@ -88,10 +88,10 @@ class ColumnAdvice:
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
             return []
         if self._few_values is not None:
-            found = [self._partition(self._few_values)]
+            remedies = [self._partition(self._few_values)]
         else:
-            found = [self._statistics(), self._sort(), self._bloom()]
-        return [remedy for remedy in found if remedy is not None]
+            remedies = [self._statistics(), self._sort(), self._bloom()]
+        return [remedy for remedy in remedies if remedy is not None]
 
     @property
     def _now(self) -> int:
@@ -104,8 +104,8 @@ class ColumnAdvice:
     @cached_property
     def _few_values(self) -> pa.Array | None:
         """The values of the column, where metadata show that they are few; some of them may not occur."""
-        found = [self._values_between_bounds(), self._values_of_dictionaries()]
-        return min((it for it in found if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
+        candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
+        return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
 
     def _values_between_bounds(self) -> pa.Array | None:
         type_ = self.bounds.lower.type
@@ -157,8 +157,8 @@ class ColumnAdvice:
             sort = f"add {self.name} to the sort key, after the columns that skip already"
         if self.spread is None:
             message = f"{sort}: most row groups may hold matching values; sorted, few would"
-            return Remedy("sort_by", message) if self._asks_for_little() else None
-        # What is asked for seldom begins where a row group does.
+            return Remedy("sort_by", message) if self._selects_little() else None
+        # The requested range seldom begins where a row group does.
         then = min(self._whole, round(self._whole * min(1.0, self.spread.requested + 1 / count)))
         if then > _WORTH_IT * self._now:
             return None
@@ -169,14 +169,13 @@ class ColumnAdvice:
         )
         return Remedy("sort_by", message, then)
 
-    def _asks_for_little(self) -> bool:
-        asked = [leaf for part in self.parts for leaf in leaves(part)]
+    def _selects_little(self) -> bool:
         negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
-        return not negated and all(_is_selective(leaf) for leaf in asked)
+        return not negated and all(_is_selective(leaf) for part in self.parts for leaf in leaves(part))
 
     def _bloom(self) -> Remedy | None:
-        asked = [leaf for part in self.parts for leaf in leaves(part)]
-        if not all(map(_is_equality, asked)) or self._is_answered(self.read[:_SAMPLE]):
+        is_lookup = all(_is_equality(leaf) for part in self.parts for leaf in leaves(part))
+        if not is_lookup or self._is_answered(self.read[:_SAMPLE]):
             return None
         message = (
             f"a bloom filter on {self.name} (1 % false positives) would skip about 99 of 100 row groups that lack "
@@ -193,7 +192,7 @@ class ColumnAdvice:
 
 
 def range_share(part: float) -> str:
-    """Write a share of a range, of which something is always asked."""
+    """Write a share of a range, never as nothing."""
     return share_text(max(round(part * 1_000_000), 1), 1_000_000)
 
 

@@ -90,14 +90,14 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
     evaluation, rows = plan.evaluation, int(plan.index.row_count[position])
     verdict = _VERDICTS[evaluation.access.verdict[position]]
     level, reason = _attribute(plan, position, credited, reasons)
-    asked = [state.level for state in evaluation.states if state.status == "consulted"]
+    consulted = [state.level for state in evaluation.states if state.status == "consulted"]
     return RowGroupReport(
         index=int(plan.index.ordinal[position]),
         row_count=rows,
         verdict=verdict,
         ranges=() if verdict == "skip" else _pairs(evaluation.access.ranges, position),
         matches=() if verdict == "skip" else _pairs(evaluation.access.matches, position),
-        evidence=tuple(asked[: asked.index(level) + 1]) if level in asked else tuple(asked),
+        evidence=tuple(consulted[: consulted.index(level) + 1]) if level in consulted else tuple(consulted),
         reason=reason,
         level=level,
         bytes=int(plan.sizes.bytes[position]),
@@ -117,8 +117,11 @@ def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons
     if credited < len(evaluation.of_row_groups):
         state = evaluation.of_row_groups[credited]
         return state.level, reasons.skipped_by(state, position)
-    said = f"page bounds skip {rows - kept:,} of {rows:,} rows"
-    return evaluation.pages.level, said if kept == 0 else f"{said}; the others may match: {reasons.kept(position)}"
+    skipped = f"page bounds skip {rows - kept:,} of {rows:,} rows"
+    return (
+        evaluation.pages.level,
+        skipped if kept == 0 else f"{skipped}; the others may match: {reasons.kept(position)}",
+    )
 
 
 def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
@@ -131,7 +134,7 @@ def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
     evaluation, rows = plan.evaluation, plan.index.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):
-        level[(level < 0) & ~state.alive] = number
+        level[(level < 0) & ~state.remaining] = number
     level[(level < 0) & (plan.kept.rows < rows)] = len(evaluation.of_row_groups)
     level[rows == 0] = -1
     return level

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import ColumnLeaf, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.question import LevelState
+    from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.tables.table import Table
 
 
@@ -66,14 +66,14 @@ _SILENT = "no metadata is available for it"
 class Reasons:
     """Words for the row groups of one evaluation; what many of them share is made once, when it is asked for.
 
-    Nothing is read for them: what a level did not ask about is said not to have been asked.
+    Nothing is read for them: of what a level did not read the reason says so.
     """
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex, table: Table) -> None:
         self._index = index
         self._table = table
         self._evaluation = evaluation
-        self._in_paths = evaluation.question.files.by_values
+        self._in_paths = evaluation.query.files.by_values
         self._by_path = {column.path: column for column in index.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
@@ -84,7 +84,7 @@ class Reasons:
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
-        """Say which conjunct is ruled out in a row group once a level was asked."""
+        """Say which conjunct no row of a row group satisfies by a level and those before it."""
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         number = int(self._denied[state.level][position])
@@ -94,53 +94,53 @@ class Reasons:
             return f"no row can satisfy all of: {'; '.join(all_of)}"
         conjunct = self._conjuncts[number]
         denies = next(level.denies for level in LEVELS if level.name == state.level)
-        said = f"{denies}{self._bounds(conjunct, position, of_log=state.unit == 'file')}"
-        return f"{self._sql_of_conjunct(number)}: {said or 'no row matches'}"
+        evidence = f"{denies}{self._bounds(conjunct, position, of_log=state.unit == 'file')}"
+        return f"{self._sql_of_conjunct(number)}: {evidence or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
-        """Return the leaves, by number, that could not rule a row group out; of many the first."""
+        """Return the leaves, by number, that could not skip a row group; of many the first."""
         (_, opened), place = self._block(position), position % _BLOCK
         return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[place]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
-        """Say of each leaf that could not rule a row group out why it could not."""
-        said = [f"{self._sql_of_leaf(i)}: {self._open_because(i, position)}" for i in self.kept_by(position)]
-        if len(said) == _MOST_LEAVES:
-            said.append("and more")
-        return "; ".join(said) if said else "no metadata can answer the predicate"
+        """Say of each leaf that could not skip a row group why it could not."""
+        reasons = [f"{self._sql_of_leaf(i)}: {self._open_because(i, position)}" for i in self.kept_by(position)]
+        if len(reasons) == _MOST_LEAVES:
+            reasons.append("and more")
+        return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the answers of the leaves, and what is open of them, of the row groups around one."""
+        """Return the outcomes of the leaves, and what is open of them, of the row groups around one."""
         number = position // _BLOCK
         if number not in self._blocks:
             # Row groups are asked for in order: of earlier blocks nothing is wanted any more.
             self._blocks.clear()
             block = slice(number * _BLOCK, (number + 1) * _BLOCK)
-            answers = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
-            self._blocks[number] = answers, open_outcomes(self._evaluation.predicate, answers)
+            outcomes = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
+            self._blocks[number] = outcomes, open_outcomes(self._evaluation.predicate, outcomes)
         return self._blocks[number]
 
     def _open_because(self, number: int, position: int) -> str:
-        (answers, opened), place = self._block(position), position % _BLOCK
+        (outcomes, opened), place = self._block(position), position % _BLOCK
         leaf, wanted = self._leaves[number], Outcomes(int(opened[number][place]))
         if isinstance(leaf, (Unsupported, Constant)):
             return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
-        proven = int(answers[number][place]) == wanted
+        proven = int(outcomes[number][place]) == wanted
         if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
         if column is None:
             return _SILENT
         if proven:
-            said = why_open(leaf, self._index.footers.bounds(column), position, wanted, proven=proven)
-            return f"{said}: {_PROVEN.get(wanted, 'decided')} for every row"
+            why = why_open(leaf, self._index.footers.bounds(column), position, wanted, proven=proven)
+            return f"{why}: {_PROVEN.get(wanted, 'decided')} for every row"
         if isinstance(leaf, OnValues):
             return self._by_values(leaf, column, position)
-        said = why_open(leaf, self._index.footers.bounds(column), position, wanted)
-        return "; ".join([said, *self._notes(leaf, column, position)])
+        why = why_open(leaf, self._index.footers.bounds(column), position, wanted)
+        return "; ".join([why, *self._notes(leaf, column, position)])
 
     def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
-        """Say what the values of the column were asked, or why they were not known."""
+        """Say what testing the values of the column left open, or why they are not known."""
         (known,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if known is None or isinstance(known, str):
             why = "was not read" if known is None else f"is not usable: {known}"
@@ -152,16 +152,18 @@ class Reasons:
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
         """Say what each level had to say about a leaf that it left open."""
-        question, states = self._evaluation.question, {state.level: state for state in self._evaluation.states}
-        asked = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
-        notes = [explain(state, question, leaf, column, position) for state, explain in asked]
+        query, states = self._evaluation.query, {state.level: state for state in self._evaluation.states}
+        explaining = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
+        notes = [explain(state, query, leaf, column, position) for state, explain in explaining]
         return [note for note in notes if note]
 
     def _bounds(self, predicate: Predicate, position: int, *, of_log: bool = False) -> str:
-        said = []
+        bounds_texts = []
         for path in columns_of(predicate):
             if path in self._in_paths:
-                said.append(f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.file[position]))}")
+                bounds_texts.append(
+                    f"{'.'.join(path)} is {self._table.partition_text(path, int(self._index.file[position]))}"
+                )
             if path not in self._by_path:
                 continue
             column, place = self._by_path[path], position
@@ -173,16 +175,16 @@ class Reasons:
                     continue
                 bounds = logged
             low, high, nulls = bounds.lower[place], bounds.upper[place], bounds.null_count[place]
-            said.append(f"{column.name} in [{value_text(low)}, {value_text(high)}], {value_text(nulls)} nulls")
-        return ", ".join(said)
+            bounds_texts.append(f"{column.name} in [{value_text(low)}, {value_text(high)}], {value_text(nulls)} nulls")
+        return ", ".join(bounds_texts)
 
 
-def _first_denied(conjuncts: Sequence[Predicate], answers: OutcomeArray) -> NDArray[np.int64]:
+def _first_denied(conjuncts: Sequence[Predicate], outcomes: OutcomeArray) -> NDArray[np.int64]:
     """Return by row group the first conjunct that no row satisfies, their number where there is none."""
-    denied, first = np.full(answers.shape[1], len(conjuncts), np.int64), 0
+    denied, first = np.full(outcomes.shape[1], len(conjuncts), np.int64), 0
     for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
-        may = may_match(fold(conjunct, answers[first : first + count]))
+        may = may_match(fold(conjunct, outcomes[first : first + count]))
         denied[~may & (denied == len(conjuncts))] = i
         first += count
     return denied

@@ -30,7 +30,7 @@ from prune_assets.sql.render import render
 if TYPE_CHECKING:
     from parquet_core.outcomes import OutcomeArray
     from prune_assets.engines.profile import EngineRead
-    from prune_assets.planner.levels.question import LevelState
+    from prune_assets.planner.levels.pruning_query import LevelState
     from prune_assets.planner.planned_read import PlannedRead
 
 
@@ -91,22 +91,22 @@ def _version(plan: PlannedRead) -> DeltaVersion | None:
 
 
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
-    """Return what no metadata could be asked, and what values could not be asked in each row group that is read."""
-    found: dict[UnsupportedPart, None] = {}
+    """Return what no metadata can answer, and what was not tested on all values in each row group that is read."""
+    parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if isinstance(leaf, Unsupported):
-            found[UnsupportedPart(leaf.sql, leaf.reason, remedies.of(leaf))] = None
+            parts[UnsupportedPart(leaf.sql, leaf.reason, remedies.of(leaf))] = None
         elif isinstance(leaf, OnValues | OnPartitions) and (
-            why := _unasked(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
+            why := _why_untested(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
         ):
-            found[UnsupportedPart(leaf.part.sql, why, remedies.of(leaf.part))] = None
-    return tuple(found)
+            parts[UnsupportedPart(leaf.part.sql, why, remedies.of(leaf.part))] = None
+    return tuple(parts)
 
 
-def _unasked(plan: PlannedRead, leaf: OnValues | OnPartitions, answers: OutcomeArray) -> str:
-    """Say why a part was not asked of all values in each row group that is read; empty where it was."""
+def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:
+    """Say why a part was not tested on all values in each row group that is read; empty where it was."""
     read = plan.evaluation.access.verdict != Verdict.SKIP
-    open_ = np.flatnonzero(read & (answers == Outcomes.UNKNOWN))
+    open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.columns if (column.path,) == columns_of_leaf(leaf)), None)
     if column is not None and not leaf.test.limits:
         held = plan.index.dictionaries.at_hand(column, open_)
@@ -115,18 +115,21 @@ def _unasked(plan: PlannedRead, leaf: OnValues | OnPartitions, answers: OutcomeA
         return ""
     if leaf.test.limits:
         return f"{leaf.part.reason}; its known values were not tested: {leaf.test.limits}"
-    asked = len(plan.index) - len(open_)
-    known = f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known" if asked else ""
+    known = (
+        f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known"
+        if len(open_) < len(plan.index)
+        else ""
+    )
     return f"{leaf.part.reason}{known}"
 
 
 def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
     before = total
-    found = []
+    levels = []
     for state in plan.evaluation.states:
         paged = state is plan.evaluation.pages
-        after = plan.kept.extent(plan.index) if paged else extent_of(plan.index, plan.sizes, state.alive)
-        found.append(
+        after = plan.kept.extent(plan.index) if paged else extent_of(plan.index, plan.sizes, state.remaining)
+        levels.append(
             Level(
                 level=state.level,
                 unit=state.unit,
@@ -139,7 +142,7 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
             )
         )
         before = after
-    return tuple(found)
+    return tuple(levels)
 
 
 def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:

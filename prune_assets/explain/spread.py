@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Predicate
     from parquet_core.trust.bounds import Bounds
 
-# Evenly spread values that are tried, to estimate how many of all a predicate asks for.
+# Evenly spread values that are tried, to estimate how many of all a predicate selects.
 _POINTS = 1_000
 _LARGEST = 9e18
 
@@ -39,7 +39,7 @@ class Spread(NamedTuple):
 
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> Spread | None:
-    """Return how the values of one column lie and what predicates on it alone ask for together; None when unknown."""
+    """Return how the values of one column spread, and what predicates on it alone request; None when unknown."""
     low, high = _numbers(bounds.lower), _numbers(bounds.upper)
     if low is None or high is None:
         return None
@@ -63,11 +63,11 @@ def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[n
     """Tell which values of one column may satisfy all of some predicates on it alone."""
     chosen = np.ones(len(values), np.bool_)
     for part in conjuncts:
-        chosen &= may_match(fold(part, [_answers(leaf, values) for leaf in leaves(part)]))
+        chosen &= may_match(fold(part, [_outcomes_of(leaf, values) for leaf in leaves(part)]))
     return chosen
 
 
-def _answers(leaf: Leaf, values: pa.Array) -> OutcomeArray:
+def _outcomes_of(leaf: Leaf, values: pa.Array) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_of_values(leaf, values)
     known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN

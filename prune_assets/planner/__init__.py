@@ -1,1 +1,1 @@
-"""Which levels of metadata are asked, in which order, and what their answers add up to."""
+"""Plans a read: which levels of metadata are evaluated, in which order, and what is left to read, as plain data."""

@@ -1,4 +1,4 @@
-"""Ask every level about a predicate, and make the access plan of what they leave."""
+"""Evaluate a predicate by every level, and make the access plan of what they leave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parquet_core.access_plan import AccessPlan, flagged_segments, join, make_ac
 from parquet_core.outcomes import Outcomes, may_match, must_match
 from parquet_core.predicate import OnPartitions, OnValues, Unsupported
 from prune_assets.planner.levels import LEVELS, PARTITIONS
-from prune_assets.planner.levels.question import LevelState, Question, question_of
+from prune_assets.planner.levels.pruning_query import LevelState, PruningQuery, query_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from parquet_core.dataset.logged import FileAnswers
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.predicate import Predicate
-    from prune_assets.planner.levels.page_level import PageAnswers
-    from prune_assets.planner.levels.question import Level
+    from prune_assets.planner.levels.page_level import PageOutcomes
+    from prune_assets.planner.levels.pruning_query import Level
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A predicate asked through every level that the table has; `states`: what each left, in cost order, pages last."""
+    """A predicate evaluated by every level that the table has; `states`: what each left, in cost order, pages last."""
 
-    question: Question
+    query: PruningQuery
     states: tuple[LevelState, ...]
     access: AccessPlan
 
     @property
     def predicate(self) -> Predicate:
-        """The predicate that was asked."""
-        return self.question.predicate
+        """The predicate that was evaluated."""
+        return self.query.predicate
 
     @property
     def of_row_groups(self) -> tuple[LevelState, ...]:
@@ -50,36 +50,35 @@ class Evaluation:
 
     @property
     def pages(self) -> LevelState:
-        """What is left when pages were asked too."""
+        """What is left when pages were evaluated too."""
         return self.states[-1]
 
     def after(self, level: Level) -> LevelState:
         """Return what a level left; KeyError where the table has nothing of the kind."""
-        found = {state.level: state for state in self.states}
-        return found[level.name]
+        return {state.level: state for state in self.states}[level.name]
 
 
 def evaluate(
     predicate: Predicate, index: MetadataIndex, *, pages: bool = True, files: FileAnswers | None = None
 ) -> Evaluation:
-    """Ask every level about a predicate; `pages` False stops at row groups; `files` as `question_of` has them."""
-    question = question_of(predicate, index, files, of_pages=pages)
+    """Evaluate a predicate by every level; `pages` False stops at row groups; `files` as `query_of` has them."""
+    query = query_of(predicate, index, files, of_pages=pages)
     while True:
         known = index.footers.contradictions
-        states = asked(question, LEVELS)
-        # What was believed before a file was seen to contradict itself is asked again.
+        states = evaluate_levels(query, LEVELS)
+        # What was believed before a file was seen to contradict itself is evaluated again.
         if index.footers.contradictions == known:
             break
-    access = _access(question, states[-2], states[-1].of_pages)
-    return Evaluation(question, tuple(_of_leaves(question, state) for state in states), access)
+    access = _access(query, states[-2], states[-1].of_pages)
+    return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
 
 
-def asked(question: Question, levels: Sequence[Level]) -> list[LevelState]:
+def evaluate_levels(query: PruningQuery, levels: Sequence[Level]) -> list[LevelState]:
     """Return what each of some levels leaves of what those before it left; levels that the table lacks are left out."""
     states: list[LevelState] = []
-    before = _nothing_asked(question)
+    before = _nothing_known(query)
     for level in levels:
-        state = level.ask(question, before)
+        state = level.evaluate(query, before)
         if state is not None:
             states.append(state)
             before = state
@@ -88,41 +87,43 @@ def asked(question: Question, levels: Sequence[Level]) -> list[LevelState]:
 
 def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:
     """Tell which row groups are left by what was read with the listing and the footers."""
-    return asked(question_of(predicate, index, files), [level for level in LEVELS if level.is_free])[-1].alive
+    return evaluate_levels(query_of(predicate, index, files), [level for level in LEVELS if level.is_free])[
+        -1
+    ].remaining
 
 
-def _nothing_asked(question: Question) -> LevelState:
-    answers = np.full((len(question.parts), len(question.index)), Outcomes.UNKNOWN, np.uint8)
-    return LevelState(PARTITIONS.name, np.full(len(question.index), Outcomes.UNKNOWN, np.uint8), answers, "absent")
+def _nothing_known(query: PruningQuery) -> LevelState:
+    outcomes = np.full((len(query.parts), len(query.index)), Outcomes.UNKNOWN, np.uint8)
+    return LevelState(PARTITIONS.name, np.full(len(query.index), Outcomes.UNKNOWN, np.uint8), outcomes, "absent")
 
 
-def _of_leaves(question: Question, state: LevelState) -> LevelState:
-    """Return a state with the answers of the predicate's own leaves alone."""
-    return replace(state, by_leaf=question.auxiliary.joined(state.by_leaf))
+def _of_leaves(query: PruningQuery, state: LevelState) -> LevelState:
+    """Return a state with the outcomes of the predicate's own leaves alone."""
+    return replace(state, by_leaf=query.auxiliary.joined(state.by_leaf))
 
 
-def _access(question: Question, before: LevelState, pages: PageAnswers | None) -> AccessPlan:
-    index = question.index
+def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None) -> AccessPlan:
+    index = query.index
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
-    whole = before.alive.copy()
+    whole = before.remaining.copy()
     whole[cut] = False
     ranges = whole_groups(np.flatnonzero(whole), index.row_count)
-    matches = whole_groups(np.flatnonzero(whole & must_match(before.answers)), index.row_count)
+    matches = whole_groups(np.flatnonzero(whole & must_match(before.outcomes)), index.row_count)
     if pages is not None:
-        may = flagged_segments(may_match(pages.answers), pages.segments, cut, index.row_count)
-        must = flagged_segments(must_match(pages.answers), pages.segments, cut, index.row_count)
+        may = flagged_segments(may_match(pages.outcomes), pages.segments, cut, index.row_count)
+        must = flagged_segments(must_match(pages.outcomes), pages.segments, cut, index.row_count)
         ranges, matches = join(ranges, may), join(matches, must)
-    matches = matches.only(~_may_raise(question, before))
+    matches = matches.only(~_may_raise(query, before))
     if index.deleted is not None:
-        # Which rows of these files still count was not asked.
+        # Which rows of these files still count is not known.
         matches = matches.only(~index.deleted[index.file])
     return make_access_plan(ranges, matches, index.row_count)
 
 
-def _may_raise(question: Question, before: LevelState) -> NDArray[np.bool_]:
+def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
     """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
-    if any(isinstance(part, Unsupported) and part.may_raise for part in question.parts):
-        return np.ones(len(question.index), np.bool_)
-    numbers = [i for i, part in enumerate(question.parts) if isinstance(part, OnValues | OnPartitions)]
-    unasked: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
-    return unasked
+    if any(isinstance(part, Unsupported) and part.may_raise for part in query.parts):
+        return np.ones(len(query.index), np.bool_)
+    numbers = [i for i, part in enumerate(query.parts) if isinstance(part, OnValues | OnPartitions)]
+    not_known: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
+    return not_known

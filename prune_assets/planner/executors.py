@@ -1,7 +1,8 @@
 """Have Spark's executors read the metadata of very many files: survivors and counts come back.
 
-Each task gets some files and the predicate, asks all levels as a plan does, and tells which of its files may hold a
-row. What a task cannot read, or Spark cannot run, is kept: the driver reads those files itself, and meets the error.
+Each task gets some files and the predicate, evaluates all levels as a plan does, and returns which of its files may
+hold a row. What a task cannot read, or Spark cannot run, is kept: the driver reads those files itself, and meets the
+error.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
 def executor_files(session: SparkSession) -> int | None:
-    """Return from how many files on a session's executors are asked; None for never, as in a local session.
+    """Return from how many files on a session's executors read the footers; None for never, as in a local session.
 
     Raises WrongUse for a setting that is no number.
     """
@@ -61,8 +62,8 @@ def executor_files(session: SparkSession) -> int | None:
     return int(setting)
 
 
-class _Asked(NamedTuple):
-    """What a task is asked. `answers`: what is known of its files before."""
+class _Task(NamedTuple):
+    """What a task evaluates. `answers`: what is known of its files before."""
 
     part: TablePart
     predicate: Predicate
@@ -72,7 +73,7 @@ class _Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _TaskResult:
     """What a task found, by file. `levels`: how many files each level ruled out; `failure`: why it read nothing."""
 
     kept: NDArray[np.bool_]
@@ -101,21 +102,21 @@ def ask_executors(
     stores = session_options()
     numbers = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
     try:
-        asked = [
-            zlib.compress(pickle.dumps(_Asked(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
+        tasks = [
+            zlib.compress(pickle.dumps(_Task(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
             for some in numbers
         ]
         with naming_jobs(session, f"prune: metadata of {table.name}"):
-            found = _run(session, asked)
+            results = _run(session, tasks)
     except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
-        return _nothing_found(answers, _cause(error))
+        return _nothing_known(answers, _cause(error))
     kept, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
-    for some, of_task in zip(numbers, found, strict=True):
+    for some, of_task in zip(numbers, results, strict=True):
         kept[some], rows[some] = of_task.kept, of_task.rows
-    return FoundElsewhere(kept, rows, _in_words(len(chosen), found))
+    return FoundElsewhere(kept, rows, _in_words(len(chosen), results))
 
 
-def _nothing_found(answers: FileAnswers, why: str) -> FoundElsewhere:
+def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
     files = len(answers.kept)
     words = f"Spark's executors could not read the footers, so the driver read them: {why}"
     return FoundElsewhere(np.ones(files, np.bool_), np.full(files, -1, np.int64), words)
@@ -123,70 +124,70 @@ def _nothing_found(answers: FileAnswers, why: str) -> FoundElsewhere:
 
 def _cause(error: Exception) -> str:
     """Return what went wrong in a task, as far as Spark passes it on, otherwise the first line of an error."""
-    said = f"{type(error).__name__}: {error}".splitlines()
-    raised = [line for line in said[1:] if re.match(r"\w+(Error|Exception): ", line)]
-    return one_line((raised or said)[-1 if raised else 0])
+    lines = f"{type(error).__name__}: {error}".splitlines()
+    raised = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
+    return one_line((raised or lines)[-1 if raised else 0])
 
 
-def _in_words(files: int, found: list[_Found]) -> str:
-    levels = sum((of_task.levels for of_task in found), Counter[str]())
-    requests = sum(of_task.requests for of_task in found)
-    size = sum(count for of_task in found for _, count in of_task.fetched)
+def _in_words(files: int, results: list[_TaskResult]) -> str:
+    levels = sum((of_task.levels for of_task in results), Counter[str]())
+    requests = sum(of_task.requests for of_task in results)
+    size = sum(count for of_task in results for _, count in of_task.fetched)
     work = f"{counted(requests, 'read')}, {bytes_text(size)}"
-    said = [f"{counted(files, 'file')} read in {counted(len(found), 'task')} ({work})"]
-    said += [f"{level} skipped {count:,}" for level, count in levels.items()]
-    failures = [of_task.failure for of_task in found if of_task.failure]
+    parts = [f"{counted(files, 'file')} read in {counted(len(results), 'task')} ({work})"]
+    parts += [f"{level} skipped {count:,}" for level, count in levels.items()]
+    failures = [of_task.failure for of_task in results if of_task.failure]
     if failures:
-        said.append(f"{counted(len(failures), 'task')} left the files to the driver; the first reason: {failures[0]}")
-    return "; ".join(said)
+        parts.append(f"{counted(len(failures), 'task')} left the files to the driver; the first reason: {failures[0]}")
+    return "; ".join(parts)
 
 
-def _run(session: SparkSession, asked: list[bytes]) -> list[_Found]:
-    """Run a task for each question; the answers come in their order."""
+def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
+    """Run the tasks; the results come in their order."""
     from pyspark.sql.functions import udf
 
     _ship(session)
     # Not with Arrow: Spark asks for pandas then.
     answer = udf(answer_task, "binary", useArrow=False)
-    questions = session.createDataFrame(list(enumerate(asked)), "number long, asked binary")
-    answered = questions.repartition(len(asked)).select("number", answer("asked").alias("answer")).collect()
+    rows = session.createDataFrame(list(enumerate(tasks)), "number long, task binary")
+    answered = rows.repartition(len(tasks)).select("number", answer("task").alias("answer")).collect()
     by_number = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
-    return [by_number[number] for number in range(len(asked))]
+    return [by_number[number] for number in range(len(tasks))]
 
 
-def answer_task(asked: bytes) -> bytes:
-    """Answer a question where it is sent: what Spark's executors run."""
-    return pickle.dumps(_answer(pickle.loads(zlib.decompress(asked))))  # noqa: S301 - our own question
+def answer_task(task: bytes) -> bytes:
+    """Evaluate a task where it is sent: what Spark's executors run."""
+    return pickle.dumps(_answer(pickle.loads(zlib.decompress(task))))  # noqa: S301 - our own task
 
 
-def _answer(asked: _Asked) -> _Found:
+def _answer(task: _Task) -> _TaskResult:
     from parquet_core.storage.objects import reach_as_session
 
-    files = len(asked.answers.kept)
+    files = len(task.answers.kept)
     try:
-        for bucket, options in asked.stores.items():
+        for bucket, options in task.stores.items():
             reach_as_session(bucket, options)
-        return _look(asked, asked.part.read_all(), files)
+        return _evaluate_task(task, task.part.read_all(), files)
     except PruneError as error:
-        return _Found(np.ones(files, np.bool_), np.full(files, -1, np.int64), Counter(), failure=str(error))
+        return _TaskResult(np.ones(files, np.bool_), np.full(files, -1, np.int64), Counter(), failure=str(error))
 
 
-def _look(asked: _Asked, index: MetadataIndex, files: int) -> _Found:
+def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult:
     # Before them lies the file that decides on the schema.
     before = len(index.files) - files
-    answers = asked.answers if before == 0 else asked.answers.take(np.maximum(np.arange(-before, files), 0))
-    evaluation = evaluate(asked.predicate, index, pages=asked.pages, files=answers)
+    answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
+    evaluation = evaluate(task.predicate, index, pages=task.pages, files=answers)
     kept, by_level = np.ones(len(index.files), np.bool_), Counter[str]()
-    alive = [(state.level, state.alive) for state in evaluation.states[:-1]]
-    alive.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))
-    for level, groups in alive:
+    remaining = [(state.level, state.remaining) for state in evaluation.of_row_groups]
+    remaining.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))
+    for level, groups in remaining:
         left = np.zeros(len(index.files), np.bool_)
         left[index.file[groups]] = True
         by_level[level] += int(np.count_nonzero((kept & ~left)[before:]))
         kept &= left
     rows = np.bincount(index.file, index.row_count, minlength=len(index.files)).astype(np.int64)
     traffic = index.traffic
-    return _Found(kept[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
+    return _TaskResult(kept[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
 
 
 def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:

@@ -67,24 +67,24 @@ def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
     return Sizes(size, pages, pro_rata=not whole)
 
 
-def extent_of(index: MetadataIndex, sizes: Sizes, alive: NDArray[np.bool_]) -> Extent:
+def extent_of(index: MetadataIndex, sizes: Sizes, remaining: NDArray[np.bool_]) -> Extent:
     """Return the extent of whole row groups."""
-    return _extent(index, alive, sizes.pages, index.row_count, sizes.bytes)
+    return _extent(index, remaining, sizes.pages, index.row_count, sizes.bytes)
 
 
 def _extent(
     index: MetadataIndex,
-    alive: NDArray[np.bool_],
+    remaining: NDArray[np.bool_],
     pages: NDArray[np.int64],
     rows: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> Extent:
     return Extent(
-        files=len(distinct(index.file[alive])),
-        row_groups=None if np.any(index.ordinal[alive] < 0) else int(alive.sum()),
-        pages=None if np.any(pages[alive] < 0) else int(pages[alive].sum()),
-        rows=int(rows[alive].sum()),
-        bytes=int(size[alive].sum()),
+        files=len(distinct(index.file[remaining])),
+        row_groups=None if np.any(index.ordinal[remaining] < 0) else int(remaining.sum()),
+        pages=None if np.any(pages[remaining] < 0) else int(pages[remaining].sum()),
+        rows=int(rows[remaining].sum()),
+        bytes=int(size[remaining].sum()),
     )
 
 

@@ -1,8 +1,8 @@
-"""Which parts that bounds do not answer are asked of values, and by whom.
+"""Which parts that bounds do not answer are tested on values, and by whom.
 
 A part that depends on one column alone is known wherever the values of that column are: in a directory name, in a
 dictionary, where both bounds are the same. One on several columns is known where directories give all of them their
-values: `make_date(year, month, 1) >= '2024-03-01'`. Spark is asked where there is a session, and the own rules
+values: `make_date(year, month, 1) >= '2024-03-01'`. Spark evaluates them where there is a session, and the own rules
 elsewhere.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Different values of a column, or rows of several: asking about more takes longer than it is likely to save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
-# Parts that are asked; each costs a query.
+# Parts that are tested; each costs a query.
 MAX_PARTS = 20
 
 
@@ -57,13 +57,15 @@ class RememberedTest:
         self._ask = ask
         self._most = most
         self._asking = Lock()
-        self._said: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
+        self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
-        """Tell whether another one who is asked leaves no outcome possible that was ruled out."""
+        """Tell whether another session leaves no outcome possible that was ruled out."""
         try:
             return all(
-                new & ~before == 0 for values, said in self._said for new, before in zip(ask(values), said, strict=True)
+                new & ~before == 0
+                for values, results in self._results
+                for new, before in zip(ask(values), results, strict=True)
             )
         except Refusal:
             return False
@@ -91,14 +93,14 @@ class RememberedTest:
             return
         new_values, readable = _as_read([column.take(pa.array(new)) for column in values], self._columns)
         try:
-            found = self._ask(new_values)
+            results = self._ask(new_values)
         except Refusal as refusal:
             self.limits = refusal.reason
             return
-        self._said.append((new_values, found))
-        said = iter(found)
+        self._results.append((new_values, results))
+        outcome_of_readable = iter(results)
         for i, fits in zip(new, readable, strict=True):
-            self._known[keys[i]] = next(said) if fits else Outcomes.UNKNOWN
+            self._known[keys[i]] = next(outcome_of_readable) if fits else Outcomes.UNKNOWN
 
 
 def value_tests(
@@ -109,15 +111,15 @@ def value_tests(
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    """Return the parts of a predicate that are asked of values, each with what takes its place.
+    """Return the parts of a predicate that are tested on values, each with what takes its place.
 
     `partitions`: the columns that directories or a log give their values. `semantics`: those of the session.
     """
-    found: dict[Unsupported, OnValues | OnPartitions] = {}
+    tests: dict[Unsupported, OnValues | OnPartitions] = {}
     is_builtin = builtin_check(session)
     given = {column.path for column in partitions}
     for part in leaves(lowered.predicate):
-        if not isinstance(part, Unsupported) or not part.is_whole or part in found or len(found) == MAX_PARTS:
+        if not isinstance(part, Unsupported) or not part.is_whole or part in tests or len(tests) == MAX_PARTS:
             continue
         written = lowered.written_part(part.sql)
         named = [] if written is None else named_by_part(written.tokens_of_tree(), columns)
@@ -126,10 +128,10 @@ def value_tests(
             continue
         test = RememberedTest(named, _ask(part.sql, written, named, session, is_builtin), _most(session))
         if len(paths) == 1:
-            found[part] = OnValues(paths[0], part, test)
+            tests[part] = OnValues(paths[0], part, test)
         elif given.issuperset(paths):
-            found[part] = OnPartitions(paths, part, test)
-    return found
+            tests[part] = OnPartitions(paths, part, test)
+    return tests
 
 
 def _most(session: SparkSession | SparkSemantics | None) -> int:
@@ -139,7 +141,7 @@ def _most(session: SparkSession | SparkSemantics | None) -> int:
 def tests_hold(
     tests: Mapping[Unsupported, OnValues | OnPartitions], session: SparkSession, columns: Sequence[LeafColumn]
 ) -> bool:
-    """Tell whether a session says of the values that parts were asked of what a plan rests on."""
+    """Tell whether parts have the outcomes in a session, for the values tested, that a plan rests on."""
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)

@@ -145,8 +145,8 @@ def test_without_column_orders_only_the_filter_is_believed(open_index):
     column = index.columns[0]
     assert index.footers.bounds(column).lower.null_count == len(index)
     absent = evaluate(Compare(column.path, Op.EQ, pa.scalar("Hello_Not_Exists")), index)
-    assert absent.after(STATISTICS).alive.tolist() == [True]
-    assert absent.after(BLOOM_FILTERS).alive.tolist() == [False]
+    assert absent.after(STATISTICS).remaining.tolist() == [True]
+    assert absent.after(BLOOM_FILTERS).remaining.tolist() == [False]
 
 
 @pytest.mark.parametrize("name", ["byte_array_decimal", "fixed_length_decimal", "int32_decimal", "int64_decimal"])

@@ -67,45 +67,45 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
     """
     index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
-    asked = _Asked(index, off)
-    alive = (index.row_count > 0) & files[index.file]
+    reader = _Reader(index, off)
+    remaining = (index.row_count > 0) & files[index.file]
     if Truth(holds=False) in conjuncts(tree):
-        alive[:] = False
+        remaining[:] = False
     names = {column.path[0] for column in index.partitions}
-    whole, cut = asked.unopened(alive), whole_groups(np.zeros(0, np.int64), index.row_count)
-    alive &= ~whole
+    whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.row_count)
+    remaining &= ~whole
     for pushed, here in _by_kind(of_files(tree, names), index):
-        left = alive & here
+        left = remaining & here
         if pushed is None:
             whole |= left
             continue
-        left = asked.row_groups(pushed, left)
+        left = reader.row_groups(pushed, left)
         asks_pages = pages and PAGES not in off
         paged = left & _located(index, columns) if asks_pages else np.zeros(len(index), np.bool_)
         if pages and int(paged.sum()) * len(_columns(pushed)) > MAX_COLUMN_INDEXES:
             paged[:] = False
-            asked.unread["page indexes"] = None
+            reader.unread["page indexes"] = None
         whole |= left & ~paged
-        cut = join(cut, asked.pages(pushed, np.flatnonzero(paged)))
+        cut = join(cut, reader.pages(pushed, np.flatnonzero(paged)))
     if not pages:
-        asked.unread["page indexes"] = None
-    why = f"may read less: it uses {' and '.join(asked.unread)}, which this plan did not read" if asked.unread else ""
+        reader.unread["page indexes"] = None
+    why = f"may read less: it uses {' and '.join(reader.unread)}, which this plan did not read" if reader.unread else ""
     return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why)
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
     index = plan.index
-    asked = replaced(plan.lowered.predicate, plan.tests)
-    refused = [leaf.sql.casefold() for leaf in leaves(asked) if isinstance(leaf, Unsupported)]
+    predicate = replaced(plan.lowered.predicate, plan.tests)
+    refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
     why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
     if plan.table.is_plain:
-        return answers_of_directories(asked, index).kept, why
+        return answers_of_directories(predicate, index).kept, why
     if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
         why = "conditions that are simpler with the values of a partition put in: it may read less"
-    return may_match(plan.table.answers(asked).partitions) & ~_dropped_by_log(plan, filters), why
+    return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
@@ -172,8 +172,8 @@ def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
     return located
 
 
-class _Asked:
-    """Asks one level after the other; `unread` gathers what they would have needed."""
+class _Reader:
+    """Evaluates one level after the other, as Spark's reader does; `unread` gathers what it would have needed."""
 
     def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
         self._index = index
@@ -182,17 +182,17 @@ class _Asked:
         self._statistics: dict[Path, Evidence] = {}
         self.unread: dict[str, None] = {}
 
-    def unopened(self, alive: Flags) -> Flags:
+    def unopened(self, remaining: Flags) -> Flags:
         """Return those of files that the plan did not open: what Spark reads of them is not known."""
         index = self._index
-        found = np.zeros(len(alive), np.bool_) if index.opened is None else alive & ~index.opened[index.file]
+        found = np.zeros(len(remaining), np.bool_) if index.opened is None else remaining & ~index.opened[index.file]
         if found.any():
             self.unread["footers"] = None
         return found
 
-    def row_groups(self, pushed: SparkFilter, alive: Flags) -> Flags:
+    def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
         """Return what statistics, dictionaries and filters leave, each of them asked about the whole."""
-        left = alive.copy()
+        left = remaining.copy()
         if STATISTICS not in self._off:
             left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
         open_: dict[str, Flags] = {}

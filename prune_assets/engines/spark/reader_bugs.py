@@ -60,16 +60,18 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter) -> tuple[ReaderWarning, ...]:
     """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
-    alive = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
-    if len(alive) == 0:
+    remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
+    if len(remaining) == 0:
         return ()
     by_path = {column.path: column for column in plan.index.columns}
     found: dict[ReaderWarning, None] = {}
     for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
         column = by_path.get(leaf.column)
         if column is not None:
-            found |= dict.fromkeys([*_of_leaf(leaf, column, plan, alive), *_of_contradictions(column, plan, alive)])
-    found |= dict.fromkeys([*_of_names(plan, alive), *_of_milliseconds(plan)])
+            found |= dict.fromkeys(
+                [*_of_leaf(leaf, column, plan, remaining), *_of_contradictions(column, plan, remaining)]
+            )
+    found |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
     return tuple(found)
 
 
@@ -91,12 +93,14 @@ def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
         yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
 
 
-def _of_leaf(leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    bounds = plan.index.footers.bounds(column).take(alive)
+def _of_leaf(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
+) -> Iterator[ReaderWarning]:
+    bounds = plan.index.footers.bounds(column).take(remaining)
     if leaf.values and pa.types.is_floating(leaf.values[0].type):
-        yield from _of_zeros(leaf, column, plan, alive, bounds)
-        yield from _of_nans(leaf, column, plan, alive, bounds)
-    yield from _of_types(leaf, column, plan, alive)
+        yield from _of_zeros(leaf, column, plan, remaining, bounds)
+        yield from _of_nans(leaf, column, plan, remaining, bounds)
+    yield from _of_types(leaf, column, plan, remaining)
     if leaf.rel is Rel.NE and not leaf.strict:
         evidence = evidence_of(bounds)
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
@@ -104,17 +108,19 @@ def _of_leaf(leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray
             yield ReaderWarning(READER, why, STATISTICS)
 
 
-def _of_contradictions(column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
-    doubted = distinct(np.sort(plan.index.footers.doubts(column)[alive]))
+    doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
-def _of_types(leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_types(
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
+) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
-    kinds = distinct(plan.index.kind[plan.index.file[alive]]).tolist()
+    kinds = distinct(plan.index.kind[plan.index.file[remaining]]).tolist()
     for stored in (found for kind in kinds for found in plan.index.kinds[kind].columns if found.path == column.path):
         if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
             yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
@@ -139,7 +145,7 @@ def _overflows(leaf: Filter, stored: LeafColumn) -> str:
 
 
 def _of_zeros(
-    leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
         return
@@ -149,12 +155,14 @@ def _of_zeros(
     chunks = plan.index.footers.chunks(column)
     # With a value beyond zero in the dictionary it denies no range that zero is the end of.
     beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
-    harmless = np.zeros(len(alive), np.bool_) if beyond is None else _tight(plan, alive, bounds) & _certain(beyond)
-    if np.any(possible & ~harmless & (chunks.dictionary_only[alive] != 0)):
+    harmless = (
+        np.zeros(len(remaining), np.bool_) if beyond is None else _tight(plan, remaining, bounds) & _certain(beyond)
+    )
+    if np.any(possible & ~harmless & (chunks.dictionary_only[remaining] != 0)):
         yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
-    if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[alive, 0] > 0)):
+    if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[remaining, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
-    if _pages_end_at_zero(leaf, column, plan, alive[possible]):
+    if _pages_end_at_zero(leaf, column, plan, remaining[possible]):
         yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
 
 
@@ -171,19 +179,19 @@ def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, posi
 
 
 def _of_nans(
-    leaf: Filter, column: LeafColumn, plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds
+    leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
     if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
         return
     # parquet-java puts NaN among the bounds, and then nobody believes them.
-    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, alive)
+    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, remaining)
     why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
     if np.any(possible & dropped_by_statistics(leaf, evidence_of(bounds))):
         yield ReaderWarning(READER, why, STATISTICS)
-    if _pages_denied(leaf, column, plan, alive[possible]):
+    if _pages_denied(leaf, column, plan, remaining[possible]):
         yield ReaderWarning(READER, why, PAGES)
-    if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[alive, 0] > 0)):
+    if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[remaining, 0] > 0)):
         yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
 
 
@@ -197,9 +205,9 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions
     return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
 
 
-def _by_parquet_java(plan: PlannedRead, alive: NDArray[np.int64]) -> Flags:
+def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
     writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.kinds], np.bool_)
-    by_group: Flags = writers[plan.index.kind[plan.index.file[alive]]]
+    by_group: Flags = writers[plan.index.kind[plan.index.file[remaining]]]
     return by_group
 
 
@@ -208,14 +216,14 @@ def _is_old_parquet_java(created_by: str) -> bool:
     return writer is not None and writer.application == "parquet-mr" and writer.version < (1, 18, 0)
 
 
-def _tight(plan: PlannedRead, alive: NDArray[np.int64], bounds: Bounds) -> Flags:
+def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:
     """Tell where bounds are values of the chunk."""
     exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
-    tight: Flags = exact | _by_parquet_java(plan, alive)
+    tight: Flags = exact | _by_parquet_java(plan, remaining)
     return tight
 
 
-def _of_names(plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
     names = Counter(column.name for column in plan.index.columns)
     named = plan.lowered.sql.casefold()
@@ -223,7 +231,7 @@ def _of_names(plan: PlannedRead, alive: NDArray[np.int64]) -> Iterator[ReaderWar
         if names[column.name] < 2 or not all(part.casefold() in named for part in column.path):
             continue
         others = [other for other in plan.index.columns if other.name == column.name]
-        if any(np.any(plan.index.footers.chunks(other).bloom_filter[alive, 0] > 0) for other in others):
+        if any(np.any(plan.index.footers.chunks(other).bloom_filter[remaining, 0] > 0) for other in others):
             why = f"{column.name}: another column has the same dotted path, and parquet-java mixes their filters up"
             yield ReaderWarning(READER, why, BLOOM)
 

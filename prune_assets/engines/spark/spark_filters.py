@@ -1,6 +1,6 @@
 """A predicate as Spark's optimizer leaves it for its data sources: negations at the leaves, constants folded.
 
-No SQL here: `sql/as_spark_filters.py` makes such trees, `planner/engines/` asks what Spark skips for them.
+No SQL here: `as_spark_filters.py` makes such trees, `predicted_scan.py` predicts what Spark skips by them.
 """
 
 from __future__ import annotations

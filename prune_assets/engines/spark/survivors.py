@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path, Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.evaluation import Evaluation
-    from prune_assets.planner.levels.page_level import PageAnswers
+    from prune_assets.planner.levels.page_level import PageOutcomes
 
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
@@ -76,7 +76,7 @@ class _Containers:
     row_group: Positions
     kept: Flags
     gain: Positions
-    pages: PageAnswers | None
+    pages: PageOutcomes | None
 
 
 def _all_but(cut: Positions, flags: Flags) -> Positions:
@@ -89,12 +89,12 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     pages = evaluation.pages.of_pages
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = _all_but(cut, index.row_count > 0)
-    kept = evaluation.row_groups.alive[whole]
+    kept = evaluation.row_groups.remaining[whole]
     gain = np.where(kept | ~_alive_to_spark(evaluation)[whole], 0, index.row_count[whole])
     if pages is None:
         return _Containers(whole, kept, gain, None)
     stops = np.append(pages.segments.start[1:], index.row_count[cut].sum())
-    by_plan = may_match(pages.answers)
+    by_plan = may_match(pages.outcomes)
     by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages)))
     lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
     return _Containers(
@@ -107,17 +107,17 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
     """Tell what statistics leave where nobody asks about values: Spark does not."""
-    answers = evaluation.after(STATISTICS).by_leaf.copy()
+    outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
-            answers[i] = Outcomes.UNKNOWN
-    return may_match(fold(evaluation.predicate, answers))
+            outcomes[i] = Outcomes.UNKNOWN
+    return may_match(fold(evaluation.predicate, outcomes))
 
 
-def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers) -> OutcomeArray:
+def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
     """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
     parts = list(leaves(evaluation.predicate))
-    answers = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
+    outcomes = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
         asked = [
             (i, leaf)
@@ -126,8 +126,8 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageAnswers) -> OutcomeArra
         ]
         found = outcomes_of_each([leaf for _, leaf in asked], batch.bounds)
         for (i, _), by_page in zip(asked, found, strict=True):
-            answers[i] = by_page[chosen]
-    return answers
+            outcomes[i] = by_page[chosen]
+    return outcomes
 
 
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:

@@ -5,7 +5,7 @@ statistics in them, are read of the files that these leave. Where a chunk has bo
 filter is the smaller by far, a byte or two a value; the dictionary may also have to be decompressed. Page indexes come
 last, because they leave parts of row groups, which nothing else can use.
 
-Each level is asked only about what the levels before it left open, and its answers are intersected with theirs at the
+Each level evaluates only what the levels before it left open, and its outcomes are intersected with theirs at the
 leaf. So an OR is skipped when statistics deny one arm and a bloom filter the other.
 """
 

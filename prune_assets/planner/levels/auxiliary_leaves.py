@@ -1,9 +1,9 @@
-"""Auxiliary leaves: what is asked beside the leaves of a predicate, so that more is known of them.
+"""Auxiliary leaves: evaluated beside the leaves of a predicate, so that more is known of them.
 
 Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
 where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
 And of parts that are not looked into, whether their columns are null: `month(day) = 5` is NULL where `day` is.
-Of `isnan(f)` it is asked what `f = double('NaN')` is: FALSE and NULL, which are apart there, are one to isnan.
+Beside `isnan(f)` stands `f = double('NaN')`: FALSE and NULL, which are apart there, are one to isnan.
 Each stays one leaf to everybody else: what is known of the others is joined to what is known of it.
 """
 
@@ -35,10 +35,10 @@ MAX_VALUES_IN_ALL = 200
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryLeaves:
-    """`extra`: what is asked behind the leaves, `leaves` in number.
+    """`extra`: leaves behind those of the predicate, which are `leaves` in number.
 
-    `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, ask whether its columns are
-    null, and compare its column with NaN.
+    `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, test its columns for null, and
+    compare its column with NaN.
     """
 
     leaves: int
@@ -47,39 +47,39 @@ class AuxiliaryLeaves:
     nulls: tuple[tuple[int, slice], ...] = ()
     nans: tuple[tuple[int, slice], ...] = ()
 
-    def joined(self, answers: OutcomeArray) -> OutcomeArray:
-        """Return the answers of the leaves alone, narrowed by those that were asked beside them."""
-        found = answers[: self.leaves]
+    def joined(self, outcomes: OutcomeArray) -> OutcomeArray:
+        """Return the outcomes of the leaves alone, narrowed by those of the extra ones."""
+        narrowed = outcomes[: self.leaves]
         if not self.extra:
-            return found
-        found = found.copy()
+            return narrowed
+        narrowed = narrowed.copy()
         for number, rows in self.lists:
-            found[number] = intersect(found[number], any_of(answers[rows]))
+            narrowed[number] = intersect(narrowed[number], any_of(outcomes[rows]))
         for number, rows in self.nulls:
-            found[number, (answers[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
+            narrowed[number, (outcomes[rows] == Outcomes.TRUE).any(axis=0)] &= np.uint8(Outcomes.NULL)
         for number, rows in self.nans:
-            (equal,) = answers[rows]
-            found[number] = intersect(found[number], is_truth(equal, Outcomes.TRUE))
-        return found
+            (equal,) = outcomes[rows]
+            narrowed[number] = intersect(narrowed[number], is_truth(equal, Outcomes.TRUE))
+        return narrowed
 
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
         """Return of each part the outcomes that count, given those of the leaves.
 
-        None: what a part says by itself does not count, for it is a value of a list, asks for null, or has its
+        None: what a part says by itself does not count, for it is a value of a list, a test for null, or has its
         comparison with NaN beside it.
         """
-        found = [*of_leaves, *[None] * len(self.extra)]
+        wanted = [*of_leaves, *[None] * len(self.extra)]
         for number, rows in self.nans:
             counts = of_leaves[number]
             equal = Outcomes.TRUE if counts & Outcomes.TRUE else Outcomes.NONE
-            found[rows.start] = equal | (Outcomes.FALSE | Outcomes.NULL if counts & Outcomes.FALSE else Outcomes.NONE)
-            found[number] = None
-        return found
+            wanted[rows.start] = equal | (Outcomes.FALSE | Outcomes.NULL if counts & Outcomes.FALSE else Outcomes.NONE)
+            wanted[number] = None
+        return wanted
 
     def null_columns(self) -> tuple[tuple[int, Path], ...]:
-        """Return the columns that are asked about for the sake of null alone, each with the place of its question."""
-        asked = [place for _, rows in self.nulls for place in range(rows.start, rows.stop)]
-        return tuple((place, self.extra[place - self.leaves].column) for place in asked)
+        """Return the columns that are tested for null alone, each with the position of the test among the parts."""
+        positions = [i for _, rows in self.nulls for i in range(rows.start, rows.stop)]
+        return tuple((i, self.extra[i - self.leaves].column) for i in positions)
 
 
 def auxiliary_leaves(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AuxiliaryLeaves:
@@ -91,20 +91,20 @@ def auxiliary_leaves(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn])
     for i, leaf in enumerate(leaves):
         match leaf:
             case In():
-                found, places = _values(leaf, columns), lists
+                added, places = _values(leaf, columns), lists
             case IsNaN():
-                found, places = _nan(leaf, columns), nans
+                added, places = _nan(leaf, columns), nans
             case (
                 Unsupported(null_with=null_with)
                 | OnValues(part=Unsupported(null_with=null_with))
                 | OnPartitions(part=Unsupported(null_with=null_with))
             ):
-                found, places = [IsNull(path) for path in null_with if path in columns], nulls
+                added, places = [IsNull(path) for path in null_with if path in columns], nulls
             case _:
                 continue
-        if found and len(extra) + len(found) <= MAX_VALUES_IN_ALL:
+        if added and len(extra) + len(added) <= MAX_VALUES_IN_ALL:
             first = len(leaves) + len(extra)
-            extra += found
+            extra += added
             places.append((i, slice(first, len(leaves) + len(extra))))
     return AuxiliaryLeaves(len(leaves), tuple(extra), tuple(lists), tuple(nulls), tuple(nans))
 

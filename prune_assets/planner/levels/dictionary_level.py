@@ -1,4 +1,4 @@
-"""The level of dictionaries: read one column after the other, where that could still rule a row group out.
+"""The level of dictionaries: read one column after the other, where that could still skip a row group.
 
 A dictionary is part of the column chunk, so reading it costs something like reading the data. It is worth it where
 it is at most half of what the predicate's columns hold in that row group: those bytes at least are saved when it
@@ -17,7 +17,7 @@ from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
 from parquet_core.trees import asked_outcomes
-from prune_assets.planner.levels.question import Level, LevelState
+from prune_assets.planner.levels.pruning_query import Level, LevelState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.outcomes import OutcomeArray
     from parquet_core.predicate import ColumnLeaf, Leaf
-    from prune_assets.planner.levels.question import Question
+    from prune_assets.planner.levels.pruning_query import PruningQuery
 
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
@@ -42,63 +42,63 @@ _UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
 
 
 class _Candidate(NamedTuple):
-    """A column whose dictionaries may be asked: the leaves on it, and what reading them costs by row group."""
+    """A column whose dictionaries may be read: the leaves on it, and what reading them costs by row group."""
 
     column: LeafColumn
     leaves: tuple[int, ...]
     cost: Numbers
 
 
-def ask(question: Question, before: LevelState) -> LevelState:
-    """Ask the dictionaries of row groups that they could rule out."""
-    waiting = _candidates(question)
+def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
+    """Evaluate the dictionaries of row groups that they could skip."""
+    waiting = _candidates(query)
     refined = before.by_leaf.copy()
-    worth, let_it_be_true = _worth(question), question.auxiliary.wanted(asked_outcomes(question.predicate))
-    found, refused, reasons = 0, False, dict[str, None]()
+    worth, let_it_be_true = _worth(query), query.auxiliary.wanted(asked_outcomes(query.predicate))
+    dictionaries_read, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
         numbers = list(candidate.leaves)
         open_ = _undecided(refined[numbers])
         if open_.any():
-            open_ &= _helpful(question, refined, let_it_be_true, waiting[done:])
+            open_ &= _helpful(query, refined, let_it_be_true, waiting[done:])
         refused |= bool(np.any(open_ & (candidate.cost > worth)))
-        asked = [question.parts[i] for i in numbers]
+        parts = [query.parts[i] for i in numbers]
         wanted = np.flatnonzero(open_ & (candidate.cost <= worth))
         if len(wanted) == 0:
             continue
-        may_be_null = presence_of(question.index.footers.bounds(candidate.column)).null
-        refusals = question.index.dictionaries.refusals(candidate.column, wanted)
+        may_be_null = presence_of(query.index.footers.bounds(candidate.column)).null
+        refusals = query.index.dictionaries.refusals(candidate.column, wanted)
         refused_for = dict.fromkeys(refusals[refusals != ""].tolist())
         reasons.update({f"{candidate.column.name}: {why}": None for why in refused_for})
         for positions in _batches(wanted[refusals == ""], candidate.cost):
-            dictionaries = question.index.dictionaries.read(candidate.column, positions)
-            found += sum(not isinstance(values, str) for values in dictionaries)
+            dictionaries = query.index.dictionaries.read(candidate.column, positions)
+            dictionaries_read += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
             at = np.ix_(np.array(numbers), positions)
-            denied = outcomes_of_each_from_dictionaries(asked, usable, may_be_null=may_be_null[positions])
+            denied = outcomes_of_each_from_dictionaries(parts, usable, may_be_null=may_be_null[positions])
             refined[at] = intersect(refined[at], denied)
     why = list(reasons)[:3]
     if refused:
         why.append("some dictionaries are larger than what they could save is worth")
-    if found == 0 and not reasons:
-        said = why or ["a dictionary could skip nothing more" if waiting else "no value to look up"]
-        return LevelState(_NAME, before.answers, before.by_leaf, "not_applicable", said[0])
-    folded = question.fold(refined)
-    return LevelState(_NAME, folded, refined, "consulted" if found else "absent", "; ".join(why))
+    if dictionaries_read == 0 and not reasons:
+        reason = why or ["a dictionary could skip nothing more" if waiting else "no value to look up"]
+        return LevelState(_NAME, before.outcomes, before.by_leaf, "not_applicable", reason[0])
+    folded = query.fold(refined)
+    return LevelState(_NAME, folded, refined, "consulted" if dictionaries_read else "absent", "; ".join(why))
 
 
-def _candidates(question: Question) -> list[_Candidate]:
+def _candidates(query: PruningQuery) -> list[_Candidate]:
     """Return the columns that dictionaries could say something about, those with an equality or a pattern first."""
     by_column: dict[LeafColumn, list[int]] = {}
-    for i, leaf in enumerate(question.parts):
-        column = question.column_of(leaf)
+    for i, leaf in enumerate(query.parts):
+        column = query.column_of(leaf)
         if column is not None and can_decide(leaf):
             by_column.setdefault(column, []).append(i)
-    found = [
-        _Candidate(column, tuple(leaves), _stored_bytes(question.index.footers.chunks(column)))
+    candidates = [
+        _Candidate(column, tuple(leaves), _stored_bytes(query.index.footers.chunks(column)))
         for column, leaves in by_column.items()
     ]
-    return sorted(found, key=lambda it: (not _looks_up([question.parts[i] for i in it.leaves]), int(it.cost.sum())))
+    return sorted(candidates, key=lambda it: (not _looks_up([query.parts[i] for i in it.leaves]), int(it.cost.sum())))
 
 
 def _looks_up(leaves: Sequence[Leaf]) -> bool:
@@ -115,35 +115,35 @@ def _stored_bytes(chunks: ColumnChunks) -> Numbers:
     return np.where((start > 0) & (start < stop), stop - start, guess)
 
 
-def _worth(question: Question) -> Numbers:
+def _worth(query: PruningQuery) -> Numbers:
     """Return how many bytes a dictionary may cost by row group."""
-    saved = np.zeros(len(question.index), np.int64)
-    for column in question.asked():
-        saved += np.maximum(question.index.footers.chunks(column).compressed_bytes, 0)
+    saved = np.zeros(len(query.index), np.int64)
+    for column in query.columns_with_metadata():
+        saved += np.maximum(query.index.footers.chunks(column).compressed_bytes, 0)
     return np.maximum(saved // 2, ALWAYS_WORTH)
 
 
 def _helpful(
-    question: Question, answers: OutcomeArray, wanted: Sequence[Outcomes | None], waiting: Sequence[_Candidate]
+    query: PruningQuery, outcomes: OutcomeArray, wanted: Sequence[Outcomes | None], waiting: Sequence[_Candidate]
 ) -> Flags:
-    """Tell which row groups would be ruled out if no entry satisfied, or failed, what is still to be asked.
+    """Tell which row groups would be skipped if no entry satisfied, or failed, what is still open.
 
     The best that a dictionary could do is to take from a leaf what lets the predicate be TRUE; not null, which no
     dictionary denies, and nothing where that is all that is left.
     """
-    best = answers.copy()
-    asked = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
-    numbers = list(asked)
-    undeniable = np.array([~(counts & _UNDECIDED) & 7 for counts in asked.values()], np.uint8)[:, np.newaxis]
-    without = answers[numbers] & undeniable
-    best[numbers] = np.where(without == Outcomes.NONE, answers[numbers], without)
-    helpful: Flags = may_match(question.fold(answers)) & ~may_match(question.fold(best))
+    best = outcomes.copy()
+    of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
+    numbers = list(of_leaf)
+    undeniable = np.array([~(counts & _UNDECIDED) & 7 for counts in of_leaf.values()], np.uint8)[:, np.newaxis]
+    without = outcomes[numbers] & undeniable
+    best[numbers] = np.where(without == Outcomes.NONE, outcomes[numbers], without)
+    helpful: Flags = may_match(query.fold(outcomes)) & ~may_match(query.fold(best))
     return helpful
 
 
-def _undecided(answers: OutcomeArray) -> Flags:
+def _undecided(outcomes: OutcomeArray) -> Flags:
     """Tell where a leaf of the column may be TRUE and may be FALSE: elsewhere a dictionary says nothing new."""
-    undecided: Flags = ((answers & _UNDECIDED) == _UNDECIDED).any(axis=0)
+    undecided: Flags = ((outcomes & _UNDECIDED) == _UNDECIDED).any(axis=0)
     return undecided
 
 
@@ -153,14 +153,14 @@ def _batches(positions: Numbers, cost: Numbers) -> Iterator[Numbers]:
     yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))
 
 
-def explain(state: LevelState, question: Question, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Say why the entries of a dictionary did not rule a row group out."""
+def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
+    """Say why the entries of a dictionary did not skip a row group."""
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
-    (known,) = question.index.dictionaries.at_hand(column, np.array([position]))
+    (known,) = query.index.dictionaries.at_hand(column, np.array([position]))
     if isinstance(known, str):
         return f"dictionary: {known}"
     return "the dictionary was not read" if known is None else "at least one dictionary value matches"
 
 
-DICTIONARIES = Level(_NAME, ask, denies="no dictionary value matches; ", explain=explain)
+DICTIONARIES = Level(_NAME, evaluate, denies="no dictionary value matches; ", explain=explain)

@@ -238,7 +238,7 @@ def _count(case, evaluation, selected, tally):
     tally.levels["row groups"] += len(base)
     tally.levels["row groups without a selected row"] += int((~hit & (rows > 0)).sum())
     for level in evaluation.states:
-        now = may_match(level.answers)
+        now = may_match(level.outcomes)
         tally.levels[f"row groups skipped by {level.level}"] += int((alive & ~now).sum())
         alive &= now
     inside = np.repeat(alive, rows)

@@ -23,7 +23,7 @@ from prune_assets.explain.plan import plan
 from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
-from prune_assets.planner.levels.question import Level, LevelState
+from prune_assets.planner.levels.pruning_query import Level, LevelState
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 
@@ -110,7 +110,7 @@ CASES = [
 @pytest.mark.parametrize(("predicate", "alive", "rows", "why"), CASES, ids=[why for *_, why in CASES])
 def test_each_level_skips_what_it_can_prove(sorted_table, predicate, alive, rows, why):
     evaluation = evaluate(predicate, sorted_table)
-    assert tuple(int(level.alive.sum()) for level in evaluation.states) == alive, why
+    assert tuple(int(level.remaining.sum()) for level in evaluation.states) == alive, why
     assert len(rows_of(sorted_table, evaluation.access.ranges)) == rows, why
 
 
@@ -162,7 +162,7 @@ def test_a_column_that_a_file_stores_otherwise_keeps_that_file_unless_spark_read
     pq.write_table(pa.table({"b": pa.array([1, 2], pa.int64())}), tmp_path / "t/2.parquet")
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.uint64())}), tmp_path / "t/3.parquet")
     evaluation = evaluate(eq("a", 7), read_dataset(tmp_path / "t"))
-    assert evaluation.after(STATISTICS).alive.tolist() == [False, False, False, True]
+    assert evaluation.after(STATISTICS).remaining.tolist() == [False, False, False, True]
 
 
 def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
@@ -180,8 +180,8 @@ def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
     kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.kinds)
     unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
     evaluation = evaluate(eq("day", 5000), unordered)
-    assert evaluation.after(STATISTICS).alive.all()
-    assert not evaluation.after(DICTIONARIES).alive.any(), "a dictionary holds values, ordered by their type"
+    assert evaluation.after(STATISTICS).remaining.all()
+    assert not evaluation.after(DICTIONARIES).remaining.any(), "a dictionary holds values, ordered by their type"
 
 
 def test_a_row_group_without_rows_is_skipped(tmp_path):
@@ -351,7 +351,7 @@ def test_floats_flags_bytes_and_fields(sorted_floats, where, alive, rows, why):
     made = plan(str(sorted_floats), where=where)
     evaluation = made.evaluation
     asked = (evaluation.after(STATISTICS), evaluation.after(BLOOM_FILTERS), evaluation.pages)
-    assert tuple(int(level.alive.sum()) for level in asked) == alive, why
+    assert tuple(int(level.remaining.sum()) for level in asked) == alive, why
     assert len(rows_of(made.index, made.evaluation.access.ranges)) == rows, why
 
 
@@ -363,7 +363,7 @@ def test_a_known_count_of_nan_lets_bounds_decide(tmp_path):
             connection.register("part", part)
             connection.execute(f"COPY part TO '{tmp_path}/{i}.parquet' (FORMAT parquet)")
     for where, files in (("x > 7.5", 3), ("x >= 'NaN'", 0), ("x <> 5", 10), ("NOT x < 9", 1), ("isnan(x)", 0)):
-        assert plan(str(tmp_path), where=where).evaluation.after(STATISTICS).alive.sum() == files, where
+        assert plan(str(tmp_path), where=where).evaluation.after(STATISTICS).remaining.sum() == files, where
 
 
 def test_both_zeros_are_one_value(tmp_path):
@@ -373,7 +373,7 @@ def test_both_zeros_are_one_value(tmp_path):
         filters = {"x": {"ndv": 9, "fpp": 1e-6}, "y": {"ndv": 9, "fpp": 1e-6}}
         pq.write_table(table, tmp_path / f"{i}.parquet", write_statistics=False, bloom_filter_options=filters)
     for where in ("x = 0", "x = -0D", "x IN (-0.0, 5)", "y = 0F", "y <=> -0D"):
-        left = plan(str(tmp_path), where=where).evaluation.after(BLOOM_FILTERS).alive
+        left = plan(str(tmp_path), where=where).evaluation.after(BLOOM_FILTERS).remaining
         assert left.tolist() == [True, True, False], where
 
 
@@ -405,15 +405,15 @@ def test_a_nan_among_the_bounds_spoils_them(parquet_testing):
 def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
     """Whatever plans, explains and shows goes through LEVELS."""
 
-    def ask(question, before):
-        answers = before.by_leaf.copy()
-        answers[0, 1] = Outcomes.FALSE
-        return LevelState("geospatial_boxes", question.fold(answers), answers, "consulted")
+    def evaluate_boxes(query, before):
+        outcomes = before.by_leaf.copy()
+        outcomes[0, 1] = Outcomes.FALSE
+        return LevelState("geospatial_boxes", query.fold(outcomes), outcomes, "consulted")
 
-    def explain(state, question, leaf, column, position):
+    def explain(state, query, leaf, column, position):
         return "the box may hold it"
 
-    entry = Level("geospatial_boxes", ask, denies="its box denies it; ", explain=explain)
+    entry = Level("geospatial_boxes", evaluate_boxes, denies="its box denies it; ", explain=explain)
     for module in (evaluation, reasons):
         monkeypatch.setattr(module, "LEVELS", (*LEVELS[:3], entry, *LEVELS[3:]))
     pq.write_table(pa.table({"a": range(100)}), tmp_path / "f.parquet", row_group_size=20)

@@ -73,7 +73,7 @@ def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
     whole = evaluate(predicate, index)
     monkeypatch.setattr(page_level, "MAX_SEGMENTS", 50)
     cut = evaluate(predicate, index)
-    assert cut.pages.of_pages.answers.tolist() == whole.pages.of_pages.answers.tolist()
+    assert cut.pages.of_pages.outcomes.tolist() == whole.pages.of_pages.outcomes.tolist()
     for name in ("row_group", "start", "stop"):
         assert getattr(cut.access.ranges, name).tolist() == getattr(whole.access.ranges, name).tolist()
         assert getattr(cut.access.matches, name).tolist() == getattr(whole.access.matches, name).tolist()

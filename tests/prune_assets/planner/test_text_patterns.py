@@ -168,4 +168,4 @@ def test_a_directory_is_asked_for_its_text(tmp_path):
         pq.write_table(pa.table({"x": [1]}), tmp_path / f"p={name}/a.parquet")
     for where, kept in (("p LIKE 'a%'", 1), ("p LIKE '%b'", 2), ("p NOT LIKE '_b'", 0), ("left(p, 1) <> 'c'", 1)):
         made = plan(tmp_path, where=where)
-        assert int(made.evaluation.after(PARTITIONS).alive.sum()) == kept, where
+        assert int(made.evaluation.after(PARTITIONS).remaining.sum()) == kept, where

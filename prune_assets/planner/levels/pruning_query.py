@@ -1,4 +1,4 @@
-"""What every level is asked, and what it answers."""
+"""A pruning query, which every level evaluates, and the state that each leaves."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Leaf, Path, Predicate
     from parquet_core.pruning import Fold
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
-    from prune_assets.planner.levels.page_level import PageAnswers
+    from prune_assets.planner.levels.page_level import PageOutcomes
     from prune_assets.report.skip_report import LevelName, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A predicate, its leaves from left to right, and the dataset it is asked of.
+class PruningQuery:
+    """A predicate, its leaves from left to right, and the dataset that it prunes.
 
     Behind its leaves `parts` has the `auxiliary` ones.
     `columns`: those that files say something about. `files`: what is known of each file before it is opened.
-    `of_pages`: page indexes are asked too.
+    `of_pages`: page indexes are evaluated too.
     """
 
     predicate: Predicate
@@ -52,20 +52,22 @@ class Question:
         """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
         return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
 
-    def asked(self) -> list[LeafColumn]:
+    def columns_with_metadata(self) -> list[LeafColumn]:
         """Return the columns of the predicate that files say something about, each once."""
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
-    def asked_of_pages(self, answers: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
+    def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
         """Return the same with the columns of which some row groups hold null and other values, where that matters.
 
-        `answers`: to the parts in the row groups at `positions`. Without those that only parts name which are asked of
-        values, unless dictionaries were read: where there are too many values for one, no page has a single one.
+        `outcomes`: of the parts in the row groups at `positions`. A column that only parts tested on values name is
+        left out, unless dictionaries were read: where there are too many values for one, no page has a single one.
         """
-        asked = [column for column in self.asked() if self._may_have_bounds_that_tell(column, positions)]
+        columns = [
+            column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)
+        ]
         undecided = Outcomes.TRUE | Outcomes.FALSE
-        mixed = [path for place, path in self.auxiliary.null_columns() if np.any(answers[place] == undecided)]
-        return list(dict.fromkeys([*asked, *(self.columns[path] for path in mixed)]))
+        mixed = [path for place, path in self.auxiliary.null_columns() if np.any(outcomes[place] == undecided)]
+        return list(dict.fromkeys([*columns, *(self.columns[path] for path in mixed)]))
 
     def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
         naming = [leaf for leaf in self.parts[: self.auxiliary.leaves] if column.path in columns_of_leaf(leaf)]
@@ -74,16 +76,16 @@ class Question:
         return any(not isinstance(it, str | None) for it in self.index.dictionaries.at_hand(column, positions))
 
     def column_leaves(self, numbers: Sequence[int]) -> list[ColumnLeaf]:
-        """Return those of some parts that ask a column."""
+        """Return those of some parts that name one column."""
         return [leaf for i in numbers if isinstance(leaf := self.parts[i], ColumnLeaf)]
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
         """Return the columns that files say something about, each with the numbers of its leaves."""
-        found: dict[Path, list[int]] = {path: [] for path in self.columns}
+        leaves_of: dict[Path, list[int]] = {path: [] for path in self.columns}
         for i, leaf in enumerate(self.parts):
-            if isinstance(leaf, ColumnLeaf) and leaf.column in found:
-                found[leaf.column].append(i)
-        return [(self.columns[path], numbers) for path, numbers in found.items() if numbers]
+            if isinstance(leaf, ColumnLeaf) and leaf.column in leaves_of:
+                leaves_of[leaf.column].append(i)
+        return [(self.columns[path], numbers) for path, numbers in leaves_of.items() if numbers]
 
     def pairs(self) -> list[tuple[int, CompareColumns]]:
         """Return the comparisons of two columns that files say something about, each with its number."""
@@ -93,34 +95,34 @@ class Question:
             if isinstance(leaf, CompareColumns) and leaf.left in self.columns and leaf.right in self.columns
         ]
 
-    def fold(self, answers: OutcomeArray) -> OutcomeArray:
-        """Combine the answers to the parts per row group; a row group without rows has no outcome."""
-        folded = self.fold_listed(answers)
+    def fold(self, outcomes: OutcomeArray) -> OutcomeArray:
+        """Combine the outcomes of the parts per row group; a row group without rows has no outcome."""
+        folded = self.fold_listed(outcomes)
         if self.files.elsewhere is not None:
             folded[~self.files.elsewhere.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
-    def fold_listed(self, answers: OutcomeArray) -> OutcomeArray:
-        """Do the same by what lists the files and what `answers` say, without what other processes found."""
-        folded = self.fold_anywhere(answers)
+    def fold_listed(self, outcomes: OutcomeArray) -> OutcomeArray:
+        """Do the same by what lists the files and what `outcomes` say, without what other processes found."""
+        folded = self.fold_anywhere(outcomes)
         folded[self.index.row_count <= 0] = Outcomes.NONE
-        # What lists the files may deny more than its answers to the leaves add up to.
+        # What lists the files may deny more than its outcomes of the leaves add up to.
         folded[~self.files.kept[self.index.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
-    def fold_anywhere(self, answers: OutcomeArray) -> OutcomeArray:
-        """Combine the answers to the parts about containers of any kind."""
-        return self.prepared(self.auxiliary.joined(answers))
+    def fold_anywhere(self, outcomes: OutcomeArray) -> OutcomeArray:
+        """Combine the outcomes of the parts in containers of any kind."""
+        return self.prepared(self.auxiliary.joined(outcomes))
 
 
-def question_of(
+def query_of(
     predicate: Predicate, index: MetadataIndex, files: FileAnswers | None = None, *, of_pages: bool = True
-) -> Question:
-    """Ask a predicate of a dataset; `files`: what is known of each file, by default what directory names tell."""
+) -> PruningQuery:
+    """Prepare a predicate for a dataset; `files`: what is known of each file, by default from directory names."""
     columns = {column.path: column for column in index.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, columns)
-    return Question(
+    return PruningQuery(
         predicate=predicate,
         parts=(*parts, *auxiliary.extra),
         index=index,
@@ -139,37 +141,37 @@ Unit = Literal["file", "row group", "page"]
 class LevelState:
     """What a level and those before it left.
 
-    `answers`: per row group; `by_leaf`: the same for each leaf of the predicate, a row each, as far as whole row
-    groups go. `unit`: what the level rules out as a whole. `of_pages`: what a level of pages says of the row groups
-    that those before it left.
+    `outcomes`: per row group; `by_leaf`: the same for each leaf of the predicate, a row each, as far as whole row
+    groups go. `unit`: what the level skips as a whole. `of_pages`: the outcomes by page, of the row groups that the
+    levels before left.
     """
 
     level: LevelName
-    answers: OutcomeArray
+    outcomes: OutcomeArray
     by_leaf: OutcomeArray
     status: Status
     why: str = ""
     unit: Unit = "row group"
-    of_pages: PageAnswers | None = None
+    of_pages: PageOutcomes | None = None
 
     @property
-    def alive(self) -> NDArray[np.bool_]:
+    def remaining(self) -> NDArray[np.bool_]:
         """Row groups in which a row may be selected."""
-        return may_match(self.answers)
+        return may_match(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """One kind of evidence.
 
-    `ask` returns what is left of what the levels before it left; None where the table has nothing of the kind.
-    `is_free`: it takes no read of its own, since what it asks came with the listing or the footers. `denies`: how a
-    reason begins where it rules a row group out. `explain`: why it left a leaf open in a row group, empty for nothing
+    `evaluate` returns what is left of what the levels before it left; None where the table has nothing of the kind.
+    `is_free`: it takes no read of its own, since its evidence came with the listing or the footers. `denies`: how a
+    reason begins where it skips a row group. `explain`: why it left a leaf open in a row group, empty for nothing
     to say; it reads nothing.
     """
 
     name: LevelName
-    ask: Callable[[Question, LevelState], LevelState | None]
+    evaluate: Callable[[PruningQuery, LevelState], LevelState | None]
     is_free: bool = False
     denies: str = ""
-    explain: Callable[[LevelState, Question, ColumnLeaf, LeafColumn, int], str] | None = None
+    explain: Callable[[LevelState, PruningQuery, ColumnLeaf, LeafColumn, int], str] | None = None
