@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from prune_assets import components
-from prune_assets.checks.finding_codes import ADVICE, GROUPS, Code, Group
+from prune_assets.checks.registry import ADVICE, GROUPS, Code, Group
 from prune_assets.components.scaffolding import EXAMPLES
 
 if TYPE_CHECKING:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_core.errors import PruneError
+from parquet_core.layout.check import CHECKS
+from parquet_core.layout.entry import by_check
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted
-from prune_assets.checks.layout_proof import CHECKS, check, findings_of, prefix_of_names
+from prune_assets.checks.layout_proof import check, prefix_of_names
 from prune_assets.checks.remedies import remedy_in
 from prune_assets.report.picture import to_data_uri
 from prune_assets.report.wording import comparison, headline
@@ -77,15 +79,15 @@ def report_layout(
     try:
         findings = check(table, layout=layout, where=where)
     except PruneError as error:
-        for name in CHECKS:
-            said = {"error": str(error)}
+        said = {"error": str(error)}
+        for each in CHECKS:
             pipes.report_asset_check(
-                f"{prefix}{name}", passed=False, severity=severity, metadata=said, asset_key=_key_text(asset_key)
+                f"{prefix}{each.name}", passed=False, severity=severity, metadata=said, asset_key=_key_text(asset_key)
             )
         return False
     passed = True
-    for name in CHECKS:
-        passed &= _report_check(pipes, f"{prefix}{name}", findings_of(name, findings), severity, asset_key)
+    for name, of_check in by_check(findings, CHECKS).items():
+        passed &= _report_check(pipes, f"{prefix}{name}", of_check, severity, asset_key)
     return passed
 
 

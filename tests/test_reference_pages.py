@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.checks.finding_codes import GROUPS
+from prune_assets.checks.registry import GROUPS
 
 
 @pytest.fixture(scope="module")

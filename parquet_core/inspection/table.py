@@ -12,7 +12,7 @@ from parquet_core.inspection.column import describe_column
 from parquet_core.inspection.facts import TableFile, TableInspection, Writer
 from parquet_core.inspection.probe import probe_filters, probed_column
 from parquet_core.inspection.sizes import size_classes
-from parquet_core.layout.check import find_column
+from parquet_core.layout.bound_layout import find_column
 from parquet_core.printable import redacted
 
 if TYPE_CHECKING:

@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.format.schema import Physical
+from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place
 from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.trust.writer import PARQUET_JAVA, application_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout
 
 
-def check_bloom_filters(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
+def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
     """Report presence, size and fill per column, and the reason of an absence."""
+    index = bound.index
     positions = np.flatnonzero(index.row_count > 0)
-    for column in columns:
+    for column in bound.bloom:
         filters = index.bloom_filters.read(column, positions)
         present = [blocks for blocks in filters if not isinstance(blocks, str)]
         if present:
@@ -126,3 +129,20 @@ _WRITERS = {
     "delta-rs": _ARROW_RS,
     "parquet-rs": _ARROW_RS,
 }
+
+BLOOM_FILTERS_PRESENT = Check(
+    "bloom_filters_present",
+    "Every bloom filter that the layout asks for is in the files.",
+    {
+        "bloom_filter.present": Code(
+            "The bloom filter is there: its size, and how often it says 'maybe' of values that are not there."
+        ),
+        "bloom_filter.absent": Code(
+            "The layout asks for a bloom filter that row groups lack. The message says why: it was not requested when "
+            "the file was written, or parquet-java left it out because a dictionary answers the same question.",
+            "As the finding says, for the writer of the file; `prune write` asks for it. Where the dictionary answers "
+            "the question, the column can be taken out of `bloom`.",
+        ),
+    },
+    check_bloom_filters,
+)

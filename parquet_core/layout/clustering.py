@@ -10,27 +10,26 @@ from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout
 
 # Fewer row groups tell nothing, and an equality that keeps more than this is not worth a curve.
 FEWEST, MOST_KEPT = 16, 0.6
 _REMEDY = f"put the rows along the curve: {WRITE_ANEW}; where that was done, choose columns of more values"
 
 
-def check_clustering(
-    index: MetadataIndex, columns: Sequence[LeafColumn], partition: NDArray[np.int64]
-) -> Iterator[Finding]:
+def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
     """Report the overlap of row groups on each column, and what an equality on it keeps.
 
     The order of single columns is not asked: along a curve none of them ascends.
     """
-    kept = [(column, *kept_by_equality(index, column, partition)) for column in columns]
-    groups = int(np.count_nonzero(index.row_count > 0))
+    kept = [(column, *kept_by_equality(bound.index, column, bound.partition)) for column in bound.curve]
+    groups = int(np.count_nonzero(bound.index.row_count > 0))
     lost = groups >= FEWEST and all(share > MOST_KEPT * groups for _, share, _ in kept)
     for column, share, depth in kept:
         yield Finding(

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
+from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.values import open_values, reading
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout
 
 MAX_STATS_SIZE = 4096
 _REMEDY = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
@@ -38,11 +40,13 @@ def nan_remedy(name: str) -> str:
     return f"write NaN as null if it means a missing value: nullif({name}, double('NaN')) in Spark"
 
 
-def check_column_indexes(index: MetadataIndex, *, read_values: bool, named: Collection[str] = ()) -> Iterator[Finding]:
+def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
     """Report, per column, the margin of the indexes that are there and the cause of those that are not.
 
-    `named`: the columns that the layout names, in lower case; NaN in another one is only a warning.
+    NaN in a column that the layout does not name is only a warning.
     """
+    index, layout = bound.index, bound.layout
+    named = {name.casefold() for name in (*layout.sort_columns, *layout.curve_by, *layout.bloom)}
     positions = np.flatnonzero(index.row_count > 0)
     index.page_indexes.fetch(index.columns, positions)
     for column in index.columns:
@@ -54,7 +58,7 @@ def check_column_indexes(index: MetadataIndex, *, read_values: bool, named: Coll
         if not present.all():
             first = int(np.flatnonzero(~present)[0])
             of_first = offsets.take(np.array([first]))
-            yield _absence(index, column, positions[~present].tolist(), of_first, named, read_values=read_values)
+            yield _absence(index, column, positions[~present].tolist(), of_first, named, read_values=bound.read_values)
         lost = positions[(offsets.reason != "") & present].tolist()
         if lost:
             yield Finding(
@@ -180,3 +184,31 @@ def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> li
             extremes[page] = [min(known), max(known)] if known else []
         row = part_stop
     return [sum(map(len, page)) for page in extremes]
+
+
+COLUMN_INDEX_PRESENT = Check(
+    "column_index_present",
+    "Every column that can have a column index has one.",
+    {
+        "column_index.present": Code(
+            "The column index is there, and how far its bounds are from the size at which parquet-java leaves it out."
+        ),
+        "column_index.absent": Code(
+            "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "
+            "is confirmed or inferred: the writer makes none, bounds are too long (`MAX_STATS_SIZE`), a page holds "
+            "NaN, or statistics are off. NaN in a column that the layout does not name is only a warning.",
+            "As the finding says: another writer or `write_page_index=True` in pyarrow, "
+            "`parquet.columnindex.truncate.length=64`, null in place of NaN, or statistics on.",
+        ),
+        "column_index.not_applicable": Code(
+            "The column is INT96, which has no order, so writers make no column index of it.",
+            "Write timestamps with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+        ),
+        "offset_index.absent": Code(
+            "Row groups have no offset index: readers do not know where pages begin, and read all of them.",
+            "Write with Spark or parquet-java, or with `write_page_index=True` in pyarrow.",
+        ),
+    },
+    check_column_indexes,
+    reads="values",
+)

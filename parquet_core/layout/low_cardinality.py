@@ -12,15 +12,15 @@ from parquet_core.layout.places import file_name
 from parquet_core.layout.spec import Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout
 
 
-def check_low_cardinality(index: MetadataIndex, leading: Sequence[LeafColumn]) -> Iterator[Finding]:
+def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
     """Report a key, the only one, whose single values fill most of the row groups over and over."""
-    for column in leading:
+    index = bound.index
+    for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
         bounds = index.page_indexes.filled_bounds(column)
         one_value = flags_from(pc.equal(bounds.lower, bounds.upper))
         again = np.zeros(len(index), np.bool_)

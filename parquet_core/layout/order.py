@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,10 @@ from parquet_core.arrow_arrays import flags_from
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.page_index import BoundaryOrder, boundary_order
 from parquet_core.format.schema import Physical
+from parquet_core.layout.clustering import check_clustering
+from parquet_core.layout.entry import Check, Code
+from parquet_core.layout.low_cardinality import check_low_cardinality
+from parquet_core.layout.overlap import HOW_TO_SORT
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
 from parquet_core.quantities import counted
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout, OrderedColumn
     from parquet_core.layout.sort_key import SortKey
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
@@ -44,26 +48,18 @@ def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequenc
     return [file for file, row in zip(files, broken, strict=True) if row is not None]
 
 
-def check_order(index: MetadataIndex, sort_key: Sequence[OrderedColumn], *, read_rows: bool) -> Iterator[Finding]:
-    """Report the order of the key inside every file, in its directions, by bounds and by rows."""
-    if not sort_key:
-        return
-    yield _by_row_groups(index, sort_key[0])
-    yield _by_pages(index, sort_key[0])
-    if read_rows:
-        yield _by_rows(index, sort_key)
-
-
-class OrderedColumn(NamedTuple):
-    """A column of the table and how the sort key orders it."""
-
-    column: LeafColumn
-    key: SortKey
-
-    @property
-    def order(self) -> BoundaryOrder:
-        """What a column index of sorted rows says."""
-        return BoundaryOrder.DESCENDING if self.key.descending else BoundaryOrder.ASCENDING
+def check_order(bound: BoundLayout) -> Iterator[Finding]:
+    """Report the order of the key inside every file, in its directions, by bounds and by rows; or that of the curve."""
+    yield from check_clustering(bound)
+    for column in bound.partition_columns:
+        message = "a partition column: every file holds one value of it"
+        yield Finding("order.partitions", Severity.INFO, f"column {column.name}", message)
+    if bound.sort_key:
+        yield _by_row_groups(bound.index, bound.sort_key[0])
+        yield _by_pages(bound.index, bound.sort_key[0])
+        if bound.read_values:
+            yield _by_rows(bound.index, bound.sort_key)
+    yield from check_low_cardinality(bound)
 
 
 def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
@@ -221,3 +217,47 @@ def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[n
         step = np.diff(level)
         less, same = (step < 0) | less, (step == 0) & (same | (level[1:] != 0))
     return less, same
+
+
+SORTED_ORDER = Check(
+    "sorted_order",
+    "Bounds, pages and rows follow the sort key, or the Z-order or Hilbert curve.",
+    {
+        "order.row_groups": Code(
+            "Whether the row groups of a file follow each other in the order of the sort key, by their bounds. Where "
+            "they do not, a range of the key keeps more row groups than it needs.",
+            HOW_TO_SORT,
+        ),
+        "order.pages": Code(
+            "Whether the pages of each row group follow each other in the order of the sort key, by the column index. "
+            "Where they do not, readers cannot find a range of pages. Texts prove nothing here, as their bounds may be "
+            "cut; `order.rows` does.",
+            HOW_TO_SORT + " Where the column index is missing, see to `column_index.absent` first.",
+        ),
+        "order.rows": Code(
+            "Whether the rows of each file are sorted, by reading the key. It is the strongest proof, and the only one "
+            "of texts and of the second column of a key.",
+            HOW_TO_SORT,
+        ),
+        "order.partitions": Code(
+            "A column of the sort key is a partition column: all rows of a file have one value, so its order holds."
+        ),
+        "order.low_cardinality": Code(
+            "The only column of the sort key has so few values that one value fills many row groups. Rows with equal "
+            "keys stay in one file, and sorting does not separate them.",
+            "Add a second column to `sort_by`, one that queries filter by: `sort_by: [status, id]`. A column of a few "
+            "values may do better as `partition_by`.",
+        ),
+        "clustering.effective": Code(
+            "How many row groups an equality keeps on a column of the Z-order or Hilbert curve."
+        ),
+        "clustering.ineffective": Code(
+            "On every column of the curve, an equality keeps more than 60% of the row groups: the rows lie along no "
+            "curve.",
+            "Write the table with `prune write`, which puts rows along the curve. Where that was done, the columns "
+            "have too few values or the table too few row groups: choose columns with more values, or `sort_by`.",
+        ),
+    },
+    check_order,
+    reads="values",
+)

@@ -12,33 +12,34 @@ import numpy as np
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.bound_layout import BoundLayout
     from parquet_core.layout.overlap_depth import Intervals
 
-    Positions = NDArray[np.int64]
-
 _REMEDY = f"rewrite the files that overlap: {OPTIMIZE}"
+HOW_TO_SORT = (
+    "Write the table with `prune write` (or `prune_assets.write`), or let `prune optimize` rewrite the files that "
+    "overlap. A job of your own sorts within partitions by the key just before it writes."
+)
 
 
-def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partition: Positions) -> Iterator[Finding]:
+def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     """Report whether files, and row groups over all files, are disjoint on the first column of the key.
 
-    `partition`, by file: only those of one partition are compared.
+    Only those of one partition are compared.
     """
-    if not sort_key:
+    if not bound.sort_key:
         return
-    column = sort_key[0]
+    index, column = bound.index, bound.sort_key[0].column
     bounds = index.page_indexes.filled_bounds(column)
     all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     valued = np.flatnonzero((index.row_count > 0) & ~all_null)
@@ -53,7 +54,7 @@ def check_overlap(index: MetadataIndex, sort_key: Sequence[LeafColumn], partitio
             "write with Spark 3.3 or newer and leave statistics on",
         )
         return
-    groups = intervals_of(bounds, partition[index.file])
+    groups = intervals_of(bounds, bound.partition[index.file])
     file = index.file[groups.at]
     first = np.flatnonzero(np.diff(file, prepend=-1))
     if len(first):
@@ -84,3 +85,29 @@ def _finding(unit: str, column: LeafColumn, found: Intervals, labels: list[str])
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
     message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{said} (1 is no overlap)"
     return Finding(f"overlap.{units}", Severity.ERROR, f"{place}: {inner}", message, _REMEDY)
+
+
+FILES_DO_NOT_OVERLAP = Check(
+    "files_do_not_overlap",
+    "Files and row groups do not overlap on the sort key.",
+    {
+        "overlap.files": Code(
+            "Whether the bounds of files overlap on the first column of the sort key. Of files that overlap all "
+            "are opened for a value that lies in one of them. Files that share only the value where one ends and the "
+            "next begins are in order. The message gives the overlap depth, as Snowflake counts it: for each file, how "
+            "many files hold the value of it that most files hold, averaged over the files. It is k where k files all "
+            "overlap, and 1 where no two share a value. A shared end value counts: a query for it opens both files.",
+            HOW_TO_SORT,
+        ),
+        "overlap.row_groups": Code(
+            "As `overlap.files`, of row groups over all files.",
+            HOW_TO_SORT,
+        ),
+        "overlap.unknown": Code(
+            "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
+            "told and no query on it can skip them.",
+            "Write with Spark 3.3 or newer, and leave statistics on.",
+        ),
+    },
+    check_overlap,
+)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.storage import name_of
 from parquet_core.storage.partition_discovery import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -62,9 +61,3 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
 def _values(path: str, names: set[str]) -> tuple[str, ...]:
     directories = path.split("/")[:-1]
     return tuple(part for part in directories if "=" in part and unescape(part.partition("=")[0]).casefold() in names)
-
-
-def partition_findings(columns: Iterable[LeafColumn]) -> list[Finding]:
-    """Report the parts of a sort key that are partition columns."""
-    message = "a partition column: every file holds one value of it"
-    return [Finding("order.partitions", Severity.INFO, f"column {column.name}", message) for column in columns]

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.places import row_group_place
-from parquet_core.layout.spec import WRITE_ANEW, Finding, LayoutSpec, Severity
+from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.layout.bound_layout import BoundLayout
+    from parquet_core.layout.spec import LayoutSpec
 
 
-def check_sizes(index: MetadataIndex, layout: LayoutSpec) -> Iterator[Finding]:
+def check_sizes(bound: BoundLayout) -> Iterator[Finding]:
     """Report row groups and pages with more rows than the layout allows."""
-    yield _row_groups(index, layout)
-    yield _pages(index, layout)
+    yield _row_groups(bound.index, bound.layout)
+    yield _pages(bound.index, bound.layout)
 
 
 def _row_groups(index: MetadataIndex, layout: LayoutSpec) -> Finding:
@@ -56,3 +59,20 @@ def _pages(index: MetadataIndex, layout: LayoutSpec) -> Finding:
         remedy = f"rewrite the files: {WRITE_ANEW}, or write with parquet.page.row.count.limit={layout.page_rows}"
         return Finding("size.pages", Severity.WARN, where, message, remedy)
     return Finding("size.pages", Severity.INFO, "table", f"{counted(pages, 'page')}, at most {counted(largest, 'row')}")
+
+
+SIZES_WITHIN_LIMITS = Check(
+    "sizes_within_limits",
+    "No row group and no page has more rows than the layout allows.",
+    {
+        "size.row_groups": Code(
+            "Whether row groups have at most `row_group_rows` rows. Larger ones are skipped less often.",
+            "Write with `parquet.block.row.count.limit` (Spark 4.1 or newer), or through `prune write`.",
+        ),
+        "size.pages": Code(
+            "Whether pages have at most `page_rows` rows. Larger ones are skipped less often.",
+            "Write with `parquet.page.row.count.limit`, or through `prune write`.",
+        ),
+    },
+    check_sizes,
+)

@@ -53,7 +53,7 @@ class Finding:
     >>> finding.severity == "warn", finding.code.partition(".")[0]
     (True, 'files')
 
-    `code`: stable, and made for filters; `prune_assets.checks.finding_codes` says what each means.
+    `code`: stable, and made for filters; `prune_assets.checks.registry` says what each means.
     `location`: file, row group and column, where they apply.
     `remedy`: what to do; empty only for severity `info`. `columns`: those that it is about, where it is about columns.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
-from prune_assets.checks.finding_codes import CHECK_OF, LAYOUT
 
 if TYPE_CHECKING:
     import os
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
     from prune_assets.layout_file import LayoutSource
-
-
-CHECKS = {each.name: each for each in LAYOUT.checks}
-# What reads values beside metadata: the rows' order, and the cause of an absent column index.
-READ_ROWS = {each.name for each in LAYOUT.checks if each.reads_values}
 
 
 def check(
@@ -85,20 +79,6 @@ def check(
     if spec is None:
         return check_health(place, index, partition, allow=allow)
     return check_index(index, layout=spec, rows=rows, partition=partition)
-
-
-def findings_of(name: str, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that belong to one of CHECKS; what the registry does not know belongs to each of them.
-
-    >>> from prune_assets import Finding, Severity
-    >>> from prune_assets.checks.layout_proof import findings_of
-    >>> found = [Finding(code, Severity.ERROR, "t", "") for code in ("clustering.ineffective", "of.tomorrow")]
-    >>> [finding.code for finding in findings_of("sorted_order", found)]
-    ['clustering.ineffective', 'of.tomorrow']
-    >>> [finding.code for finding in findings_of("sizes_within_limits", found)]
-    ['of.tomorrow']
-    """
-    return [finding for finding in findings if CHECK_OF.get(finding.code, name) == name]
 
 
 def prefix_of_names(prefix: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
-from prune_assets.commands.check import findings_text
+from prune_assets.commands.check import exit_on, fail_on_option, findings_text
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import count_text, seconds_text
 
@@ -28,13 +26,7 @@ if TYPE_CHECKING:
 )
 @click.option("--columns", metavar="A,B", help="The columns to verify; by default all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema audit/1.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["warn", "error"]),
-    default="error",
-    show_default=True,
-    help="Exit with 1 on findings of this severity or a graver one.",
-)
+@fail_on_option
 def audit(*, table: str, sample: float, files: int | None, columns: str | None, as_json: bool, fail_on: str) -> None:
     """Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.
 
@@ -49,9 +41,7 @@ def audit(*, table: str, sample: float, files: int | None, columns: str | None, 
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     report = audit_table(table, sample=sample, files=files, columns=names)
     click.echo(json_text(report) if as_json else audit_text(report))
-    failing = {Severity.ERROR, Severity(fail_on)}
-    if any(finding.severity in failing for finding in report.findings):
-        sys.exit(1)
+    exit_on(report.findings, fail_on)
 
 
 def audit_text(report: AuditReport) -> str:

@@ -39,6 +39,15 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "error"]),
+    default="error",
+    show_default=True,
+    help="Exit with 1 on findings of this severity or a graver one.",
+)
+
+
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
 @click.option(
@@ -55,13 +64,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option("--verbose", is_flag=True, help="Also print the figures of checks that pass.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["warn", "error"]),
-    default="error",
-    show_default=True,
-    help="Exit with 1 on findings of this severity or a graver one.",
-)
+@fail_on_option
 def check(
     *, table: str, layout_file: Path | None, where: str | None, verbose: bool, as_json: bool, fail_on: str
 ) -> None:
@@ -91,6 +94,11 @@ def check(
         click.echo(json_text(result))
     else:
         click.echo(check_text(table, layout_file, findings, verbose=verbose))
+    exit_on(findings, fail_on)
+
+
+def exit_on(findings: Sequence[Finding], fail_on: str) -> None:
+    """Exit with 1 where there is a finding of a severity or a graver one."""
     if any(_RANK[finding.severity] >= _RANK[Severity(fail_on)] for finding in findings):
         sys.exit(1)
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError
+from parquet_core.layout.check import CHECKS
+from parquet_core.layout.entry import Check, by_check
 from parquet_core.layout.spec import Severity
 from parquet_core.printable import one_line
-from prune_assets.checks.layout_proof import CHECKS, READ_ROWS, findings_of, prefix_of_names
+from prune_assets.checks.layout_proof import prefix_of_names
 from prune_assets.checks.remedies import remedy_in
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
@@ -21,7 +23,7 @@ from prune_assets.dagster.partitions import (
 from prune_assets.layout_file import load_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from parquet_core.layout.spec import Finding, LayoutSpec
@@ -108,11 +110,17 @@ def layout_check_specs(
 
     The arguments are those of `build_layout_checks`.
     """
-    key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
     options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
+    return check_specs(CHECKS, asset_key_of(asset_key), prefix=prefix_of_names(prefix), blocking=blocking, **options)
+
+
+def check_specs(
+    checks: "Iterable[Check[Any]]", asset_key: dg.AssetKey, *, prefix: str = "", **options: Any
+) -> list[dg.AssetCheckSpec]:
+    """Return the specs of checks of the registry."""
     return [
-        dg.AssetCheckSpec(f"{prefix}{name}", asset=key, blocking=blocking, description=check.proves, **options)
-        for name, check in CHECKS.items()
+        dg.AssetCheckSpec(f"{prefix}{check.name}", asset=asset_key, description=check.description, **options)
+        for check in checks
     ]
 
 
@@ -125,22 +133,38 @@ def layout_results(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
     prefix: str = "",
-    selected: "Collection[str]" = CHECKS,
+    selected: "Collection[str] | None" = None,
 ) -> Iterator[dg.AssetCheckResult]:
-    """Check a layout; `where`: gives the condition on partitions, None for the whole table; `selected`: the names."""
+    """Check a layout; `where`: gives the condition on partitions; `selected`: the names of checks, by default all."""
     from prune_assets.checks.layout_proof import check
 
-    rows = not READ_ROWS.isdisjoint(selected)
+    chosen = [each for each in CHECKS if selected is None or each.name in selected]
+    rows = any(each.reads == "values" for each in chosen)
+    yield from results_of(
+        {f"{prefix}{each.name}": each for each in chosen},
+        lambda: check(str(table), layout=layout, where=where(), rows=rows, allow=allow),
+        among=CHECKS,
+        asset_key=asset_key,
+        severity=severity,
+    )
+
+
+def results_of(
+    named: "Mapping[str, Check[Any]]",
+    find: "Callable[[], Sequence[Finding]]",
+    *,
+    among: "Collection[Check[Any]]",
+    asset_key: dg.AssetKey,
+    severity: dg.AssetCheckSeverity,
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of checks, by their names in Dagster; `among`: those that the findings are divided among."""
     try:
-        findings = check(str(table), layout=layout, where=where(), rows=rows, allow=allow)
+        findings = by_check(find(), among)
     except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
-        for name in CHECKS:
-            if name in selected:
-                yield unreadable_result(f"{prefix}{name}", asset_key, severity, error)
+        yield from (unreadable_result(name, asset_key, severity, error) for name in named)
         return
-    for name in CHECKS:
-        if name in selected:
-            yield check_result(f"{prefix}{name}", asset_key, severity, findings_of(name, findings))
+    for name, check in named.items():
+        yield check_result(name, asset_key, severity, findings[check.name])
 
 
 def check_result(

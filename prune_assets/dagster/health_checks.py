@@ -1,20 +1,21 @@
 """Asset checks of how a table stands: the log of Delta, and what files give predicates to skip by."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from parquet_core.errors import PruneError
-from prune_assets.checks.finding_codes import FILES_ARE_HEALTHY, LOG_IS_HEALTHY
-from prune_assets.checks.health.file_health import check_files
-from prune_assets.checks.health.log_health import MAX_COMMITS, check_log
+from prune_assets.checks.health.examined import MAX_COMMITS
+from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_files, check_log
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.checks import check_result, unreadable_result
+from prune_assets.dagster.checks import check_specs, results_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from parquet_core.layout.entry import Check
+    from parquet_core.layout.spec import Finding
 
 
 def build_log_health_check(
@@ -40,23 +41,11 @@ def build_log_health_check(
     files may be smaller than 32 MiB; by default more than 1,000 fail it, and 50 that could be merged warn. `blocking`,
     `severity`, `allow`: as for the checks of layouts.
     """
-    asset_key = asset_key_of(asset_key)
-    name = LOG_IS_HEALTHY.name
 
-    @dg.asset_check(
-        asset=asset_key,
-        name=name,
-        blocking=blocking,
-        description=f"At most {max_commits:,} commits to replay, few small files, statistics in all.",
-    )
-    def log_health_check() -> dg.AssetCheckResult:
-        try:
-            findings = check_log(str(table), max_commits=max_commits, max_small_files=max_small_files, allow=allow)
-        except PruneError as error:
-            return unreadable_result(name, asset_key, severity, error)
-        return check_result(name, asset_key, severity, findings)
+    def find() -> "list[Finding]":
+        return check_log(str(table), max_commits=max_commits, max_small_files=max_small_files, allow=allow)
 
-    return log_health_check
+    return _build(OF_LOG, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
 
 
 def build_file_health_check(
@@ -83,20 +72,29 @@ def build_file_health_check(
     default more than 1,000 fail it, and 50 that could be merged warn.
     `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
-    asset_key = asset_key_of(asset_key)
-    name = FILES_ARE_HEALTHY.name
 
-    @dg.asset_check(
-        asset=asset_key,
-        name=name,
-        blocking=blocking,
-        description=FILES_ARE_HEALTHY.proves,
+    def find() -> "list[Finding]":
+        return check_files(str(table), columns=columns, max_small_files=max_small_files, allow=allow)
+
+    return _build(OF_FILES, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
+
+
+def _build(
+    checks: "Sequence[Check[Any]]",
+    asset_key: dg.AssetKey,
+    find: "Callable[[], list[Finding]]",
+    *,
+    blocking: bool,
+    severity: dg.AssetCheckSeverity,
+) -> dg.AssetChecksDefinition:
+    named = {check.name: check for check in checks}
+
+    @dg.multi_asset_check(
+        name=f"{asset_key.to_python_identifier()}_{checks[0].name}",
+        specs=check_specs(checks, asset_key, blocking=blocking),
     )
-    def file_health_check() -> dg.AssetCheckResult:
-        try:
-            findings = check_files(str(table), columns=columns, max_small_files=max_small_files, allow=allow)
-        except PruneError as error:
-            return unreadable_result(name, asset_key, severity, error)
-        return check_result(name, asset_key, severity, findings)
+    def health_checks() -> dg.AssetCheckResult | tuple[dg.AssetCheckResult, ...]:
+        results = tuple(results_of(named, find, among=checks, asset_key=asset_key, severity=severity))
+        return results if len(results) > 1 else results[0]
 
-    return file_health_check
+    return health_checks

@@ -7,7 +7,7 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import Severity
-from prune_assets.checks.finding_codes import METADATA_ARE_TRUE
+from prune_assets.checks.audit.entry import METADATA_ARE_TRUE
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, finding_record, unreadable_result
 
@@ -53,7 +53,7 @@ def build_statistics_truth_check(
         asset=asset_key,
         name=name,
         blocking=blocking,
-        description=f"What metadata claim holds for the values, in {sample:.0%} of the row groups.",
+        description=f"{METADATA_ARE_TRUE.description.removesuffix('.')}, in {sample:.0%} of the row groups.",
     )
     def statistics_truth_check() -> dg.AssetCheckResult:
         from prune_assets.checks.audit.run import audit

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.errors import LayoutError
 from parquet_core.format.schema import Physical
-from parquet_core.layout.check import find_column
+from parquet_core.layout.bound_layout import find_column
 from parquet_core.layout.overlap_depth import intervals_of, overlap_depth
 from parquet_core.ranks import ranks
 from parquet_core.trust.fold_pages import fold_pages

@@ -9,7 +9,7 @@ import numpy as np
 
 from parquet_core.dataset.page_indexes import PageIndexes
 from parquet_core.errors import StaleTable, WrongUse
-from parquet_core.layout.check import find_column
+from parquet_core.layout.bound_layout import find_column
 from parquet_core.layout.places import file_name
 from parquet_core.printable import redacted
 from parquet_core.spark_rules.spark_schema import tells_nulls

@@ -12,22 +12,18 @@ from parquet_core.format.schema import Physical
 from parquet_core.inspection import choose_columns, inspect_table
 from parquet_core.layout.clustering import FEWEST, MOST_KEPT, kept_by_equality
 from parquet_core.layout.column_indexes import nan_remedy
-from parquet_core.layout.faults import by_fault
-from parquet_core.layout.places import partition_of_files, row_groups_place, share_of_files
+from parquet_core.layout.entry import Check, Code
+from parquet_core.layout.places import row_groups_place, share_of_files
 from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
-from parquet_core.printable import redacted
 from prune_assets.checks.health.small_files import small_files
-from prune_assets.tables.opening import open_as_written
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Mapping
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import ColumnFacts
+    from prune_assets.checks.health.examined import ExaminedFiles
 
 # A filter that errs more often than this is hardly worth its bytes.
 MAX_FPP = 0.1
@@ -38,53 +34,17 @@ PAGE_ROWS = 20_000
 _MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
 
 
-def check_files(
-    table: str | os.PathLike[str],
-    *,
-    columns: Sequence[str] = (),
-    max_small_files: int | None = None,
-    allow: Sequence[str] = (),
-) -> list[Finding]:
-    """Tell what is wrong with the files of a table, by their footers and a few bloom filters.
-
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> table = tempfile.mkdtemp()
-    >>> pq.write_table(pa.table({"id": [1, 2], "x": ["a", "b"]}), f"{table}/0.parquet", write_statistics=["id"])
-    >>> [(finding.code, finding.columns) for finding in check_files(table) if finding.severity == "error"]
-    [('statistics.missing', ('x',))]
-
-    `columns`: those to look at; by default all by which predicates prune. `max_small_files`: how many files may be
-    smaller than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: as
-    `plan` has it. Raises as opening a table does.
-    """
-    index, partition = open_as_written(table, allow=allow).read_partitioned()
-    return check_footers(index, partition, redacted(str(table)), columns=columns, max_small_files=max_small_files)
-
-
-def check_footers(
-    index: MetadataIndex,
-    partition: NDArray[np.int64] | None,
-    name: str,
-    *,
-    columns: Sequence[str] = (),
-    max_small_files: int | None = None,
-    clustered_by: Sequence[str] = (),
-) -> list[Finding]:
-    """Tell it of files whose footers are read already; one finding a fault.
-
-    `partition`: a number for the partition of each file; None where their directories tell. `clustered_by`: the columns
-    that cluster the table by its log.
-    """
-    parts = partition_of_files(index) if partition is None else partition
-    chosen = [column for column in choose_columns(index, columns) if columns or is_pruned_on(column)]
+def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
+    """Tell what is wrong with the files of a table, by their footers and a few bloom filters."""
+    index, name = files.index, files.name
+    chosen = [column for column in choose_columns(index, files.columns) if files.columns or is_pruned_on(column)]
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
-    found = list(small_files("files.small", name, index.sizes_of_files(), parts, max_small_files))
+    yield from small_files("files.small", name, index.sizes_of_files(), files.partition, files.max_small_files)
     for column, of in facts.items():
         place = f"{name}, column {column.name}"
-        found += [*_statistics(of, place), *_nanoseconds(column, place), *_filters(index, column, of, place)]
-        found += _page_index(index, column, of)
-    return by_fault([*found, *_clustering(index, parts, facts, clustered_by=clustered_by, name=name)])
+        yield from (*_statistics(of, place), *_nanoseconds(column, place), *_filters(index, column, of, place))
+        yield from _page_index(index, column, of)
+    yield from _clustering(files, facts)
 
 
 def is_pruned_on(column: LeafColumn) -> bool:
@@ -162,18 +122,12 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
         yield Finding("page_index.absent", Severity.INFO, place, message, columns=(column.name,))
 
 
-def _clustering(
-    index: MetadataIndex,
-    partition: NDArray[np.int64],
-    facts: Mapping[LeafColumn, ColumnFacts],
-    *,
-    clustered_by: Sequence[str],
-    name: str,
-) -> Iterator[Finding]:
+def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
     """Report what an equality keeps by the columns that cluster the table, or by the one that overlaps least."""
+    index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.row_count > 0))
     depths = {column: of.overlap_depth for column, of in facts.items() if of.overlap_depth}
-    declared = [column for column in index.columns if column.name in clustered_by and not column.unsupported]
+    declared = [column for column in index.columns if column.name in files.clustered_by and not column.unsupported]
     # Partitions skip by themselves.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
@@ -187,3 +141,50 @@ def _clustering(
         return
     remedy = f"sort by a column that queries filter by: {OPTIMIZE}"
     yield Finding("files.clustering", Severity.WARN, f"{name}, column {best.name}", message, remedy, (best.name,))
+
+
+FILES_ARE_HEALTHY = Check(
+    "files_are_healthy",
+    "Files give predicates something to skip by, and are not too small.",
+    {
+        "files.small": Code(
+            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a note where 10 "
+            "or more could be merged within their partitions, a warning where 50 could, and an error where there are "
+            "more than 1,000, or more than `max_small_files` allows.",
+            "Write them together: `prune optimize TABLE --layout layout.yaml`.",
+        ),
+        "statistics.missing": Code(
+            "Row groups have no bounds of a column: no predicate on it skips them.",
+            "Write these files again, with statistics.",
+        ),
+        "statistics.untrusted": Code(
+            "The file's writer is known for wrong bounds of this type, so no plan skips by them.",
+            "Write these files again with another writer, or a newer version of it.",
+        ),
+        "statistics.nanoseconds": Code(
+            "The column holds timestamps of nanoseconds, which Spark reads as numbers or not at all.",
+            "Write microseconds: `coerce_timestamps='us'` in pandas and pyarrow. `prune write` does, and Spark does "
+            "with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+        ),
+        "page_index.absent": Code(
+            "Row groups have no page index, so pages inside of them cannot be skipped. It is a warning where a row "
+            "group has more rows than a page has by default, 20,000; smaller ones have nothing to skip inside.",
+            "Rewrite the files with `prune write`, or write with Spark, or with `write_page_index=True` in pyarrow.",
+        ),
+        "files.clustering": Code(
+            "How many row groups an equality keeps on the column that clusters the table by its log or, without one, "
+            "on the column whose bounds overlap least. Where that is more than 60% of at least 16 row groups, and the "
+            "table has no partitions, no column gives much to skip by.",
+            "Sort by a column that queries filter by: `prune optimize TABLE --layout layout.yaml`.",
+        ),
+        "statistics.int96": Code(
+            "The column is INT96, whose bounds cannot be trusted: no predicate on it skips anything.",
+            "Write it as microseconds: `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+        ),
+        "bloom_filter.full": Code(
+            "A bloom filter says 'maybe' of more than a tenth of the values that are not there.",
+            "Write with a lower probability, or for more distinct values: `bloom` in `layout.yaml`.",
+        ),
+    },
+    check_footers,
+)

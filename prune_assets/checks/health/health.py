@@ -2,37 +2,120 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from parquet_core.errors import WrongUse
+from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
-from prune_assets.checks.health.file_health import check_footers
-from prune_assets.checks.health.log_health import check_delta
+from prune_assets.checks.health.examined import MAX_COMMITS, ExaminedFiles, ExaminedLog
+from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY
+from prune_assets.checks.health.log_health import LOG_IS_HEALTHY
 from prune_assets.tables.delta import delta_table
+from prune_assets.tables.opening import open_as_written
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
+    from prune_assets.tables.delta import DeltaTable
+
+# The checks of health: a further one is a module beside this, and an entry here.
+OF_FILES = (FILES_ARE_HEALTHY,)
+OF_LOG = (LOG_IS_HEALTHY,)
 
 
 def check_health(
     table: str | os.PathLike[str] | Sequence[str],
     index: MetadataIndex,
-    partition: NDArray[np.int64] | None,
+    partition: NDArray[np.int64],
     *,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Tell what is wrong with a table whose footers are read already; `partition`: as `read_whole` returns it."""
+    """Tell what is wrong with a table whose footers are read already; `partition`: by file."""
     name = redacted(str(table))
     delta = delta_table(table, version=None, timestamp=None, allow=allow)
     if delta is None:
-        return check_footers(index, partition, name)
-    log, inspected = check_delta(delta)
+        return _of_files(name, index, partition)
+    log = _examined(delta)
     # The files say the same of their sizes as the log does.
-    found = [finding for finding in log if finding.code != "log.small_files"]
-    return [*check_footers(index, partition, name, clustered_by=inspected.clustered_by), *found]
+    found = [finding for finding in _of_log(log) if finding.code != "log.small_files"]
+    return [*_of_files(name, index, partition, clustered_by=log.log.clustered_by), *found]
+
+
+def check_files(
+    table: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] = (),
+    max_small_files: int | None = None,
+    allow: Sequence[str] = (),
+) -> list[Finding]:
+    """Tell what is wrong with the files of a table, by their footers and a few bloom filters.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": [1, 2], "x": ["a", "b"]}), f"{table}/0.parquet", write_statistics=["id"])
+    >>> [(finding.code, finding.columns) for finding in check_files(table) if finding.severity == "error"]
+    [('statistics.missing', ('x',))]
+
+    `columns`: those to look at; by default all by which predicates prune. `max_small_files`: how many files may be
+    smaller than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: as
+    `plan` has it. Raises as opening a table does.
+    """
+    name, (index, partition) = redacted(str(table)), open_as_written(table, allow=allow).read_partitioned()
+    return _of_files(name, index, partition, columns=columns, max_small_files=max_small_files)
+
+
+def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **asked: Any) -> list[Finding]:
+    files = ExaminedFiles(name=name, index=index, partition=partition, **asked)
+    return by_fault(finding for check in OF_FILES for finding in check.run(files))
+
+
+def check_log(
+    table: str | os.PathLike[str],
+    *,
+    max_commits: int = MAX_COMMITS,
+    max_small_files: int | None = None,
+    allow: Sequence[str] = (),
+) -> list[Finding]:
+    """Tell what is wrong with the log of a Delta table; no data file is opened.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import deltalog
+    >>> table = tempfile.mkdtemp()
+    >>> for first in (0, 10, 20):
+    ...     written = deltalog.write_table(table, pa.table({"id": range(first, first + 10)}), mode="append")
+    >>> check_log(table)
+    []
+    >>> [(finding.code, finding.remedy) for finding in check_log(table, max_commits=2)]
+    [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
+
+    `max_commits`: how many commits a reader may have to replay. `max_small_files`: how many live files may be smaller
+    than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: addresses
+    below which the log may name files, beside the table's own.
+
+    Raises WrongUse for what is no Delta table, and as opening one does.
+    """
+    delta = delta_table(table, version=None, timestamp=None, allow=allow)
+    if delta is None:
+        raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
+    return _of_log(_examined(delta, max_commits=max_commits, max_small_files=max_small_files))
+
+
+def _examined(delta: DeltaTable, **limits: Any) -> ExaminedLog:
+    from deltalog.inspection import inspect_snapshot
+
+    size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in delta.snapshot.blocks)])
+    log, parts = inspect_snapshot(delta.snapshot), delta.partition_of_files()
+    return ExaminedLog(name=delta.name, log=log, size=size, partition=parts, **limits)
+
+
+def _of_log(log: ExaminedLog) -> list[Finding]:
+    return by_fault(finding for check in OF_LOG for finding in check.run(log))

@@ -4,72 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from parquet_core.errors import WrongUse
-from parquet_core.layout.faults import by_fault
+from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.spec import WRITE_ANEW, Finding, Severity
 from parquet_core.quantities import counted
 from prune_assets.checks.health.small_files import small_files
-from prune_assets.tables.delta import delta_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from deltalog.inspection import DeltaInspection
-    from prune_assets.tables.delta import DeltaTable
-
-MAX_COMMITS = 100
+    from prune_assets.checks.health.examined import ExaminedLog
 
 
-def check_log(
-    table: str | os.PathLike[str],
-    *,
-    max_commits: int = MAX_COMMITS,
-    max_small_files: int | None = None,
-    allow: Sequence[str] = (),
-) -> list[Finding]:
-    """Tell what is wrong with the log of a Delta table; no data file is opened.
-
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import deltalog
-    >>> table = tempfile.mkdtemp()
-    >>> for first in (0, 10, 20):
-    ...     written = deltalog.write_table(table, pa.table({"id": range(first, first + 10)}), mode="append")
-    >>> check_log(table)
-    []
-    >>> [(finding.code, finding.remedy) for finding in check_log(table, max_commits=2)]
-    [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
-
-    `max_commits`: how many commits a reader may have to replay. `max_small_files`: how many live files may be smaller
-    than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: addresses
-    below which the log may name files, beside the table's own.
-
-    Raises WrongUse for what is no Delta table, and as opening one does.
-    """
-    delta = delta_table(table, version=None, timestamp=None, allow=allow)
-    if delta is None:
-        raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
-    return check_delta(delta, max_commits=max_commits, max_small_files=max_small_files)[0]
-
-
-def check_delta(
-    delta: DeltaTable, *, max_commits: int = MAX_COMMITS, max_small_files: int | None = None
-) -> tuple[list[Finding], DeltaInspection]:
-    """Tell it of a version that is open; returns what was inspected as well."""
-    from deltalog.inspection import inspect_snapshot
-
-    found = inspect_snapshot(delta.snapshot)
-    sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in delta.snapshot.blocks)])
-    place = f"{delta.name}, version {found.version}"
-    findings = [
-        *_commits(found, place, max_commits),
-        *small_files("log.small_files", place, sizes, delta.partition_of_files(), max_small_files),
-        *_statistics(found, place),
-    ]
-    return by_fault(findings), found
+def check_delta(examined: ExaminedLog) -> Iterator[Finding]:
+    """Tell what is wrong with the log of a Delta table; no data file is opened."""
+    log, place = examined.log, f"{examined.name}, version {examined.log.version}"
+    yield from _commits(log, place, examined.max_commits)
+    yield from small_files("log.small_files", place, examined.size, examined.partition, examined.max_small_files)
+    yield from _statistics(log, place)
 
 
 def _commits(found: DeltaInspection, place: str, most: int) -> Iterator[Finding]:
@@ -94,3 +46,33 @@ def _statistics(found: DeltaInspection, place: str) -> Iterator[Finding]:
             yield Finding(
                 "log.clustering", Severity.ERROR, f"{place}, column {column.name}", message, remedy, (column.name,)
             )
+
+
+LOG_IS_HEALTHY = Check(
+    "log_is_healthy",
+    "The log is quick to read, and its files have statistics.",
+    {
+        "log.commits": Code(
+            "Each reader replays more commits on top of the last checkpoint than are allowed.",
+            "Write a checkpoint: `prune checkpoint TABLE`.",
+        ),
+        "log.notes": Code(
+            "Something in the log is not as it should be, and did not matter for its files.",
+            "See what writes the log, and write a checkpoint.",
+        ),
+        "log.small_files": Code(
+            "As `files.small`, of the live files.",
+            "Write them together: `prune optimize TABLE --layout layout.yaml`.",
+        ),
+        "log.statistics": Code(
+            "Files have no statistics in the log, so each of them is opened for every predicate.",
+            "Write them again, with `delta.dataSkippingNumIndexedCols` other than 0.",
+        ),
+        "log.clustering": Code(
+            "A column clusters the table, and files have no bounds of it in the log.",
+            "Name it in `delta.dataSkippingStatsColumns`, and write the files again.",
+        ),
+    },
+    check_delta,
+    reads="log",
+)

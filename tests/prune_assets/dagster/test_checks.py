@@ -6,8 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import LayoutError
+from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import CHECKS, build_layout_checks, layout_check_specs
+from prune_assets.dagster.checks import build_layout_checks, layout_check_specs
+
+CHECKS = {check.name for check in LAYOUT_CHECKS}
 
 KEY = dg.AssetKey(["lake", "events"])
 LAYOUT = LayoutSpec(sort_by=("day",), page_rows=100)
@@ -44,7 +47,7 @@ def failed(results):
 
 def test_a_good_table_passes_every_check_and_shows_its_margins(tmp_path):
     results = evaluate(put(tmp_path / "t", range(250), range(250, 500)))
-    assert set(results) == set(CHECKS)
+    assert set(results) == CHECKS
     assert failed(results) == set()
     rows = results["column_index_present"].metadata["findings"].records
     assert any("of the 4,096 above which it is left out" in row.data["message"] for row in rows)
@@ -86,7 +89,7 @@ def test_a_table_that_cannot_be_read_fails_every_check_and_says_why(tmp_path, sp
     table = put(tmp_path / "t", range(10))
     spoil(table)
     results = evaluate(table)
-    assert failed(results) == set(CHECKS)
+    assert failed(results) == CHECKS
     assert all(reason in result.description for result in results.values())
 
 
@@ -96,7 +99,7 @@ def test_a_fault_of_the_program_fails_every_check_and_stops_nothing(tmp_path, mo
 
     monkeypatch.setattr("prune_assets.checks.layout_proof.check", fault)
     results = evaluate(put(tmp_path / "t", range(10)))
-    assert failed(results) == set(CHECKS)
+    assert failed(results) == CHECKS
     assert {result.description for result in results.values()} == {"RuntimeError: odd\\nvery odd"}
 
 
@@ -105,13 +108,13 @@ def test_values_that_are_not_what_their_pages_claim_fail_every_check(tmp_path):
     part = table / "part-0.parquet"
     part.write_bytes(b"PAR1" + b"\xff" * 60 + part.read_bytes()[64:])
     results = evaluate(table)
-    assert failed(results) == set(CHECKS)
+    assert failed(results) == CHECKS
     assert all("page at byte 0 of the chunk" in result.description for result in results.values())
 
 
 def test_a_layout_of_other_columns_fails_every_check_and_says_which_is_meant(tmp_path):
     results = evaluate(put(tmp_path / "t", range(10)), LayoutSpec(sort_by=("days",)))
-    assert failed(results) == set(CHECKS)
+    assert failed(results) == CHECKS
     assert "did you mean day" in results["sorted_order"].description
 
 
@@ -174,7 +177,7 @@ def by_part(tmp_path):
 
 # Dagster's own: partitions of checks are a preview there.
 @pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
-@pytest.mark.parametrize(("partition", "wrong"), [("a", set()), ("b", {"sorted_order"}), ("c", set(CHECKS))])
+@pytest.mark.parametrize(("partition", "wrong"), [("a", set()), ("b", {"sorted_order"}), ("c", CHECKS)])
 def test_a_run_of_a_partition_checks_its_files_alone(by_part, partition, wrong):
     checks = build_layout_checks(KEY, by_part, BY_PART, partitions_def=DAYS, partition_expr="part")
 

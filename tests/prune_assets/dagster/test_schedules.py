@@ -6,9 +6,12 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
+
+CHECKS = {check.name for check in LAYOUT_CHECKS}
 
 KEY = dg.AssetKey(["lake", "events"])
 

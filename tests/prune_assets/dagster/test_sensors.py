@@ -8,10 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import TableNotFound, WrongUse
+from parquet_core.layout.check import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import CHECKS, build_layout_checks
+from prune_assets.dagster.checks import build_layout_checks
 from prune_assets.dagster.sensors import build_new_files_sensor
 from prune_assets.tables.changes import table_fingerprint
+
+CHECKS = {check.name for check in LAYOUT_CHECKS}
 
 A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
 

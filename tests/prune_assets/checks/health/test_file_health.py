@@ -8,7 +8,9 @@ import pytest
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.layout.spec import Severity
-from prune_assets.checks.health.file_health import check_files, check_footers
+from prune_assets.checks.health.examined import ExaminedFiles
+from prune_assets.checks.health.file_health import check_footers
+from prune_assets.checks.health.health import check_files
 from prune_assets.tables.opening import open_as_written
 
 ROWS = pa.table({"id": range(2_000), "name": [f"n{i}" for i in range(2_000)], "none": pa.nulls(2_000, pa.int32())})
@@ -143,8 +145,9 @@ def test_columns_that_the_log_clusters_by_are_held_to_it(tmp_path):
     pq.write_table(rows, tmp_path / "0.parquet", row_group_size=100)
     index, partition = open_as_written(tmp_path).read_partitioned()
     said = {
-        column: [each for each in check_footers(index, partition, "t", clustered_by=[column]) if each.columns == ("a",)]
+        column: [each for each in check_footers(files) if each.columns == ("a",)]
         for column in ("a", "b")
+        for files in [ExaminedFiles(name="t", index=index, partition=partition, clustered_by=[column])]
     }
     assert [(each.code, each.severity) for each in said["a"] if each.severity is not Severity.INFO] == [
         ("files.clustering", Severity.WARN)

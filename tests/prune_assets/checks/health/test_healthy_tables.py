@@ -16,8 +16,7 @@ import pytest
 
 import deltalog
 import prune_assets as pr
-from prune_assets.checks.health.file_health import check_files
-from prune_assets.checks.health.log_health import check_log
+from prune_assets.checks.health.health import check_files, check_log
 from prune_assets.tables.delta import has_log
 
 COUNT = 3_000

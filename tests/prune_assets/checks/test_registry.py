@@ -9,9 +9,10 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from parquet_core.layout.check import CHECKS
+from parquet_core.layout.entry import by_check
 from parquet_core.layout.spec import Finding, Severity
-from prune_assets.checks.finding_codes import ADVICE, CHECK_OF, GROUPS, LAYOUT
-from prune_assets.checks.layout_proof import CHECKS, findings_of
+from prune_assets.checks.registry import ADVICE, GROUPS, LAYOUT
 from prune_assets.report.skip_report import Remedy
 
 ROOT = Path(__file__).parents[3]
@@ -54,9 +55,7 @@ def test_the_sources_were_read():
 
 @pytest.mark.parametrize("place", FOUND)
 def test_what_a_finding_can_be_is_registered(place):
-    assert any(re.fullmatch(of(place), code) for code in REGISTERED), (
-        "add an entry to prune_assets/checks/finding_codes.py"
-    )
+    assert any(re.fullmatch(of(place), code) for code in REGISTERED), "add it to the codes of its check"
 
 
 @pytest.mark.parametrize("code", sorted(REGISTERED))
@@ -80,19 +79,19 @@ def test_a_code_says_what_it_means_and_an_error_what_to_do(group):
 
 @pytest.mark.parametrize("code", sorted(REGISTERED))
 def test_a_code_belongs_to_exactly_one_check(code):
-    (check,) = (check for check, reported in REPORTED if reported == code)
-    assert CHECK_OF[code] == check.name
+    assert len([check for check, reported in REPORTED if reported == code]) == 1
 
 
 @pytest.mark.parametrize("code", sorted(LAYOUT.codes))
 def test_a_finding_of_a_layout_reaches_exactly_one_check(code):
     finding = Finding(code, Severity.ERROR, "t", "it is wrong")
-    assert [name for name in CHECKS if findings_of(name, [finding])] == [CHECK_OF[code]]
+    (owner,) = (check.name for check in CHECKS if code in check.codes)
+    assert [name for name, found in by_check([finding], CHECKS).items() if found] == [owner]
 
 
 def test_a_code_that_the_registry_lacks_reaches_every_check():
     finding = Finding("of.tomorrow", Severity.ERROR, "t", "it is wrong")
-    assert [name for name in CHECKS if findings_of(name, [finding]) == [finding]] == list(CHECKS)
+    assert by_check([finding], CHECKS) == {check.name: [finding] for check in CHECKS}
 
 
 def test_the_checks_in_dagster_are_those_of_the_registry():

@@ -1,0 +1,103 @@
+"""A layout, its columns found in a table: what each check of a layout is asked of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from parquet_core.errors import LayoutError
+from parquet_core.format.page_index import BoundaryOrder
+from parquet_core.layout.places import partition_of_files
+from parquet_core.layout.sort_key import direction_hint
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.layout.sort_key import SortKey
+    from parquet_core.layout.spec import LayoutSpec
+
+
+class OrderedColumn(NamedTuple):
+    """A column of the table and how the sort key orders it."""
+
+    column: LeafColumn
+    key: SortKey
+
+    @property
+    def order(self) -> BoundaryOrder:
+        """What a column index of sorted rows says."""
+        return BoundaryOrder.DESCENDING if self.key.descending else BoundaryOrder.ASCENDING
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLayout:
+    """A layout and the columns that it names, in a table whose footers are read.
+
+    `partition`: a number for the partition of each file. `read_values`: values may be read where metadata prove
+    nothing. `partition_columns`: those of the sort key, which are not in `sort_key`.
+    """
+
+    index: MetadataIndex
+    layout: LayoutSpec
+    partition: NDArray[np.int64]
+    read_values: bool
+    sort_key: tuple[OrderedColumn, ...]
+    partition_columns: tuple[LeafColumn, ...]
+    curve: tuple[LeafColumn, ...]
+    bloom: tuple[LeafColumn, ...]
+
+
+def bind(
+    layout: LayoutSpec, index: MetadataIndex, *, partition: NDArray[np.int64] | None, read_values: bool
+) -> BoundLayout:
+    """Find the columns of a layout; raises LayoutError for one that the table lacks."""
+    by_partition = {
+        name: column for name in layout.sort_columns if (column := _partition_column(name, index)) is not None
+    }
+    keys = [key for key in layout.sort_keys if key.column not in by_partition]
+    curve = "zorder_by" if layout.zorder_by else "hilbert_by"
+    return BoundLayout(
+        index,
+        layout,
+        partition_of_files(index) if partition is None else partition,
+        read_values,
+        sort_key=tuple(OrderedColumn(_sort_column(key.column, index), key) for key in keys),
+        partition_columns=tuple(by_partition.values()),
+        curve=tuple(find_column(name, index, curve) for name in layout.curve_by),
+        bloom=tuple(find_column(name, index, "bloom") for name in layout.bloom),
+    )
+
+
+def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
+    """Find a column of the sort key that directories, all of them, give."""
+    return next((column for column in index.partitions if column.name.casefold() == name.casefold()), None)
+
+
+def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
+    column = find_column(name, index, "sort_by")
+    if len(column.path) > 1:
+        raise LayoutError(f"sort_by: {name} is inside of {column.path[0]}; a table is sorted by top-level columns")
+    return column
+
+
+def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
+    """Find a column by its dotted path, in any case where that is unambiguous.
+
+    Raises LayoutError, which says which may be meant.
+    """
+    exact = [column for column in index.columns if column.name == name]
+    found = exact or [column for column in index.columns if column.name.casefold() == name.casefold()]
+    if len(found) == 1:
+        return found[0]
+    if any(column.name.casefold() == name.casefold() for column in index.partitions):
+        raise LayoutError(f"{place}: {name} is a partition column: its values are in directory names, not in files")
+    if any(column.path[0].casefold() == name.casefold() for column in index.columns):
+        raise LayoutError(f"{place}: {name} is a struct, list or map; name a column of values")
+    names = [column.name for column in index.columns]
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(names[:10])}"
+    raise LayoutError(f"{place}: the table has no column {name}: {direction_hint(name, names) or hint}")

@@ -1,0 +1,53 @@
+"""What a check says of itself: its name, what it proves, and the codes of the findings that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from parquet_core.layout.spec import Finding
+
+Run = TypeVar("Run")
+
+
+class Code(NamedTuple):
+    """What a code of findings means, and what mends it in general; `remedy` is empty for what is only told."""
+
+    means: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[Run]):
+    """A check: an entry of a registry, and what Dagster, the command line and the page of codes say of it.
+
+    `codes`: those of its findings; each code belongs to one check. `run`: makes the findings; the checks of a registry
+    take the same arguments. `reads`: the costliest thing that it reads.
+    """
+
+    name: str
+    description: str
+    codes: Mapping[str, Code]
+    run: Run
+    reads: Literal["log", "footers", "values"] = "footers"
+
+
+def by_check(findings: Sequence[Finding], checks: Collection[Check[Any]]) -> dict[str, list[Finding]]:
+    """Divide findings among checks, by their codes; one whose code none of them has belongs to each.
+
+    >>> from parquet_core.layout.check import CHECKS
+    >>> from parquet_core.layout.spec import Finding, Severity
+    >>> found = [Finding(code, Severity.ERROR, "t", "") for code in ("clustering.ineffective", "of.tomorrow")]
+    >>> for name, of_check in list(by_check(found, CHECKS).items())[-2:]:
+    ...     print(name, [finding.code for finding in of_check])
+    sorted_order ['clustering.ineffective', 'of.tomorrow']
+    sizes_within_limits ['of.tomorrow']
+    """
+    owner = {code: check.name for check in checks for code in check.codes}
+    return {
+        check.name: [finding for finding in findings if owner.get(finding.code, check.name) == check.name]
+        for check in checks
+    }

@@ -1,0 +1,96 @@
+"""All checks, and what the codes of their findings and of advice mean.
+
+An entry stands in the module of its check. A tuple names it and runs it: `CHECKS` of `parquet_core.layout.check`,
+`OF_FILES` and `OF_LOG` of `health/health.py`. Dagster, Pipes, the commands and the page of codes take it from there.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parquet_core.layout.check import CHECKS
+from parquet_core.layout.entry import Check, Code
+from prune_assets.checks.audit.entry import METADATA_ARE_TRUE
+from prune_assets.checks.health.health import OF_FILES, OF_LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Group(NamedTuple):
+    """Codes that are reported together, and by whom: those of checks, and advice, which no check reports."""
+
+    title: str
+    said_by: str
+    checks: tuple[Check[Any], ...] = ()
+    advice: Mapping[str, Code] = MappingProxyType({})
+
+    @property
+    def codes(self) -> dict[str, Code]:
+        """Return all codes of the group."""
+        parts = (*(check.codes for check in self.checks), self.advice)
+        return {code: about for part in parts for code, about in part.items()}
+
+
+LAYOUT = Group(
+    "Layout",
+    "`prune check`, `prune_assets.check` and the checks of `build_layout_checks` report these.",
+    CHECKS,
+)
+
+FILES = Group(
+    "Files",
+    "`build_file_health_check` reports these, whatever the layout asks for.",
+    OF_FILES,
+)
+
+LOG = Group(
+    "Delta log",
+    "`build_log_health_check` reports these, from the log of a Delta table alone.",
+    OF_LOG,
+)
+
+AUDIT = Group(
+    "Audit",
+    "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
+    "values disprove. Severity `error`: rows are lost or counted wrongly.",
+    (METADATA_ARE_TRUE,),
+)
+
+ADVICE = Group(
+    "Advice of a skip report",
+    "A report says why no more is skipped, and what would help, where less than half is skipped or a column skips "
+    "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",
+    advice={
+        "sort_by": Code(
+            "Values of the column are spread over the whole table; sorted by it, few row groups would hold "
+            "what the predicate asks for.",
+            "Put the column first in `sort_by`, or after the columns that skip already; write the table with "
+            "`prune write`.",
+        ),
+        "partition_by": Code(
+            "The column has few values, and most row groups hold all of them. After a sort by it alone, the rows of a "
+            "value have no order; a directory for each value skips the other values.",
+            "Name the column in `partition_by`, and write the table with `prune write`.",
+        ),
+        "bloom_filter": Code(
+            "The predicate asks for single values, and the bounds of most row groups include them.",
+            "Name the column in `bloom`, with 0.01 for 1% of false positives.",
+        ),
+        "write_predicate": Code(
+            "A part of the predicate is written so that no metadata can answer it, and another wording would skip.",
+            "Write the condition that the report names.",
+        ),
+        "statistics": Code(
+            "Most of what is read has no bounds of the column.",
+            "Write these files again, with statistics.",
+        ),
+        "row_groups": Code(
+            "The table has one row group, so row-group statistics and bloom filters cannot skip anything.",
+            "Write more row groups, and pages with a column index: `row_group_rows` and `page_rows`.",
+        ),
+    },
+)
+
+GROUPS = (LAYOUT, FILES, LOG, AUDIT, ADVICE)
