@@ -14,110 +14,43 @@ Rooms, each of which imports those above it alone:
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from parquet_core.public_names import on_first_use
+
 if TYPE_CHECKING:
-    from deltalog.errors import DeltaError
-    from deltalog.inspection import inspect_snapshot
-    from deltalog.log.deletion_vectors import read_vector, vector_of
-    from deltalog.maintenance.clean_log import clean_log
-    from deltalog.maintenance.vacuum import orphans, vacuum
-    from deltalog.maintenance.write_checkpoint import write_checkpoint
-    from deltalog.snapshot.history import history, snapshot_time, versions
-    from deltalog.snapshot.opening import open_snapshot, version_at
-    from deltalog.snapshot.snapshot import Snapshot
-    from deltalog.stats.data_skipping import skip_files
-    from deltalog.stats.footer_statistics import NewFile, adds_of
-    from deltalog.transaction.add_columns import add_columns
-    from deltalog.transaction.change import Change, Reads
-    from deltalog.transaction.check_change import check_appendable, check_compactable
-    from deltalog.transaction.commit import commit
-    from deltalog.transaction.create import check_create, create_table
-    from deltalog.transaction.delete_rows import delete_rows
-    from deltalog.transaction.operations import alter, append, compact, overwrite, replace_partitions, rewrite
-    from deltalog.transaction.write_table import write_table
-
-_HOMES = {
-    "Change": "transaction.change",
-    "DeltaError": "errors",
-    "NewFile": "stats.footer_statistics",
-    "Reads": "transaction.change",
-    "Snapshot": "snapshot.snapshot",
-    "add_columns": "transaction.add_columns",
-    "adds_of": "stats.footer_statistics",
-    "alter": "transaction.operations",
-    "append": "transaction.operations",
-    "check_appendable": "transaction.check_change",
-    "check_compactable": "transaction.check_change",
-    "check_create": "transaction.create",
-    "clean_log": "maintenance.clean_log",
-    "commit": "transaction.commit",
-    "compact": "transaction.operations",
-    "create_table": "transaction.create",
-    "delete_rows": "transaction.delete_rows",
-    "history": "snapshot.history",
-    "inspect_snapshot": "inspection",
-    "open_snapshot": "snapshot.opening",
-    "orphans": "maintenance.vacuum",
-    "overwrite": "transaction.operations",
-    "read_vector": "log.deletion_vectors",
-    "replace_partitions": "transaction.operations",
-    "rewrite": "transaction.operations",
-    "skip_files": "stats.data_skipping",
-    "snapshot_time": "snapshot.history",
-    "vacuum": "maintenance.vacuum",
-    "vector_of": "log.deletion_vectors",
-    "version_at": "snapshot.opening",
-    "versions": "snapshot.history",
-    "write_checkpoint": "maintenance.write_checkpoint",
-    "write_table": "transaction.write_table",
-}
-
-__all__ = [
-    "Change",
-    "DeltaError",
-    "NewFile",
-    "Reads",
-    "Snapshot",
-    "add_columns",
-    "adds_of",
-    "alter",
-    "append",
-    "check_appendable",
-    "check_compactable",
-    "check_create",
-    "clean_log",
-    "commit",
-    "compact",
-    "create_table",
-    "delete_rows",
-    "history",
-    "inspect_snapshot",
-    "open_snapshot",
-    "orphans",
-    "overwrite",
-    "read_vector",
-    "replace_partitions",
-    "rewrite",
-    "skip_files",
-    "snapshot_time",
-    "vacuum",
-    "vector_of",
-    "version_at",
-    "versions",
-    "write_checkpoint",
-    "write_table",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    from deltalog.errors import DeltaError as DeltaError
+    from deltalog.inspection import inspect_snapshot as inspect_snapshot
+    from deltalog.log.deletion_vectors import read_vector as read_vector
+    from deltalog.log.deletion_vectors import vector_of as vector_of
+    from deltalog.maintenance.clean_log import clean_log as clean_log
+    from deltalog.maintenance.vacuum import orphans as orphans
+    from deltalog.maintenance.vacuum import vacuum as vacuum
+    from deltalog.maintenance.write_checkpoint import write_checkpoint as write_checkpoint
+    from deltalog.snapshot.history import history as history
+    from deltalog.snapshot.history import snapshot_time as snapshot_time
+    from deltalog.snapshot.history import versions as versions
+    from deltalog.snapshot.opening import open_snapshot as open_snapshot
+    from deltalog.snapshot.opening import version_at as version_at
+    from deltalog.snapshot.snapshot import Snapshot as Snapshot
+    from deltalog.stats.data_skipping import skip_files as skip_files
+    from deltalog.stats.footer_statistics import NewFile as NewFile
+    from deltalog.stats.footer_statistics import adds_of as adds_of
+    from deltalog.transaction.add_columns import add_columns as add_columns
+    from deltalog.transaction.change import Change as Change
+    from deltalog.transaction.change import Reads as Reads
+    from deltalog.transaction.check_change import check_appendable as check_appendable
+    from deltalog.transaction.check_change import check_compactable as check_compactable
+    from deltalog.transaction.commit import commit as commit
+    from deltalog.transaction.create import check_create as check_create
+    from deltalog.transaction.create import create_table as create_table
+    from deltalog.transaction.delete_rows import delete_rows as delete_rows
+    from deltalog.transaction.operations import alter as alter
+    from deltalog.transaction.operations import append as append
+    from deltalog.transaction.operations import compact as compact
+    from deltalog.transaction.operations import overwrite as overwrite
+    from deltalog.transaction.operations import replace_partitions as replace_partitions
+    from deltalog.transaction.operations import rewrite as rewrite
+    from deltalog.transaction.write_table import write_table as write_table
+else:
+    __all__, __getattr__, __dir__ = on_first_use(__name__)

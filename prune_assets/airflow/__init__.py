@@ -6,50 +6,19 @@ Airflow parses DAG files again and again; whatever a task needs, it imports when
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from parquet_core.public_names import on_first_use
+
 if TYPE_CHECKING:
-    from prune_assets.airflow.asset import table_asset
-    from prune_assets.airflow.checking import LayoutCheckOperator
-    from prune_assets.airflow.optimizing import OptimizeTableOperator
-    from prune_assets.airflow.sensor import DeltaVersionSensor, TableChangeSensor
-    from prune_assets.airflow.skip_report import SkipReportLink, SkipReportOperator
-    from prune_assets.airflow.trigger import TableChangeTrigger
-    from prune_assets.airflow.writing import SortedWriteOperator
-
-_HOMES = {
-    "DeltaVersionSensor": "prune_assets.airflow.sensor",
-    "LayoutCheckOperator": "prune_assets.airflow.checking",
-    "OptimizeTableOperator": "prune_assets.airflow.optimizing",
-    "SkipReportLink": "prune_assets.airflow.skip_report",
-    "SkipReportOperator": "prune_assets.airflow.skip_report",
-    "SortedWriteOperator": "prune_assets.airflow.writing",
-    "TableChangeSensor": "prune_assets.airflow.sensor",
-    "TableChangeTrigger": "prune_assets.airflow.trigger",
-    "table_asset": "prune_assets.airflow.asset",
-}
-
-__all__ = [
-    "DeltaVersionSensor",
-    "LayoutCheckOperator",
-    "OptimizeTableOperator",
-    "SkipReportLink",
-    "SkipReportOperator",
-    "SortedWriteOperator",
-    "TableChangeSensor",
-    "TableChangeTrigger",
-    "table_asset",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    from prune_assets.airflow.asset import table_asset as table_asset
+    from prune_assets.airflow.checking import LayoutCheckOperator as LayoutCheckOperator
+    from prune_assets.airflow.optimizing import OptimizeTableOperator as OptimizeTableOperator
+    from prune_assets.airflow.sensor import DeltaVersionSensor as DeltaVersionSensor
+    from prune_assets.airflow.sensor import TableChangeSensor as TableChangeSensor
+    from prune_assets.airflow.skip_report import SkipReportLink as SkipReportLink
+    from prune_assets.airflow.skip_report import SkipReportOperator as SkipReportOperator
+    from prune_assets.airflow.trigger import TableChangeTrigger as TableChangeTrigger
+    from prune_assets.airflow.writing import SortedWriteOperator as SortedWriteOperator
+else:
+    __all__, __getattr__, __dir__ = on_first_use(__name__)

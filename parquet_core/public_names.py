@@ -1,0 +1,48 @@
+"""The public names of a package, each imported on first use.
+
+The one list of them is the imports that a type checker reads, as for lazy_loader (Scientific Python's SPEC 1), whose
+list is a stub.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def on_first_use(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package: the names that `if TYPE_CHECKING` imports there.
+
+    >>> import deltalog
+    >>> names, get, _ = on_first_use("deltalog")
+    >>> names == deltalog.__all__, get("vacuum") is deltalog.vacuum
+    (True, True)
+    """
+    homes = _homes(package)
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return sorted(homes), get, lambda: sorted({*vars(sys.modules[package]), *homes})
+
+
+def _homes(package: str) -> dict[str, str]:
+    """Return the module of each name."""
+    spec: Any = sys.modules[package].__spec__
+    return {
+        alias.name: node.module or ""
+        for block in ast.parse(spec.loader.get_source(package)).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
