@@ -15,6 +15,7 @@ import yaml
 from prune_assets import components
 from prune_assets.checks.registry import ADVICE, GROUPS, Code, Group
 from prune_assets.components.scaffolding import EXAMPLES
+from prune_assets.report.figures import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,12 @@ _WORDS = {
 _ABOUT_CODES = """\
 A code is stable: filter by it in CI and in alerts. The message of a finding says what was found in your table and
 where; its remedy names the column or the option. Here stands what a code means."""
+_ABOUT_FIGURES = """\
+Dagster and Dagster Pipes have them as metadata whose keys begin with `prune/`, Airflow's `SkipReportOperator` as a
+part of its XCom.
+
+| figure | unit | meaning |
+|---|---|---|"""
 _SCHEMA = Path(__file__).parents[1] / "prune_assets" / "layout.schema.json"
 
 
@@ -56,8 +63,8 @@ def pages() -> dict[str, str]:
     """Return the pages by their file name."""
     told: set[int] = set()
     api = {f"{name}.rst": _api_page(name, modules, told) for name, modules in API.items()}
-    made = {"codes.md": codes_page(), "components.md": components_page(), "layout.md": layout_page()}
-    return {**api, **made, "commands.rst": commands_page()}
+    made = {"codes": codes_page(), "components": components_page(), "figures": figures_page(), "layout": layout_page()}
+    return {**api, **{f"{name}.md": text for name, text in made.items()}, "commands.rst": commands_page()}
 
 
 def _api_page(title: str, modules: list[str], told: set[int]) -> str:
@@ -167,6 +174,12 @@ def _keys_of(schema: dict[str, Any], models: dict[str, Any], *, indent: str) -> 
         if name not in _DAGSTERS_OWN:
             for model in re.findall(r"#/\$defs/(\w+)", json.dumps(key)):
                 yield from _keys_of(models[model], models, indent=f"{indent}  ")
+
+
+def figures_page() -> str:
+    """Return the page of the figures of a skip report."""
+    rows = [f"| `{figure.name}` | {figure.unit} | {figure.description} |" for figure in FIGURES]
+    return "\n".join(["# The figures of a skip report", "", _ABOUT_FIGURES, *rows]) + "\n"
 
 
 def codes_page() -> str:

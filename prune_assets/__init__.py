@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
+    from prune_assets.explain.plan import Plan as Plan
+    from prune_assets.explain.plan import plan as plan
     from prune_assets.layout_file import load_layout as load_layout
     from prune_assets.maintenance.optimize import optimize as optimize
     from prune_assets.maintenance.result import OptimizeResult as OptimizeResult
-    from prune_assets.explain.plan import Plan as Plan
-    from prune_assets.explain.plan import plan as plan
     from prune_assets.reading.actual import report_after as report_after
     from prune_assets.reading.reader import read as read
     from prune_assets.reading.source import register_source as register_source

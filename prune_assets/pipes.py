@@ -14,8 +14,8 @@ from parquet_core.layout.spec import Severity
 from parquet_core.printable import redacted
 from prune_assets.checks.layout_proof import check, prefix_of_names
 from prune_assets.checks.remedies import remedy_in
-from prune_assets.report.picture import to_data_uri
-from prune_assets.report.wording import comparison, headline
+from prune_assets.report.figures import figures_of
+from prune_assets.report.markdown import picture, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,17 +119,12 @@ def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Seq
     >>> from prune_assets.pipes import report_skip
     >>> report_skip(pipes, pr.plan("lake/ids", where="id < 100").report)  # doctest: +SKIP
     """
-    summary = f"**{headline(report)}**\n\n{comparison(report)}"
-    picture = f"![what is read, from the first file to the last]({to_data_uri(report)})"
     said: dict[str, Any] = {
-        "prune/summary": {"raw_value": summary, "type": "md"},
-        "prune/picture": {"raw_value": picture, "type": "md"},
+        "prune/summary": {"raw_value": summary(report), "type": "md"},
+        "prune/picture": {"raw_value": picture(report), "type": "md"},
         "prune/predicate": report.predicate,
-        "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
-        "prune/planning_seconds": report.seconds,
+        **figures_of(report, prefix="prune/"),
     }
-    for name, extent in (("total", report.total), ("kept", report.kept)):
-        said |= {f"prune/{name}_files": extent.files, f"prune/{name}_bytes": extent.bytes}
     pipes.report_asset_materialization(metadata=said, asset_key=_key_text(asset_key))
 
 

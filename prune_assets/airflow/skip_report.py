@@ -55,9 +55,9 @@ class SkipReportOperator(TableOperator):
     after every report was written, where a predicate skips less, and names it. `columns`: those that the queries read
     beside those of the predicate; all by default. `time_zone`: that of the sessions that run the queries.
 
-    The XCom has the figures of each predicate. `report_dir`: a local folder for pages, as
-    `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address at which somebody serves it, for the button
-    "Skip report" of the task.
+    The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`. `report_dir`: a local
+    folder for pages, as `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address at which somebody serves it, for
+    the button "Skip report" of the task.
     """
 
     template_fields: Sequence[str] = (
@@ -187,17 +187,10 @@ def _share(min_skipped: Any) -> float:
 
 
 def _numbers(report: SkipReport) -> dict[str, Any]:
-    return {
-        "predicate": report.predicate,
-        "skipped_share": report.skipped_fraction,
-        "skipped_bytes": report.skipped_bytes,
-        "total_bytes": report.total.bytes,
-        "kept_files": report.kept.files,
-        "total_files": report.total.files,
-        "kept_rows": report.kept.rows,
-        "total_rows": report.total.rows,
-        "levels": {level.level: level.skipped_bytes for level in report.levels},
-    }
+    from prune_assets.report.figures import figures_of
+
+    levels = {level.level: level.skipped_bytes for level in report.levels}
+    return {"predicate": report.predicate, **figures_of(report), "levels": levels}
 
 
 def _file_name(name: str) -> str:

@@ -12,7 +12,6 @@ from parquet_core.errors import WrongUse
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import layout_check_specs, layout_results
 from prune_assets.dagster.metadata import (
-    as_code,
     code_references,
     layout_metadata,
     layout_version,
@@ -21,6 +20,7 @@ from prune_assets.dagster.metadata import (
 )
 from prune_assets.dagster.resources import session_for
 from prune_assets.layout_file import load_layout
+from prune_assets.report.markdown import as_code
 from prune_assets.report.quantities import seconds_text
 from prune_assets.report.wording import compared_engines
 from prune_assets.sql.syntax.parsed import parse_predicate

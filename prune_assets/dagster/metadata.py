@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from parquet_core.printable import one_line
-from prune_assets.report.picture import to_data_uri
-from prune_assets.report.wording import comparison, headline, unopened_text
+from prune_assets.report.figures import figures_of
+from prune_assets.report.markdown import picture, summary
 from prune_assets.tables.uri import table_uri
 
 if TYPE_CHECKING:
@@ -137,41 +135,13 @@ def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[s
     """
     import dagster as dg
 
-    metadata: dict[str, Any] = {
-        "prune/summary": dg.MetadataValue.md(_summary(report, measured)),
-        "prune/picture": dg.MetadataValue.md(
-            f"![what is read, from the first file to the last]({to_data_uri(report)})"
-        ),
+    return {
+        "prune/summary": dg.MetadataValue.md(summary(report, measured=measured)),
+        "prune/picture": dg.MetadataValue.md(picture(report)),
         "prune/levels": dg.MetadataValue.table([dg.TableRecord(_level_row(level)) for level in report.levels]),
         "prune/predicate": report.predicate,
-        "prune/skipped_bytes_share": 0.0 if report.skipped_fraction is None else report.skipped_fraction,
-        "prune/planning_seconds": report.seconds,
+        **figures_of(report, prefix="prune/"),
     }
-    for unit in ("files", "rows", "bytes"):
-        for name, extent in (("total", report.total), ("kept", report.kept)):
-            if (value := getattr(extent, unit)) is not None:
-                metadata[f"prune/{name}_{unit}"] = value
-    if report.unopened_files and report.delta is None:
-        # How many rows these have is not known: no number for a plot.
-        del metadata["prune/total_rows"]
-    return metadata
-
-
-def _summary(report: SkipReport, measured: Sequence[str]) -> str:
-    lines = [
-        f"**{headline(report)}**",
-        *(measured or [comparison(report)]),
-        unopened_text(report),
-        *(f"Not used to skip: {as_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
-    ]
-    return "\n\n".join(line for line in lines if line)
-
-
-def as_code(text: str) -> str:
-    """Write a text as code in Markdown, whatever quotes it has itself."""
-    text = one_line(text)
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
 
 
 def _level_row(level: Any) -> dict[str, str | int]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, count_text, seconds_text, share_text, short_path
 from prune_assets.report.wording import (
     about_text,
@@ -23,7 +24,6 @@ from prune_assets.report.wording import (
     extents,
     headline,
     leaf_outcome,
-    level_title,
     made_text,
     outcome_text,
     unopened_text,

@@ -13,6 +13,7 @@ import jinja2
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report import quantities, wording
+from prune_assets.report.levels import level_title
 from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
 from prune_assets.report.wording import comparison, headline
@@ -102,7 +103,7 @@ def _page(report: SkipReport) -> Page:
 
 
 def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
-    title, outcome = wording.level_title(level.level), wording.outcome_text(level)
+    title, outcome = level_title(level.level), wording.outcome_text(level)
     return LevelRow(level, title, outcome, colour, _bar(level.kept.bytes, whole), _bar(level.skipped_bytes, whole))
 
 
@@ -110,7 +111,7 @@ def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
     """Cut the bytes of the table into what each level skips and what is read, which comes first."""
     sizes = [("read", "kept", report.kept.bytes)]
     sizes += [
-        (f"skipped by {wording.level_title(level.level)}", colours[level.level], level.skipped_bytes)
+        (f"skipped by {level_title(level.level)}", colours[level.level], level.skipped_bytes)
         for level in report.levels
         if level.skipped_bytes
     ]
@@ -155,7 +156,7 @@ def _environment() -> jinja2.Environment:
         share=quantities.share_text,
         permille=_bar,
         extents=wording.extents,
-        title=wording.level_title,
+        title=level_title,
         delta=wording.delta_text,
         compared=wording.comparison,
         made=wording.made_text,

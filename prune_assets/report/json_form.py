@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from prune_assets.report.levels import KnownLevel
 from prune_assets.report.output import description_of
-from prune_assets.report.skip_report import SCHEMA, SkipReport
+from prune_assets.report.skip_report import SCHEMA, Level, SkipReport
 
 
 def json_schema() -> dict[str, Any]:
@@ -22,6 +23,7 @@ def json_schema() -> dict[str, Any]:
         definition["description"] = description_of(definition["description"])
         # Every field is always written, defaults too.
         definition["required"] = list(definition["properties"])
+    definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(known.key for known in KnownLevel)}
     report = definitions.pop(SkipReport.__name__)
     report["properties"]["schema"] = {"const": SCHEMA}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **report, "$defs": definitions}

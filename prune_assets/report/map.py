@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import clipped, short_path
-from prune_assets.report.wording import level_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,15 +7,6 @@ from typing import Literal
 
 SCHEMA = "skip-report/1"
 
-LevelName = Literal[
-    "partition_values",
-    "delta_statistics",
-    "executors",
-    "row_group_statistics",
-    "bloom_filter",
-    "dictionary",
-    "page_index",
-]
 Status = Literal["absent", "not_applicable", "consulted"]
 Verdict = Literal["skip", "scan", "selection"]
 
@@ -42,7 +33,7 @@ class Level:
     earlier levels skipped everything about; `consulted`, it was read. `why` says more in a sentence.
     """
 
-    level: LevelName
+    level: str
     unit: Literal["file", "row group", "page"]
     total: Extent
     kept: Extent

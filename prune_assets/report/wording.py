@@ -5,21 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.levels import KnownLevel, level_title
 from prune_assets.report.quantities import clipped, share_text
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport
-
-# In cost order; a level that is not named here is shown after these, under its own name.
-LEVEL_TITLES = {
-    "partition_values": "Partition values",
-    "delta_statistics": "Delta statistics",
-    "executors": "Spark's executors",
-    "row_group_statistics": "Row-group statistics",
-    "bloom_filter": "Bloom filter",
-    "dictionary": "Dictionary",
-    "page_index": "Page index",
-}
 
 _LONGEST_NAME = 100
 # Where less than this part is skipped, a report says why it is so little.
@@ -28,15 +18,6 @@ ENOUGH_SKIPPED = 0.5
 DEPENDS_ON_ZONE = "depends on the session's time zone"
 # How the names of the readers end that are compared, without the plan and with it.
 _ALONE, _WITH_PLAN = " alone", " with this plan"
-
-
-def level_title(level: str) -> str:
-    """Return the heading of a level.
-
-    >>> level_title("page_index"), level_title("file_statistics")
-    ('Page index', 'File statistics')
-    """
-    return LEVEL_TITLES.get(level, level.replace("_", " ").capitalize())
 
 
 def outcome_text(level: Level) -> str:
@@ -181,7 +162,7 @@ def unopened_text(report: SkipReport) -> str:
     if report.delta is not None or not report.unopened_files:
         return ""
     said = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
-    if any(level.level == "executors" for level in report.levels):
+    if any(level.level == KnownLevel.EXECUTORS.key for level in report.levels):
         return (
             f"{said} were not opened by this process: their bytes are estimated for the columns read, and those "
             "skipped by partition value are counted as one row each"

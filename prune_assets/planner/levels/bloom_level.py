@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from parquet_core.evidence.bloom import outcomes_of_each_from_filters, probes
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, Op
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels.pruning_query import PruningQuery
     from prune_assets.report.skip_report import Status
 
-_NAME: Final = "bloom_filter"
+_NAME = KnownLevel.BLOOM_FILTER.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:

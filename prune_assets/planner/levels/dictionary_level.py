@@ -7,7 +7,7 @@ rules the row group out. Below `ALWAYS_WORTH` it takes no longer than the reques
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import Compare, In, OnValues, Op, Pattern
 from parquet_core.trees import asked_outcomes
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Numbers = NDArray[np.int64]
 
-_NAME: Final = "dictionary"
+_NAME = KnownLevel.DICTIONARY.key
 ALWAYS_WORTH = 64 << 10
 # Dictionaries that are held at once, in bytes as they are stored.
 MAX_BATCH = 16 << 20

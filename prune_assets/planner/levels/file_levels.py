@@ -5,13 +5,14 @@ Partition values, what a log says of files, and what other processes found in th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.outcomes import Outcomes, intersect, may_match
 from parquet_core.predicate import ColumnLeaf, Constant, OnPartitions, columns_of
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels.pruning_query import PruningQuery, Unit
     from prune_assets.report.skip_report import Status
 
-_PARTITIONS: Final = "partition_values"
-_LOG_STATISTICS: Final = "delta_statistics"
-_EXECUTORS: Final = "executors"
+_PARTITIONS = KnownLevel.PARTITION_VALUES.key
+_LOG_STATISTICS = KnownLevel.DELTA_STATISTICS.key
+_EXECUTORS = KnownLevel.EXECUTORS.key
 
 
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:

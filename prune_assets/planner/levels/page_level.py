@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from parquet_core.outcomes import intersect, must_match
 from parquet_core.ragged import distinct
 from parquet_core.segments import Segments, merge_borders
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.predicate import ColumnLeaf, Path
     from prune_assets.planner.levels.pruning_query import PruningQuery
 
-_NAME: Final = "page_index"
+_NAME = KnownLevel.PAGE_INDEX.key
 # Outcomes of leaves by segment that are held at once, and segments: few enough to stay in a processor's cache.
 MAX_OUTCOMES = 16 << 20
 MAX_SEGMENTS = 1 << 18

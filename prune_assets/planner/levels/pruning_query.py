@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning import Fold
     from prune_assets.planner.levels.auxiliary_leaves import AuxiliaryLeaves
     from prune_assets.planner.levels.page_level import PageOutcomes
-    from prune_assets.report.skip_report import LevelName, Status
+    from prune_assets.report.skip_report import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class LevelState:
     levels before left.
     """
 
-    level: LevelName
+    level: str
     outcomes: OutcomeArray
     by_leaf: OutcomeArray
     status: Status
@@ -170,7 +170,7 @@ class Level:
     to say; it reads nothing.
     """
 
-    name: LevelName
+    name: str
     evaluate: Callable[[PruningQuery, LevelState], LevelState | None]
     is_free: bool = False
     denies: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from parquet_core.evidence.many_leaves import outcomes_of_each
 from parquet_core.evidence.two_columns import outcomes_from_two_bounds
@@ -10,6 +10,7 @@ from parquet_core.outcomes import intersect
 from parquet_core.predicate import Constant
 from parquet_core.pruning import constant_answers
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 
 if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.levels.pruning_query import PruningQuery
     from prune_assets.report.skip_report import Status
 
-_NAME: Final = "row_group_statistics"
+_NAME = KnownLevel.ROW_GROUP_STATISTICS.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:

@@ -97,7 +97,7 @@ class TestSkipReport:
         assert told["first"]["kept_rows"] == 200
         assert told["first"]["total_rows"] == 1000
         assert told["first"]["levels"]["row_group_statistics"] > 0
-        assert told["none"]["skipped_share"] == 1
+        assert told["none"]["skipped_bytes_share"] == 1
 
     def test_a_list_is_numbered(self, ids, context):
         report = SkipReportOperator(task_id="r", table=ids, predicates=["id < 150", "id = 7"])
@@ -115,7 +115,7 @@ class TestSkipReport:
             report.execute(context)
         written = {path.name for path in (tmp_path / "reports" / "dag" / "manual__1" / "task").iterdir()}
         assert written == {"half.html", "few.html", "index.html"}
-        assert context["ti"].xcoms["return_value"]["predicates"]["few"]["skipped_share"] > 0.8
+        assert context["ti"].xcoms["return_value"]["predicates"]["few"]["skipped_bytes_share"] > 0.8
 
     def test_the_link_leads_to_the_page(self, ids, context, tmp_path):
         (link,) = SkipReportOperator.operator_extra_links

@@ -7,6 +7,7 @@ from pyspark.sql.types import DateType, LongType, StringType, StructField, Struc
 
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster.metadata import column_schema, layout_metadata, layout_version, skip_metadata, table_uri
+from prune_assets.report.figures import FIGURES
 from prune_assets.report.skip_report import Extent, Level, SkipReport, UnsupportedPart
 
 LAYOUT = LayoutSpec(sort_by=("Day", "id"), bloom={"id": 0.005})
@@ -59,7 +60,7 @@ def test_a_report_becomes_numbers_a_table_and_a_summary():
     assert (metadata["prune/total_rows"], metadata["prune/kept_rows"]) == (1_000, 50)
     assert metadata["prune/skipped_bytes_share"] == 1
     numbers = [key for key, value in metadata.items() if isinstance(value, int | float)]
-    assert len(numbers) == 8
+    assert numbers == [f"prune/{figure.name}" for figure in FIGURES]
     assert all(key.startswith("prune/") for key in metadata)
     (row,) = metadata["prune/levels"].records
     assert (row.data["level"], row.data["rows kept"], row.data["why"]) == ("bloom_filter", 50, "asked 10")

@@ -24,6 +24,7 @@ from prune_assets.planner import evaluation
 from prune_assets.planner.evaluation import evaluate
 from prune_assets.planner.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STATISTICS
 from prune_assets.planner.levels.pruning_query import Level, LevelState
+from prune_assets.report.levels import KnownLevel
 from prune_assets.sql.render import render
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 
@@ -400,6 +401,10 @@ def test_files_that_order_floats_in_either_way(parquet_testing, where):
 def test_a_nan_among_the_bounds_spoils_them(parquet_testing):
     made = plan(str(parquet_testing / "data/nan_in_stats.parquet"), where="x > 5")
     assert made.evaluation.access.verdict.tolist() == [Verdict.SCAN]
+
+
+def test_every_level_has_a_title_and_reports_list_them_in_cost_order():
+    assert [level.name for level in LEVELS] == [known.key for known in KnownLevel]
 
 
 def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):

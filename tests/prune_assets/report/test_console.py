@@ -10,6 +10,7 @@ from rich.console import Console
 
 from parquet_core.quantities import bytes_text
 from prune_assets.report.console import print_report, to_text
+from prune_assets.report.levels import level_title
 from prune_assets.report.quantities import count_text
 from prune_assets.report.skip_report import (
     Advice,
@@ -22,7 +23,7 @@ from prune_assets.report.skip_report import (
     RowGroupReport,
     UnsupportedPart,
 )
-from prune_assets.report.wording import level_title, shortfall
+from prune_assets.report.wording import shortfall
 
 NOTHING = Extent(0, 0, 0, 0, 0)
 SOME = Extent(2, 8, None, 800, 8_000)

@@ -1,0 +1,58 @@
+"""The figures of a skip report: the one list of them, for all places that show, plot or store numbers of a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prune_assets.report.skip_report import SkipReport
+
+
+class Figure(NamedTuple):
+    """A figure of a report; `of` takes it from one, None where it is not known."""
+
+    name: str
+    unit: str
+    description: str
+    of: Callable[[SkipReport], float | None]
+
+
+def _total_rows(report: SkipReport) -> int | None:
+    # How many rows files have that no log counts and nobody opened is not known.
+    return None if report.unopened_files and report.delta is None else report.total.rows
+
+
+FIGURES = (
+    Figure(
+        "skipped_bytes_share",
+        "from 0 to 1",
+        "The part of the bytes that need not be read; 0 where there is nothing to read.",
+        lambda report: 0.0 if report.skipped_fraction is None else report.skipped_fraction,
+    ),
+    Figure("skipped_bytes", "bytes", "The bytes that need not be read.", lambda report: report.skipped_bytes),
+    Figure("planning_seconds", "seconds", "How long the planning took.", lambda report: report.seconds),
+    Figure("total_files", "files", "The files of the table.", lambda report: report.total.files),
+    Figure("kept_files", "files", "The files to read.", lambda report: report.kept.files),
+    Figure("total_rows", "rows", "The rows of the table; left out where files do not tell.", _total_rows),
+    Figure("kept_rows", "rows", "The rows to read.", lambda report: report.kept.rows),
+    Figure("total_bytes", "bytes", "The compressed bytes of the columns read.", lambda report: report.total.bytes),
+    Figure("kept_bytes", "bytes", "Those of them to read.", lambda report: report.kept.bytes),
+)
+
+
+def figures_of(report: SkipReport, *, prefix: str = "") -> dict[str, float]:
+    """Return the figures of a report that are known, by their names.
+
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> import prune_assets as pr
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> found = figures_of(pr.plan(table, where="id < 150").report, prefix="prune/")
+    >>> found["prune/kept_rows"], found["prune/total_rows"], round(found["prune/skipped_bytes_share"], 1)
+    (200, 1000, 0.8)
+    """
+    found = ((figure.name, figure.of(report)) for figure in FIGURES)
+    return {f"{prefix}{name}": value for name, value in found if value is not None}
