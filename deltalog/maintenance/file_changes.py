@@ -19,8 +19,8 @@ from uuid import uuid4
 from parquet_core.errors import PruneError, StorageFailure, UnsupportedFeature
 from parquet_core.storage import find_file, is_remote, local_path, put_if_absent
 from parquet_core.storage.failures import explaining
+from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.ranges import in_flight
-from parquet_core.storage.remote import OBJECT_STORES
 from parquet_core.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _beside(path: str) -> str:
 
 def _check(path: str) -> None:
     scheme = scheme_of(path)
-    if scheme is not None and scheme not in OBJECT_STORES:
+    if scheme is not None and scheme not in OF_SCHEME:
         raise UnsupportedFeature(
             f"{path}: {scheme}:// is not written to; write to a local path, S3, Google Cloud Storage or Azure"
         )
@@ -162,7 +162,7 @@ class Deletions(NamedTuple):
 def check_deletable(place: str) -> None:
     """Raise UnsupportedFeature where nothing can be deleted."""
     scheme = scheme_of(place)
-    if scheme is not None and scheme not in OBJECT_STORES:
+    if scheme is not None and scheme not in OF_SCHEME:
         raise UnsupportedFeature(
             f"{place}: {scheme}:// is not deleted from; use a local path, S3, Google Cloud Storage or Azure"
         )

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import PruneError, StaleListing, StorageFailure, TableNotFound, UnsupportedFeature
 from parquet_core.printable import HIDDEN, redacted
 from parquet_core.storage.aws_profile import PROFILE, profile_asked, reads_profiles
-from parquet_core.storage.schemes import address, scheme_of
+from parquet_core.storage.known_stores import OF_SCHEME
+from parquet_core.storage.schemes import scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parquet_core.storage.files import DataFile
-
-_CREDENTIALS = {
-    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a public bucket",
-    "gs": "set GOOGLE_SERVICE_ACCOUNT to a key file, or GOOGLE_SKIP_SIGNATURE=true for a public bucket",
-    "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
-}
 
 # Where the libraries ask for credentials when the environment holds none.
 _ASKED_THE_MACHINE = re.compile(r"/latest/api/token|/latest/meta-data|/computeMetadata/|/metadata/identity")
@@ -95,7 +90,7 @@ def gone(file: DataFile) -> StaleListing:
 
 def _next_step(said: str, uri: str) -> str:
     if "Account must be specified" in said:
-        return _CREDENTIALS["az"]
+        return _credentials(uri)
     if "redirect" in said:
         return "set AWS_REGION to the region of the bucket"
     if "builder error" in said:
@@ -117,11 +112,12 @@ def _answer(said: str, otherwise: str) -> str:
 
 
 def _credentials(uri: str) -> str:
-    scheme = scheme_of(address(uri)) or ""
-    kind = "az" if scheme == "abfss" else scheme
-    if kind == "s3" and (name := profile_asked()) is not None and not reads_profiles():
-        return f"{PROFILE}={name} is read through boto3 alone: install boto3, or {_CREDENTIALS[kind]}"
-    return _CREDENTIALS.get(kind, "check the credentials")
+    store = OF_SCHEME.get(scheme_of(uri) or "")
+    if store is None:
+        return "check the credentials"
+    if store.scheme == "s3" and (name := profile_asked()) is not None and not reads_profiles():
+        return f"{PROFILE}={name} is read through boto3 alone: install boto3, or {store.credentials}"
+    return store.credentials
 
 
 def _bucket(uri: str) -> str:

@@ -21,6 +21,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.aws_profile import profile_options
 from parquet_core.storage.failures import changed, explaining, gone
 from parquet_core.storage.files import DataFile
+from parquet_core.storage.known_stores import STORES
 from parquet_core.storage.schemes import address
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ RETRIES: RetryConfig = {
     "retry_timeout": timedelta(seconds=60),
 }
 
-# With where the emulator of Azure is, and where Azure hands out the identities of its machines.
-_PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "IDENTITY_")
+_PREFIXES = tuple(prefix for store in STORES for prefix in store.variables)
 # By bucket, how a Spark session reaches it.
 _OF_SESSIONS: dict[str, dict[str, str]] = {}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import local
 from parquet_core.storage.globs import Listing
+from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from parquet_core.storage.files import DataFile
 
-OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "wasb", "wasbs"})
 WEB = frozenset({"http", "https"})
 
 
@@ -33,7 +33,7 @@ def remote_of(uri: str) -> Remote:
     """Return the store that a URI belongs to, with the credentials of the environment; connects to nothing yet."""
     scheme = scheme_of(uri)
     assert scheme is not None
-    if scheme in OBJECT_STORES:
+    if scheme in OF_SCHEME:
         from parquet_core.storage.objects import object_store
 
         return object_store(uri)

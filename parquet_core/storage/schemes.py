@@ -6,11 +6,10 @@ import re
 from urllib.parse import unquote, urlsplit
 
 from parquet_core.errors import UnsupportedFeature
+from parquet_core.storage.known_stores import OF_SCHEME
 
 # With `::` for the chained URIs of fsspec, which are refused by name.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]*)://")
-# What Hadoop, Spark and libraries call one store.
-_ONE_NAME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
 _BLOBS = ".blob.core."
 
 
@@ -41,7 +40,8 @@ def address(table: str) -> str:
     place, slash, below = table.partition("://")[2].partition("/")
     if scheme in {"wasb", "wasbs"}:
         place = place.replace(_BLOBS, ".dfs.core.")
-    return f"{_ONE_NAME.get(scheme, scheme)}://{place}{slash}{below}"
+    store = OF_SCHEME.get(scheme)
+    return f"{scheme if store is None else store.scheme}://{place}{slash}{below}"
 
 
 def is_remote(table: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage import local_writing
-from parquet_core.storage.remote import OBJECT_STORES
+from parquet_core.storage.known_stores import OF_SCHEME
 from parquet_core.storage.schemes import local_path, scheme_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def put(path: str, data: bytes) -> None:
 
 
 def _objects(path: str, scheme: str) -> ObjectWriter:
-    if scheme not in OBJECT_STORES:
+    if scheme not in OF_SCHEME:
         raise UnsupportedFeature(
             f"{path}: {scheme}:// cannot create a file only if it does not exist; write to a local path, "
             "S3, Google Cloud Storage or Azure"

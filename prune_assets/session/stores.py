@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import address, is_remote
 from parquet_core.storage.aws_profile import profile_asked, profile_keys
+from parquet_core.storage.known_stores import OF_SCHEME, STORES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,12 +43,6 @@ _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 _OF_KEYS = "SimpleAWSCredentialsProvider"
 _AMAZON = re.compile(r"s3[.-](?:([a-z0-9-]+)\.)?amazonaws\.com")
 
-# Which module of Hadoop knows a scheme.
-_DRIVERS = {
-    "s3a": "org.apache.hadoop:hadoop-aws",
-    "abfss": "org.apache.hadoop:hadoop-azure",
-    "gs": "com.google.cloud.bigdataoss:gcs-connector",
-}
 _NO_DRIVER = re.compile(r"ClassNotFoundException: Class (\S+FileSystem\S*) not found|No FileSystem for scheme")
 _NO_CLASS = re.compile(r"NoClassDefFoundError: (software/amazon\S*)")
 _NO_BUCKET = re.compile(r"NoSuchBucket|UnknownStoreException|bucket does not exist|FilesystemNotFound", re.IGNORECASE)
@@ -70,9 +65,9 @@ def spark_uri(path: str) -> str:
     if not is_remote(path):
         return f"file:{absolute(path)}"
     scheme, place = address(path).split("://", 1)
-    if scheme == "s3":
-        return f"s3a://{place}"
-    return _with_account(path, place) if scheme in {"az", "abfss"} else f"{scheme}://{place}"
+    store = OF_SCHEME.get(scheme)
+    spark_scheme = scheme if store is None else store.spark_scheme
+    return _with_account(path, place) if spark_scheme == "abfss" else f"{spark_scheme}://{place}"
 
 
 def _with_account(path: str, place: str) -> str:
@@ -240,7 +235,7 @@ def _explained(session: SparkSession, path: str, said: str) -> Exception | None:
 
 def _remedy(session: SparkSession, path: str) -> str:
     scheme = spark_uri(path).partition("://")[0]
-    driver = _DRIVERS.get(scheme)
+    driver = next((store.driver for store in STORES if store.spark_scheme == scheme), None)
     if driver is None:
         return f"{scheme}://; start it with the jar of one (spark.jars)"
     if driver.startswith("org.apache.hadoop") and hasattr(session, "_jvm"):
