@@ -56,10 +56,8 @@ def build_statistics_truth_check(
         description=f"{METADATA_ARE_TRUE.description.removesuffix('.')}, in {sample:.0%} of the row groups.",
     )
     def statistics_truth_check() -> dg.AssetCheckResult:
-        from prune_assets.checks.audit.run import audit
-
         try:
-            report = audit(str(table), sample=sample, columns=columns, allow=allow)
+            report = METADATA_ARE_TRUE.run(str(table), sample=sample, columns=columns, allow=allow)
         except PruneError as error:
             return unreadable_result(name, asset_key, severity, error)
         return dg.AssetCheckResult(**_verdict(report, severity))

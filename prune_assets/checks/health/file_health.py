@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +19,13 @@ from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW, Finding, Severity
 from prune_assets.checks.health.small_files import small_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import ColumnFacts
-    from prune_assets.checks.health.examined import ExaminedFiles
 
 # A filter that errs more often than this is hardly worth its bytes.
 MAX_FPP = 0.1
@@ -32,6 +34,22 @@ FILTERS = 16
 # A row group of fewer rows is one page by default, and has nothing to skip inside of it.
 PAGE_ROWS = 20_000
 _MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedFiles:
+    """The files of a table, by their footers.
+
+    `partition`: a number for the partition of each file. `columns`: those to look at; by default all by which
+    predicates prune. `clustered_by`: the columns that cluster the table by its log.
+    """
+
+    name: str
+    index: MetadataIndex
+    partition: NDArray[np.int64]
+    columns: Sequence[str] = ()
+    clustered_by: Sequence[str] = ()
+    max_small_files: int | None = None
 
 
 def check_footers(files: ExaminedFiles) -> Iterator[Finding]:

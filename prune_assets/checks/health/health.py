@@ -9,9 +9,8 @@ import numpy as np
 from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
-from prune_assets.checks.health.examined import MAX_COMMITS, ExaminedFiles, ExaminedLog
-from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY
-from prune_assets.checks.health.log_health import LOG_IS_HEALTHY
+from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
+from prune_assets.checks.health.log_health import LOG_IS_HEALTHY, MAX_COMMITS, ExaminedLog
 from prune_assets.tables.delta import delta_table
 from prune_assets.tables.opening import open_as_written
 

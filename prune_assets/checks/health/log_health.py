@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_core.layout.entry import Check, Code
@@ -12,8 +13,25 @@ from prune_assets.checks.health.small_files import small_files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from deltalog.inspection import DeltaInspection
-    from prune_assets.checks.health.examined import ExaminedLog
+
+
+MAX_COMMITS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedLog:
+    """A version of a Delta table, by its log. `size`, `partition`: of each live file."""
+
+    name: str
+    log: DeltaInspection
+    size: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    max_commits: int = MAX_COMMITS
+    max_small_files: int | None = None
 
 
 def check_delta(examined: ExaminedLog) -> Iterator[Finding]:

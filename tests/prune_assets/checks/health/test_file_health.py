@@ -8,8 +8,7 @@ import pytest
 
 from parquet_core.errors import UnknownColumn
 from parquet_core.layout.spec import Severity
-from prune_assets.checks.health.examined import ExaminedFiles
-from prune_assets.checks.health.file_health import check_footers
+from prune_assets.checks.health.file_health import ExaminedFiles, check_footers
 from prune_assets.checks.health.health import check_files
 from prune_assets.tables.opening import open_as_written
 
