@@ -100,8 +100,8 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
     assert pr.read(spark, tmp_path / "b", where="true").count() == 9
     metadata = run.asset_materializations_for_node("skip_reports__r")[0].metadata
     assert (metadata["prune/rows_equal"].value, metadata["prune/selected_rows"].value) == (True, 3)
-    assert sum(isinstance(value.value, int | float) for value in metadata.values()) == 11, (
-        "ten plots and rows_equal; no times, as the few bytes are read with the plan and without it"
+    assert sum(isinstance(value.value, int | float) for value in metadata.values()) == 12, (
+        "eleven plots and rows_equal; no times, as the few bytes are read with the plan and without it"
     )
     assert "| alone | 9 | " in metadata["prune/summary"].value
     assert metadata["prune/report_html"].value == f"http://here/r/{run.run_id}.html"
