@@ -39,7 +39,7 @@ from prune_assets.sql.functions.entry import AFFIXES
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.conditions import Conditions
 from prune_assets.sql.lowering.like import DEFAULT_ESCAPE
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, InList, SparkLiteral
+from prune_assets.sql.syntax.nodes import is_long_list, listed_values, name_parts, spark_value
 from prune_assets.sql.syntax.parsed import chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.domain import domain_of, is_at_end, scalar
@@ -149,18 +149,18 @@ class _Filters:
         if not isinstance(node, (*_COMPARISONS, exp.Between)):
             return False
         operands = list(node.iter_expressions())
-        casts = [it for it in operands if not isinstance(fold_constants(it), SparkLiteral)]
+        casts = [it for it in operands if not isinstance(fold_constants(it), exp.Literal)]
         return len(casts) == 1 and self._is_lossless_cast(casts[0])
 
     def _is_lossless_cast(self, node: exp.Expr) -> bool:
         match node:
-            case CastTo() if not node.args.get("is_try"):
+            case exp.Cast() if not isinstance(node, exp.TryCast):
                 to, inner = node.args.get("to"), node.this
             case exp.Anonymous(name=name, expressions=[inner]) if (found := find(name)) and found.casts_to == DATE:
                 to = DATE
             case _:
                 return False
-        column = self._scope.resolve(inner.parts_of_name).column if isinstance(inner, ColumnName) else None
+        column = self._scope.resolve(name_parts(inner)).column if isinstance(inner, exp.Column) else None
         kind = None if column is None or column.type is None else type_of_column(column.type)
         if kind is None or to is None:
             return False
@@ -171,11 +171,11 @@ class _Filters:
     def _rounds_column(self, node: exp.Expr) -> bool:
         """Tell whether Spark casts the column of a plain condition to what has not all of its digits."""
         operands = [fold_constants(operand) for operand in node.iter_expressions()]
-        columns = [self._scope.resolve(it.parts_of_name).column for it in operands if isinstance(it, ColumnName)]
+        columns = [self._scope.resolve(name_parts(it)).column for it in operands if isinstance(it, exp.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
-        if isinstance(node, InList) and decimals:
-            operands += node.expressions
-        values = [it.spark_value for it in operands if isinstance(it, SparkLiteral)]
+        if decimals and isinstance(node, exp.In) and is_long_list(node):
+            operands += listed_values(node)
+        values = [spark_value(it) for it in operands if isinstance(it, exp.Literal)]
         counts = self._minimum_precision and not isinstance(node, exp.In)
         if any(value.kind is Kind.DOUBLE for value in values) and any(map(_is_inexact_as_double, columns)):
             return True
@@ -183,7 +183,7 @@ class _Filters:
 
     def _is_truth(self, node: exp.Is, *, negated: bool) -> SparkFilter:
         """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
-        found = self._leaf(node.this, negated=False) if isinstance(node.this, ColumnName) else Opaque()
+        found = self._leaf(node.this, negated=False) if isinstance(node.this, exp.Column) else Opaque()
         if not isinstance(found, Filter):
             return Opaque()
         truth = _TRUTHS[node.expression.name]
@@ -199,8 +199,8 @@ class _Filters:
         stack = [node]
         while stack:
             part = stack.pop()
-            if isinstance(part, ColumnName):
-                column = self._scope.resolve(part.parts_of_name).nullable
+            if isinstance(part, exp.Column):
+                column = self._scope.resolve(name_parts(part)).nullable
                 found += [] if column is None else [column.path]
             elif _is_strict(part):
                 stack += reversed(list(part.iter_expressions()))
@@ -234,7 +234,7 @@ def _is_inexact_as_double(column: LeafColumn | None) -> bool:
 def _is_plain(node: exp.Expr) -> bool:
     """Tell whether a condition stands between a plain column and literals."""
     match node:
-        case ColumnName() | SparkLiteral():
+        case exp.Column() | exp.Literal():
             return True
         case exp.Between():
             operands = [node.this, node.args["low"], node.args["high"]]
@@ -255,20 +255,20 @@ def _is_plain(node: exp.Expr) -> bool:
             operands = [node.this, node.expression]
         case _:
             return False
-    return all(isinstance(fold_constants(operand), (ColumnName, SparkLiteral)) for operand in operands)
+    return all(isinstance(fold_constants(operand), (exp.Column, exp.Literal)) for operand in operands)
 
 
 def _may_fold(operand: exp.Expr) -> bool:
     """Tell whether an operand may be a constant that is no literal yet."""
-    return not isinstance(fold_constants(operand), SparkLiteral) and operand.find(ColumnName) is None
+    return not isinstance(fold_constants(operand), exp.Literal) and operand.find(exp.Column) is None
 
 
 def _is_simplified(like: exp.Like) -> bool:
     """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
     pattern = like.expression
-    if not isinstance(pattern, SparkLiteral):
+    if not isinstance(pattern, exp.Literal):
         return False
-    return like.meta.get("escape", DEFAULT_ESCAPE) not in str(pattern.spark_value.value)
+    return like.meta.get("escape", DEFAULT_ESCAPE) not in str(spark_value(pattern).value)
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:

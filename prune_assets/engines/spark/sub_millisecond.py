@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import name_parts
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequen
     found: dict[str, None] = {}
     for parsed in filter(None, conjuncts):
         for node in parsed.tree.find_all(*_COMPARISONS, exp.Between, exp.In):
-            names = {name.parts_of_name[-1].casefold() for name in node.find_all(ColumnName)} & of_millis.keys()
+            names = {name_parts(name)[-1].casefold() for name in node.find_all(exp.Column)} & of_millis.keys()
             if names and _loses(node) and _may_be_fine(node, parsed.text(node)):
                 found |= {of_millis[name]: None for name in names}
     return tuple(found)
@@ -48,10 +48,10 @@ def _is_millis(column: LeafColumn) -> bool:
 def _loses(node: exp.Expr) -> bool:
     if node.find_ancestor(exp.Not) is not None:
         return True
-    column_first = isinstance(node.this, ColumnName)
+    column_first = isinstance(node.this, exp.Column)
     return isinstance(node, _LOSING if column_first else _LOSING_MIRRORED)
 
 
 def _may_be_fine(node: exp.Expr, text: str) -> bool:
-    plain = all(isinstance(part, (ColumnName, SparkLiteral)) for part in node.iter_expressions())
+    plain = all(isinstance(part, (exp.Column, exp.Literal)) for part in node.iter_expressions())
     return not plain or _MICROSECONDS.search(text) is not None

@@ -33,7 +33,7 @@ from prune_assets.sql.functions.terms import (
 from prune_assets.sql.functions.texts import as_text
 from prune_assets.sql.functions.time_calls import is_time_sum, time_sum
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, PropagatedConstant, SparkLiteral
+from prune_assets.sql.syntax.nodes import Opaque, PropagatedConstant
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_types import (
     BOOLEAN,
@@ -80,7 +80,7 @@ class BindingContext(NamedTuple):
 
     semantics: SparkSemantics
     clocks: Clocks
-    column: Callable[[ColumnName], LeafColumn]
+    column: Callable[[exp.Column], LeafColumn]
     value: Callable[[exp.Expr], SparkValue]
     condition: Callable[[exp.Expr], Predicate]
     equal: Callable[[Term, Term], Predicate]
@@ -118,9 +118,9 @@ class Binder:
     def operand(self, node: exp.Expr) -> Term:
         """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
         node = fold_constants(node)
-        if isinstance(node, SparkLiteral):
+        if isinstance(node, exp.Literal):
             return always(self._literal(node))
-        if not isinstance(node, ColumnName) and _is_deep(node):
+        if not isinstance(node, exp.Column) and _is_deep(node):
             raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
         return self.bind(node)
 
@@ -128,17 +128,17 @@ class Binder:
         """Return the term of a part of an operand; raises likewise."""
         node = fold_constants(node)
         match node:
-            case SparkLiteral():
+            case exp.Literal():
                 return always(self._literal(node))
-            case ColumnName():
+            case exp.Column():
                 column = self.context.column(node)
                 type_ = self._type(column)
                 return always(Fixed(VOID, None) if type_ == VOID else Chain(column, type_))
             case PropagatedConstant():
-                return always(fixed_scalar(node.args["value"], self._type(self.context.column(node.this))))
+                return always(fixed_scalar(node.args["expression"], self._type(self.context.column(node.this))))
             case exp.Neg():
                 return each(self.bind(node.this), minus)
-            case CastTo():
+            case exp.Cast():
                 return self._cast(node)
             case exp.Case():
                 return self._case(node)
@@ -151,7 +151,7 @@ class Binder:
             case _:
                 raise why_not(node)
 
-    def _literal(self, node: SparkLiteral) -> Fixed:
+    def _literal(self, node: exp.Literal) -> Fixed:
         value = self.context.value(node)
         if value.kind is not Kind.TIMESTAMP:
             found = fixed(value, type_of_value(value))
@@ -191,7 +191,7 @@ class Binder:
             self._check(arguments)
         return call(name, arguments, self.timestamp)
 
-    def _cast(self, node: CastTo) -> Term:
+    def _cast(self, node: exp.Cast) -> Term:
         to = node.args.get("to")
         if to is None or to.kind in {Kind.BINARY, Kind.NULL}:
             raise Refusal("a cast to this type is not supported for pruning", "compare the column itself")
@@ -202,7 +202,7 @@ class Binder:
         term = self.bind(node.this)
         if to == STRING:
             return each(term, as_text)
-        return each(term, lambda value: _try_cast(value, to) if node.args.get("is_try") else cast_to(value, to))
+        return each(term, lambda value: _try_cast(value, to) if isinstance(node, exp.TryCast) else cast_to(value, to))
 
     def _call(self, node: exp.Anonymous) -> Term:
         name, arguments, function = node.name, node.expressions, find(node.name)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.registry import REGISTRY
-from prune_assets.sql.syntax.nodes import ColumnName, Opaque, SparkLiteral
+from prune_assets.sql.syntax.nodes import Opaque, name_parts
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
 
 
 def _words(parsed: ParsedPredicate, scope: Scope) -> Iterator[tuple[str, int, int]]:
-    for node in parsed.tree.find_all(ColumnName):
-        name = ".".join(node.parts_of_name).lower()
+    for node in parsed.tree.find_all(exp.Column):
+        name = ".".join(name_parts(node)).lower()
         if name in _WORDS and not scope.has(name):
             # In brackets the node begins with them.
             inside = range(node.meta["first"], node.meta["last"] + 1)
@@ -98,8 +98,8 @@ def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None])
         operand
         for comparison in tree.find_all(*_COMPARED)
         for operand in comparison.iter_expressions()
-        if not isinstance(operand, SparkLiteral)
-        and operand.find(ColumnName, Opaque) is None
+        if not isinstance(operand, exp.Literal)
+        and operand.find(exp.Column, Opaque) is None
         and {"first", "last"} <= operand.meta.keys()
         and own(operand) is None
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.entry import Role
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.functions.signs import SURE_DIGITS
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import spark_literal, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.date_literals import MAX_DAY, MIN_DAY, months_later
 from prune_assets.sql.types.floats import named_float
@@ -25,7 +25,7 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     Exact numbers, and dates and timestamps with intervals added or taken away. What
     overflows Spark's result type is left as it is, and so is all that is not exact.
     """
-    if isinstance(node, (SparkLiteral, ColumnName)):
+    if isinstance(node, (exp.Literal, exp.Column)):
         return node
     if isinstance(node, exp.Anonymous) and (bits := _float_bits(node.name)):
         return _named_float(node, bits)
@@ -33,7 +33,7 @@ def fold_constants(node: exp.Expr) -> exp.Expr:
     for part in _operands_first(node):
         done[id(part)] = _value(part, [done[id(operand)] for operand in _operands(part)])
     value = done[id(node)]
-    return node if value is None or isinstance(node, SparkLiteral) else SparkLiteral(this=value)
+    return node if value is None or isinstance(node, exp.Literal) else spark_literal(value)
 
 
 def _float_bits(name: str) -> int:
@@ -46,13 +46,13 @@ def _float_bits(name: str) -> int:
 def _named_float(node: exp.Anonymous, bits: int) -> exp.Expr:
     """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
     arguments = node.expressions
-    if len(arguments) != 1 or not isinstance(arguments[0], SparkLiteral):
+    if len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
         return node
-    value = arguments[0].spark_value
+    value = spark_value(arguments[0])
     number = named_float(str(value.value)) if value.kind is Kind.STRING and value.name is None else None
     if number is None:
         return node
-    return SparkLiteral(this=SparkValue(Kind.DOUBLE, number, bits=bits))
+    return spark_literal(SparkValue(Kind.DOUBLE, number, bits=bits))
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
@@ -76,8 +76,8 @@ def _operands_first(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _value(node: exp.Expr, operands: list[SparkValue | None]) -> SparkValue | None:
-    if isinstance(node, SparkLiteral):
-        return node.spark_value
+    if isinstance(node, exp.Literal):
+        return spark_value(node)
     known = [operand for operand in operands if operand is not None and operand.value is not None]
     if not known or len(known) < len(operands):
         return None

@@ -16,7 +16,7 @@ from prune_assets.sql.binding.bind import why_not
 from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
@@ -158,16 +158,16 @@ class NameResolver:
             raise Refusal("with spark.sql.parquet.binaryAsString Spark reads a string here")
         return bound.column
 
-    def null_path(self, node: ColumnName) -> Path | None:
+    def null_path(self, node: exp.Column) -> Path | None:
         """Return the path of a name that is asked for null alone; None of a column that holds nothing else."""
         bound = self._bound(node)
         column = self.column(node) if bound.nullable is None else bound.nullable
         return None if column.type is not None and pa.types.is_null(column.type) else column.path
 
     def _bound(self, node: exp.Expr) -> Bound:
-        if not isinstance(node, ColumnName):
+        if not isinstance(node, exp.Column):
             raise why_not(node)
-        return self._scope.resolve(node.parts_of_name)
+        return self._scope.resolve(name_parts(node))
 
     def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
         """Return the column that a name in a rewrite means, None when there is none to prune on."""
@@ -178,8 +178,8 @@ class NameResolver:
 
     def value(self, node: exp.Expr) -> SparkValue:
         """Return the value of a literal; raises Refusal for one in double quotes that may be a column."""
-        assert isinstance(node, SparkLiteral)
-        value = node.spark_value
+        assert isinstance(node, exp.Literal)
+        value = spark_value(node)
         if value.name is not None and self._scope.has(value.name):
             raise Refusal(
                 "in double quotes this is a string or a column, as spark.sql.ansi.doubleQuotedIdentifiers says",
@@ -187,15 +187,15 @@ class NameResolver:
             )
         return value
 
-    def is_boolean(self, node: ColumnName) -> bool:
+    def is_boolean(self, node: exp.Column) -> bool:
         """Tell whether a name means a column of booleans."""
-        column = self._scope.resolve(node.parts_of_name).column
+        column = self._scope.resolve(name_parts(node)).column
         return column is not None and pa.types.is_boolean(column.type)
 
     def check_names(self, node: exp.Expr) -> None:
         """Raise UnknownColumn, or PredicateTypeError for a name of two columns, for any name in a part."""
-        for name in node.find_all(ColumnName):
-            self._scope.resolve(name.parts_of_name)
+        for name in node.find_all(exp.Column):
+            self._scope.resolve(name_parts(name))
 
     def is_own(self, name: str) -> bool:
         """Tell whether a call of this name is one of Spark's own function."""

@@ -21,7 +21,7 @@ from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.join_date_parts import join_date_parts
 from prune_assets.sql.simplify.propagate_constants import may_be_refined, propagate_constants, substitute_constants
 from prune_assets.sql.simplify.rules import all_of, any_of
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import spark_value
 from prune_assets.sql.syntax.parsed import MAX_DEPTH, chain_of
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
@@ -217,7 +217,7 @@ class Conditions:
             return ()
         return null_with(node, self._scope)
 
-    def constant(self, node: exp.Expr) -> SparkLiteral | None:
+    def constant(self, node: exp.Expr) -> exp.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         return self._leaves.constant(node)
 
@@ -239,10 +239,10 @@ class Conditions:
         asked = node.this
         if node.expression.name not in _TRUTHS:
             return False
-        if isinstance(asked, ColumnName):
+        if isinstance(asked, exp.Column):
             return self._names.is_boolean(asked)
-        if isinstance(asked, SparkLiteral):
-            return asked.spark_value.kind in {Kind.NULL, Kind.BOOLEAN}
+        if isinstance(asked, exp.Literal):
+            return spark_value(asked).kind in {Kind.NULL, Kind.BOOLEAN}
         return not isinstance(asked, (exp.Tuple, *ARITHMETIC))
 
     def _ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:

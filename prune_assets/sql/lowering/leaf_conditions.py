@@ -20,7 +20,7 @@ from prune_assets.sql.lowering.plain_lists import in_plain_list
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.simplify.flatten import fold_truth_test
 from prune_assets.sql.simplify.rules import all_of
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, CastTo, ColumnName, InList, SparkLiteral
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values, spark_literal, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -87,11 +87,11 @@ class LeafConditions:
                 return self._test(test, node.expressions[0])
             case exp.Anonymous() if (function := find(node.name)) is not None and function.role is Role.RAISE:
                 return Constant(Outcomes.UNKNOWN)
-            case ColumnName() if self._names.is_boolean(node):
+            case exp.Column() if self._names.is_boolean(node):
                 return Compare(self._names.column(node).path, Op.EQ, scalar_of(1, pa.bool_()))
-            case SparkLiteral():
+            case exp.Literal():
                 return self._constant(node)
-            case exp.Case() | CastTo() | exp.Anonymous():
+            case exp.Case() | exp.Cast() | exp.Anonymous():
                 return self._terms().truth(self._bind(node))
             case _:
                 raise self._no_condition(node)
@@ -113,11 +113,11 @@ class LeafConditions:
     def _is_null_term(self, term: Term) -> Predicate:
         return self._terms().is_null(term)
 
-    def constant(self, node: exp.Expr) -> SparkLiteral | None:
+    def constant(self, node: exp.Expr) -> exp.Literal | None:
         """Return an operand as the literal that Spark folds it to, None where there is none."""
         try:
             value = self._bind(node).single
-            return SparkLiteral(this=literal_of(value)) if isinstance(value, Fixed) else None
+            return spark_literal(literal_of(value)) if isinstance(value, Fixed) else None
         except (Refusal, PredicateTypeError):
             return None
 
@@ -127,7 +127,7 @@ class LeafConditions:
         for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
             if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
                 return known
-        if any(isinstance(one, ColumnName) and _is_null(other) for one, other in ((left, right), (right, left))):
+        if any(isinstance(one, exp.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
             return NULL
         for one, other in ((left, right), (right, left)):
             if op is Op.EQ and is_condition(one) and _is_truth(other):
@@ -137,14 +137,14 @@ class LeafConditions:
 
     def _is_whole_number(self, node: exp.Expr) -> bool:
         """Tell whether Spark has a type of whole numbers for what is no literal."""
-        if isinstance(node, SparkLiteral) or is_condition(node):
+        if isinstance(node, exp.Literal) or is_condition(node):
             return False
         return all(branch.value.type.kind is Kind.INTEGER for branch in self._bind(node).branches)
 
     def _between(self, node: exp.Between) -> Predicate:
         value, least, most = (node.args[name] for name in ("this", "low", "high"))
         beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
-        if beyond == [None, None] and not any(end.find(ColumnName) for end in (least, most)):
+        if beyond == [None, None] and not any(end.find(exp.Column) for end in (least, most)):
             return self._terms().between(*map(self._bind, (value, least, most)))
         # Two conditions: one may be FALSE where the other raises.
         self.count += 1
@@ -168,9 +168,9 @@ class LeafConditions:
         if node.args.get("query") is not None:
             raise Refusal("a subquery is not run while planning", "write the values as a list")
         term = self._bind(node.this)
-        if isinstance(node, InList) and (found := in_plain_list(term, node)) is not None:
+        if (found := in_plain_list(term, node)) is not None:
             return found
-        return self._terms().is_in(term, [self._bind(value) for value in node.expressions])
+        return self._terms().is_in(term, [self._bind(value) for value in listed_values(node)])
 
     def _is(self, node: exp.Is) -> Predicate:
         if node.expression.name != "NULL":
@@ -180,14 +180,14 @@ class LeafConditions:
     def _is_null(self, node: exp.Expr) -> Predicate:
         if is_condition(node) and not isinstance(inner := self._condition(node), Unsupported):
             return fold_truth_test(inner, Outcomes.NULL)
-        if isinstance(node, ColumnName) and (path := self._names.null_path(node)) is not None:
+        if isinstance(node, exp.Column) and (path := self._names.null_path(node)) is not None:
             return IsNull(path)
         return self._terms().is_null(self._bind(node))
 
     def _null_safe(self, left: exp.Expr, right: exp.Expr) -> Predicate:
         return self._terms().null_safe(self._bind(left), self._bind(right))
 
-    def _constant(self, node: SparkLiteral) -> Predicate:
+    def _constant(self, node: exp.Literal) -> Predicate:
         value = self._names.value(node)
         if value.kind is Kind.NULL:
             return NULL
@@ -199,11 +199,11 @@ class LeafConditions:
         """Return why a value stands where a condition is expected."""
         problem = PredicateTypeError(f"{self._text(node)} is a value, not a condition; compare it with something")
         cast = Refusal("Spark casts a string to a condition here", "write a comparison")
-        if isinstance(node, ColumnName):
+        if isinstance(node, exp.Column):
             return cast if pa.types.is_string(self._names.column(node).type) else problem
-        if isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.STRING:
+        if isinstance(node, exp.Literal) and spark_value(node).kind is Kind.STRING:
             return cast
-        if isinstance(node, (SparkLiteral, exp.Tuple, *ARITHMETIC)):
+        if isinstance(node, (exp.Literal, exp.Tuple, *ARITHMETIC)):
             return problem
         return why_not(node)
 
@@ -222,13 +222,13 @@ def negated(node: exp.Expr, inner: Predicate, text: Callable[..., str]) -> Predi
 
 
 def _is_null(node: exp.Expr) -> bool:
-    return isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.NULL
+    return isinstance(node, exp.Literal) and spark_value(node).kind is Kind.NULL
 
 
 def _is_truth(node: exp.Expr) -> bool:
     """Tell whether a part is TRUE or FALSE as a literal."""
-    return isinstance(node, SparkLiteral) and node.spark_value.kind is Kind.BOOLEAN
+    return isinstance(node, exp.Literal) and spark_value(node).kind is Kind.BOOLEAN
 
 
 def _beyond_bigint(op: Op, node: exp.Expr) -> Constant | None:
-    return beyond_bigint(op, node.spark_value) if isinstance(node, SparkLiteral) else None
+    return beyond_bigint(op, spark_value(node)) if isinstance(node, exp.Literal) else None

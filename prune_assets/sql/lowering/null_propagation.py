@@ -11,7 +11,7 @@ from parquet_core.errors import UnknownColumn
 from parquet_core.predicate import Op
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.lowering.comparisons import beyond_bigint
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -31,7 +31,7 @@ _OF_ALL = (
     *(*_ARITHMETIC, exp.DPipe),
 )
 # NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE.
-_OF_FIRST = (exp.Between, exp.In, CastTo)
+_OF_FIRST = (exp.Between, exp.In, exp.Cast)
 # Among more parts that may raise nothing is told.
 MOST_RAISING = 50
 _ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
@@ -65,7 +65,7 @@ def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
 def _above_columns(node: exp.Expr) -> frozenset[int]:
     """Return the ids of the parts that name a column."""
     found: set[int] = set()
-    for name in node.find_all(ColumnName):
+    for name in node.find_all(exp.Column):
         part: exp.Expr | None = name
         while part is not None and id(part) not in found:
             found.add(id(part))
@@ -75,8 +75,8 @@ def _above_columns(node: exp.Expr) -> frozenset[int]:
 
 def _may_raise(part: exp.Expr) -> bool:
     """Tell whether a part that names a column may raise for some rows alone."""
-    if isinstance(part, CastTo):
-        return not part.args.get("is_try")
+    if isinstance(part, exp.Cast):
+        return not isinstance(part, exp.TryCast)
     function = _function(part)
     fails = function is None or function.may_raise
     return isinstance(part, _ARITHMETIC) or (isinstance(part, exp.Anonymous) and fails)
@@ -84,7 +84,7 @@ def _may_raise(part: exp.Expr) -> bool:
 
 def _casts_strings(node: exp.Expr, scope: Scope) -> bool:
     """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
-    types = [column.type for name in node.find_all(ColumnName) for column in _bound(name, scope)]
+    types = [column.type for name in node.find_all(exp.Column) for column in _bound(name, scope)]
     return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
 
 
@@ -93,7 +93,7 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
     stack = [node]
     while stack:
         part = stack.pop()
-        if isinstance(part, ColumnName):
+        if isinstance(part, exp.Column):
             found += [column.path for column in _bound(part, scope)]
         elif isinstance(part, exp.In) and part.args.get("query") is not None:
             continue  # nothing is NULL IN (no row)
@@ -109,7 +109,7 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
 def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
     """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
     operands = list(comparison.iter_expressions())
-    literals = [operand for operand in operands if isinstance(operand, SparkLiteral) and _is_beyond_bigint(operand)]
+    literals = [operand for operand in operands if isinstance(operand, exp.Literal) and _is_beyond_bigint(operand)]
     compared = operands[:1] if isinstance(comparison, exp.Between) else operands
     others = [operand for operand in compared if operand not in literals]
     return bool(literals) and not any(_has_fractions(operand, scope) for operand in others)
@@ -118,27 +118,27 @@ def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:
 def _has_fractions(node: exp.Expr, scope: Scope) -> bool:
     """Tell whether the type of a value is surely none of whole numbers."""
     match node:
-        case CastTo():
+        case exp.Cast():
             to = node.args.get("to")
             return to is not None and to.kind in {Kind.DECIMAL, Kind.DOUBLE}
-        case ColumnName():
+        case exp.Column():
             return any(pa.types.is_decimal(it.type) or pa.types.is_floating(it.type) for it in _bound(node, scope))
     function = _function(node)
     keeps = isinstance(node, _KEEP_FRACTIONS) or (function is not None and function.keeps_fractions)
     return keeps and any(_has_fractions(operand, scope) for operand in node.iter_expressions())
 
 
-def _is_beyond_bigint(literal: SparkLiteral) -> bool:
-    return beyond_bigint(Op.LE, literal.spark_value) is not None
+def _is_beyond_bigint(literal: exp.Literal) -> bool:
+    return beyond_bigint(Op.LE, spark_value(literal)) is not None
 
 
 def _function(node: exp.Expr) -> SqlFunction | None:
     return find(node.name) if isinstance(node, exp.Anonymous) else None
 
 
-def _bound(name: ColumnName, scope: Scope) -> list[LeafColumn]:
+def _bound(name: exp.Column, scope: Scope) -> list[LeafColumn]:
     try:
-        column = scope.resolve(name.parts_of_name).nullable
+        column = scope.resolve(name_parts(name)).nullable
     except UnknownColumn:
         return []
     return [] if column is None else [column]

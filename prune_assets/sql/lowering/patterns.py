@@ -37,7 +37,7 @@ from prune_assets.sql.lowering.string_calls import (
     role_of,
 )
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, LikeList, SparkLiteral
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, listed_values
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -63,7 +63,7 @@ def lower_pattern(node: exp.Expr, read: OperandReader) -> Predicate | None:
     match node:
         case exp.Like():
             return _like(node.this, node.expression, node.meta.get("escape", DEFAULT_ESCAPE), read)
-        case LikeList():
+        case exp.All() | exp.Any():
             return _like_list(node, read)
         case exp.ILike():
             raise Refusal("ILIKE ignores case, and bounds do not", KEEP_ONE_CASE)
@@ -109,13 +109,13 @@ def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, read: OperandReader
     return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
 
 
-def _like_list(node: LikeList, read: OperandReader) -> Predicate:
+def _like_list(node: exp.All | exp.Any, read: OperandReader) -> Predicate:
     found = [_like(node.this, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.expressions)]
     if node.args["negated"]:
         found = [Not(one) for one in found]
     if len(found) == 1:
         return found[0]
-    return And(tuple(found)) if node.args["every"] else Or(tuple(found))
+    return And(tuple(found)) if isinstance(node, exp.All) else Or(tuple(found))
 
 
 def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandReader) -> Predicate:
@@ -162,9 +162,9 @@ def _compared(node: exp.Expr, read: OperandReader) -> Predicate | None:
         case _:
             return None
     left, right = node.this, fold_constants(node.expression)
-    if not isinstance(right, SparkLiteral):
+    if not isinstance(right, exp.Literal):
         left, right, op = right, fold_constants(left), MIRRORED.get(op, op)
-    call = read_call(left, read) if isinstance(right, SparkLiteral) else None
+    call = read_call(left, read) if isinstance(right, exp.Literal) else None
     if call is None:
         return None
     unknown = _unknown(node, read)
@@ -180,8 +180,8 @@ def _one_sided(node: exp.Expr, call: StringCall, read: OperandReader) -> Predica
         case exp.Between():
             low, high = read_value(node.args["low"], read), read_value(node.args["high"], read)
             return And((compare_call(call, Op.GE, low, unknown), compare_call(call, Op.LE, high, unknown)))
-        case exp.In() if node.expressions:
-            values = [read_value(value, read) for value in _limited(node.expressions)]
+        case exp.In() if listed := listed_values(node):
+            values = [read_value(value, read) for value in _limited(listed)]
             found = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
             return found[0] if len(found) == 1 else Or(found)
         case exp.Is() if node.expression.name == "NULL":

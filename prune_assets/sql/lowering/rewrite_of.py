@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from prune_assets.sql.render import column_sql
-from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import COMPARISONS, MIRRORED, name_parts, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.date_literals import date_of_string
 from prune_assets.sql.types.spark_values import Kind
@@ -91,14 +91,14 @@ def _comparison(node: exp.Expr, find: FindColumn) -> _Comparison | None:
     if op is None:
         return None
     left, right = node.this, node.expression
-    if isinstance(left, SparkLiteral):
+    if isinstance(left, exp.Literal):
         left, op, right = right, MIRRORED.get(op, op), left
-    if not isinstance(left, ColumnName) or not isinstance(right, SparkLiteral):
+    if not isinstance(left, exp.Column) or not isinstance(right, exp.Literal):
         return None
-    column = find(left.parts_of_name)
+    column = find(name_parts(left))
     if column is None or column.type is None:
         return None
-    return _Comparison(left.parts_of_name, column.type, op, right.spark_value)
+    return _Comparison(name_parts(left), column.type, op, spark_value(right))
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from prune_assets.sql.functions.terms import NULL
 from prune_assets.sql.functions.texts import JOINED
 from prune_assets.sql.lowering.like import compare_start, every_value
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.spark_values import Kind
 
@@ -129,13 +128,13 @@ class OperandReader(NamedTuple):
     """How the parts of a condition are read: a column, a literal's value, and the source of a node."""
 
     column: Callable[[exp.Expr], LeafColumn]
-    value: Callable[[SparkLiteral], SparkValue]
+    value: Callable[[exp.Literal], SparkValue]
     text: Callable[[exp.Expr], str]
 
 
 def read_call(node: exp.Expr, read: OperandReader) -> StringCall | None:
     """Return a call on a column of strings or bytes, None for any other node; raises Refusal for one without use."""
-    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(ColumnName) is None:
+    if isinstance(node, (exp.Anonymous, exp.DPipe)) and node.find(exp.Column) is None:
         return None
     _refuse_call(node)
     if not isinstance(node, exp.Anonymous):
@@ -184,7 +183,7 @@ def read_string_start(node: exp.Expr, read: OperandReader) -> Start:
 def read_value(node: exp.Expr, read: OperandReader) -> SparkValue:
     """Return the value of a literal; raises Refusal where there is none."""
     folded = fold_constants(node)
-    if not isinstance(folded, SparkLiteral):
+    if not isinstance(folded, exp.Literal):
         raise Refusal("what a string is compared with is not a literal", "write a literal")
     return read.value(folded)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prune_assets.sql.functions.date_fields import DAY_OF_MONTH, MONTH, QUARTER, YEAR
 from prune_assets.sql.functions.dates import TO_DATE, TRUNC
 from prune_assets.sql.functions.registry import field_of_call
-from prune_assets.sql.syntax.nodes import ColumnName, SparkLiteral
+from prune_assets.sql.syntax.nodes import listed_values, name_parts, spark_literal, spark_value
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 from prune_assets.sql.types.calendar import date_of, day_of
 from prune_assets.sql.types.spark_values import Kind, SparkValue
@@ -68,13 +68,13 @@ def _joined(
     field, year, month = part[0], years[part[1]], months.get(part[1], 0)
     if field is DAY_OF_MONTH and not 1 <= month <= 12:
         return operand
-    values = list(operand.expressions) if isinstance(operand, exp.In) else [operand.expression]
+    values = listed_values(operand) if isinstance(operand, exp.In) else [operand.expression]
     dates = [_date(field, year, month, _integer_of(value)) for value in values]
     known = [date for date in dates if date is not None]
     if not known or len(known) < len(dates) or operand.args.get("query") is not None:
         return operand
     column = operand.this.expressions[0]
-    unit = SparkLiteral(this=SparkValue(Kind.STRING, field.name))
+    unit = spark_literal(SparkValue(Kind.STRING, field.name))
     first = (
         exp.Anonymous(this=TO_DATE.names[0], expressions=[column.copy()])
         if field is DAY_OF_MONTH
@@ -89,7 +89,7 @@ def _joined(
     return new
 
 
-def _date(field: DateField, year: int, month: int, number: int | None) -> SparkLiteral | None:
+def _date(field: DateField, year: int, month: int, number: int | None) -> exp.Literal | None:
     """Return the first day of the field's span in a year; None when there is none of that number."""
     if number is None or not 1 <= number <= _MOST[field]:
         return None
@@ -99,7 +99,7 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> SparkL
             return None
     else:
         found = day_of(year, number if field is MONTH else 3 * number - 2, 1)
-    return SparkLiteral(this=SparkValue(Kind.DATE, found))
+    return spark_literal(SparkValue(Kind.DATE, found))
 
 
 def _field(operand: exp.Expr, is_own: Callable[[str], bool]) -> _Field | None:
@@ -111,11 +111,11 @@ def _field(operand: exp.Expr, is_own: Callable[[str], bool]) -> _Field | None:
     if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1 or not is_own(node.name):
         return None
     column, field = node.expressions[0], field_of_call(node.name)
-    return (field, column.parts_of_name) if isinstance(column, ColumnName) and field is not None else None
+    return (field, name_parts(column)) if isinstance(column, exp.Column) and field is not None else None
 
 
 def _integer_of(node: object) -> int | None:
-    if not isinstance(node, SparkLiteral) or node.spark_value.kind is not Kind.INTEGER:
+    if not isinstance(node, exp.Literal) or spark_value(node).kind is not Kind.INTEGER:
         return None
-    value = node.spark_value.value
+    value = spark_value(node).value
     return value if isinstance(value, int) else None

@@ -18,14 +18,14 @@ from parquet_core.predicate import And, Compare, CompareColumns, Constant, Op, O
 from parquet_core.pruning import constant_answers, fold
 from prune_assets.sql.simplify.flatten import inverse
 from prune_assets.sql.simplify.join_conditions import bare
-from prune_assets.sql.syntax.nodes import ColumnName, PropagatedConstant
+from prune_assets.sql.syntax.nodes import PropagatedConstant, name_parts
+from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from parquet_core.format.schema import LeafColumn
     from parquet_core.predicate import Leaf, Path, Predicate
-    from prune_assets.sql.syntax.sqlglot_nodes import exp
 
     Known = Mapping[Path, pa.Scalar]
 
@@ -79,13 +79,13 @@ def substitute_constants(
     node: exp.Expr, known: Known, column_of: Callable[[tuple[str, ...]], LeafColumn | None]
 ) -> exp.Expr | None:
     """Return a part with the values of columns in their place, None where it names no such column."""
-    if isinstance(node, ColumnName) or not _is_small(node):
+    if isinstance(node, exp.Column) or not _is_small(node):
         return None
     copy, changed = node.copy(), False
-    for name in list(copy.find_all(ColumnName)):
-        column = column_of(name.parts_of_name)
+    for name in list(copy.find_all(exp.Column)):
+        column = column_of(name_parts(name))
         if column is not None and column.path in known:
-            value = PropagatedConstant(this=name.copy(), value=known[column.path])
+            value = PropagatedConstant(this=name.copy(), expression=known[column.path])
             value.meta.update(name.meta)
             name.replace(value)
             changed = True

@@ -1,8 +1,27 @@
-"""Spark's grammar of expressions as an operator-precedence parser; nesting costs no stack.
+"""Spark's grammar of expressions as an operator-precedence parser on sqlglot's tokens and nodes.
 
-sqlglot's parser binds NOT, BETWEEN, IN, IS and chains of comparisons differently from Spark and
-accepts what Spark refuses, so the precedence here is that of SqlBaseParser.g4: a predicate (IS,
-IN, BETWEEN, LIKE) follows a value once and nothing but AND and OR follows a predicate.
+The precedence is that of SqlBaseParser.g4: a predicate (IS, IN, BETWEEN, LIKE) follows a value once, and only AND and
+OR follow a predicate. Nesting costs no stack.
+
+A dialect of ours on sqlglot's Spark dialect cannot replace it. Where sqlglot is compiled (`sqlglot[c]`, and `sqlglot[rs]`,
+which dagster-dbt installs), a parser that is derived from its parser has no instances ("interpreted classes cannot
+inherit from compiled"). Its parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not know which
+text they were read from, and lose the name of a function (`substr` becomes `substring`), which the registry looks up.
+Its trees differ from Spark's (sqlglot 30.30 beside Spark's own parser):
+
+| SQL | Spark | sqlglot, `dialect="spark"` |
+|---|---|---|
+| `a BETWEEN 1 AND 2 = true` | `a BETWEEN 1 AND (2 = true)` | `(a BETWEEN 1 AND 2) = true` |
+| `a BETWEEN b = c AND 3` | `a BETWEEN (b = c) AND 3` | refused |
+| `a LIKE 'x' = true` | `a LIKE ('x' = true)` | `(a LIKE 'x') = true` |
+| `a OR 1 ^ 2 & 3 << 1`, OR being the bar of bits | `a OR (1 ^ (2 & (3 << 1)))` | `(((a OR 1) ^ 2) & 3) << 1` |
+| `a = NOT b`, `a IN (1) = true`, `a IS NULL = true` | refused | read |
+| `a IS UNKNOWN` | a test of a boolean | `a IS NULL` |
+| `a !< 1`, `X"1"`, `DATE r'1994-01-01'` | read | refused |
+| `'it''s'` | `it's` | `CONCAT('it', 's')`, which is `its` |
+| `- 128Y` | -128, a tinyint | minus of a cast of 128, which no tinyint holds |
+| `0x1F`, `interval - 1` | columns of these names | bytes, an interval |
+| `DATE '1994-02-29'`, `128Y`, `1e39BD` | refused | casts |
 """
 
 from __future__ import annotations
@@ -12,7 +31,7 @@ from typing import TYPE_CHECKING, cast
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.syntax.cursor import Cursor
-from prune_assets.sql.syntax.nodes import BINARY, PATTERNS, Binding, CastTo, InList, LikeList, Opaque
+from prune_assets.sql.syntax.nodes import BINARY, LIKE_LISTS, PATTERNS, Binding, Opaque, long_list
 from prune_assets.sql.syntax.operands import QUERY_STARTS, read_numeral, read_operand, read_suffixes
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string
@@ -293,7 +312,7 @@ class _Parser:
             self.cursor.take()
             literals = self.cursor.take().text
             self.cursor.expect(")")
-            self._settle(InList(this=self.done[-1], literals=literals), negated=negated)
+            self._settle(long_list(self.done[-1], literals), negated=negated)
         else:
             self.cursor.take()
             self._wait(_Pending("IN", 0, first, negated=negated))
@@ -306,7 +325,7 @@ class _Parser:
         self.wants_operand, self.after_predicate = False, True
 
     def _escape(self) -> None:
-        of_list = self.after_predicate and isinstance(self.done[-1], LikeList)
+        of_list = self.after_predicate and isinstance(self.done[-1], LIKE_LISTS)
         if not of_list:
             self._reduce(Binding.COMPARISON)
         of_one = bool(self.pending) and self.pending[-1].sign in {"LIKE", "ILIKE"}
@@ -344,7 +363,7 @@ class _Parser:
         operand = self.done.pop()
         to = read_type(self.cursor)
         self.cursor.expect(")")
-        self._finish(CastTo(this=operand, to=to, is_try=bracket.name == "try_cast"), bracket.first)
+        self._finish((exp.TryCast if bracket.name == "try_cast" else exp.Cast)(this=operand, to=to), bracket.first)
 
     def _continue_case(self, bracket: _Pending, sign: str) -> None:
         self.cursor.take()
@@ -394,7 +413,7 @@ class _Parser:
         if kind == "ILIKE":
             self._settle(exp.ILike(this=value, expression=Opaque(this="")), negated=negated)
         else:
-            node = LikeList(this=value, expressions=bracket.arguments, every=every, negated=negated)
+            node = (exp.All if every else exp.Any)(this=value, expressions=bracket.arguments, negated=negated)
             self._settle(node, negated=False)
 
     def _reduce(self, binding: int) -> None:

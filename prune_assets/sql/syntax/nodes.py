@@ -1,6 +1,7 @@
-"""Nodes that sqlglot's trees lack, and Spark's operators.
+"""How sqlglot's nodes hold what Spark's grammar knows, and Spark's operators.
 
-How tightly they bind is said by the rules booleanExpression and valueExpression of SqlBaseParser.g4.
+Every node is of a class of sqlglot: where that is compiled (`sqlglot[rs]`), a derived class has no instances.
+How tightly operators bind is said by the rules booleanExpression and valueExpression of SqlBaseParser.g4.
 """
 
 from __future__ import annotations
@@ -15,99 +16,77 @@ from prune_assets.sql.types.number_literals import read_number
 from prune_assets.sql.types.spark_values import Kind, SparkValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
-class SparkLiteral(exp.Expression, exp.Condition):
-    """A literal with its SparkValue as `this`."""
-
-    arg_types = {"this": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
-
-    @property
-    def spark_value(self) -> SparkValue:
-        """Return the value."""
-        value = self.args["this"]
-        assert isinstance(value, SparkValue)
-        return value
+# A part that Spark understands and that is not looked into: `this` says why, `remedy` what to write, and `call` is the
+# name of the function, where it is a call.
+Opaque = exp.Command
+# `:name` or `?`: a place for a value that is not in the text.
+Parameter = exp.Placeholder
+# `LIKE ALL` and `LIKE ANY` of several patterns, `expressions`; `negated` is each of them, not the whole.
+LIKE_LISTS = (exp.All, exp.Any)
+# The value (`expression`, a `pa.Scalar`) that has to be that of the column `this` wherever more than this part holds.
+PropagatedConstant = exp.Kwarg
 
 
-class Opaque(exp.Expression, exp.Condition):
-    """A part that Spark understands and that is not looked into; `this` says why, `remedy` what to write.
-
-    `call`: the name of the function, where it is a call.
-    """
-
-    arg_types = {"this": True, "remedy": False, "call": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
+def spark_literal(value: SparkValue) -> exp.Literal:
+    """Return a literal, whose `this` is its value in Spark."""
+    return exp.Literal(this=value, is_string=value.kind is Kind.STRING)
 
 
-class Parameter(Opaque):
-    """`:name` or `?`: a place for a value that is not in the text."""
+def spark_value(literal: exp.Literal) -> SparkValue:
+    """Return the value of a literal."""
+    value = literal.args["this"]
+    assert isinstance(value, SparkValue)
+    return value
 
 
-class LikeList(exp.Expression, exp.Condition):
-    """`this LIKE ALL`, or where not `every` ANY, of several patterns; `negated` is each of them, not the whole."""
+def column_name(parts: Sequence[str]) -> exp.Column:
+    """Return a name as written, without back quotes: a column, a field inside a struct, or a qualified column."""
+    return exp.Column(this=tuple(parts))
 
-    arg_types = {"this": True, "expressions": True, "every": True, "negated": True}  # noqa: RUF012
+
+def name_parts(column: exp.Column) -> tuple[str, ...]:
+    """Return the parts of a name from left to right."""
+    parts = column.args["this"]
+    assert isinstance(parts, tuple)
+    return parts
 
 
-class InList(exp.In):
-    """`this IN (...)` with a long list of plain whole numbers, or of plain strings; `literals` is its source.
+def long_list(value: exp.Expr, source: str) -> exp.In:
+    """Return `value IN (...)` with a long list of plain whole numbers, or of plain strings, which stay text."""
+    return exp.In(this=value, literals=source)
 
-    `expressions` makes a node of each value: what can do without asks for `numbers` or `strings`.
-    """
 
-    arg_types = {"this": True, "literals": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
+def is_long_list(node: exp.In) -> bool:
+    """Tell whether the values stay text: `listed_values` makes a node of each, what can do without does not ask."""
+    return "literals" in node.args
 
-    @property
-    def numbers(self) -> list[int] | None:
-        """Return the values of a list of whole numbers, None of strings."""
-        text = self.args["literals"]
-        if text.startswith("'"):
-            return None
-        return list(map(int, text.translate(_NO_SUFFIX).split(",")))
 
-    @property
-    def strings(self) -> list[str] | None:
-        """Return the values of a list of strings, None of numbers."""
-        text = self.args["literals"]
-        return re.findall("'([^']*)'", text) if text.startswith("'") else None
+def listed_numbers(node: exp.In) -> list[int] | None:
+    """Return the values of a long list of whole numbers, None of another list."""
+    text = node.args.get("literals", "'")
+    return None if text.startswith("'") else list(map(int, text.translate(_NO_SUFFIX).split(",")))
 
-    @property
-    def expressions(self) -> list[exp.Expr]:
-        """Return each value as a literal."""
-        if (strings := self.strings) is not None:
-            return [SparkLiteral(this=SparkValue(Kind.STRING, value)) for value in strings]
-        sources = (source.strip() for source in self.args["literals"].split(","))
-        values = (read_number(source.lstrip("-"), negative=source[0] == "-") for source in sources)
-        return [SparkLiteral(this=value) for value in values]
+
+def listed_strings(node: exp.In) -> list[str] | None:
+    """Return the values of a long list of strings, None of another list."""
+    text = node.args.get("literals", "")
+    return re.findall("'([^']*)'", text) if text.startswith("'") else None
+
+
+def listed_values(node: exp.In) -> list[exp.Expr]:
+    """Return each value of a list as a node; of a subquery none."""
+    if not is_long_list(node):
+        return list(node.expressions)
+    if (strings := listed_strings(node)) is not None:
+        return [spark_literal(SparkValue(Kind.STRING, value)) for value in strings]
+    sources = (source.strip() for source in node.args["literals"].split(","))
+    return [spark_literal(read_number(source.lstrip("-"), negative=source[0] == "-")) for source in sources]
 
 
 _NO_SUFFIX = str.maketrans("", "", "lL")
-
-
-class CastTo(exp.Expression, exp.Condition):
-    """A cast of `this` to the SparkType `to`, None for one that is not looked into; `is_try`: errors become NULL."""
-
-    arg_types = {"this": True, "to": False, "is_try": False}  # noqa: RUF012  (sqlglot's own way to declare a node)
-
-
-class PropagatedConstant(exp.Expression, exp.Condition):
-    """The value, a `pa.Scalar`, that has to be that of the column `this` wherever more than this part holds."""
-
-    arg_types = {"this": True, "value": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
-
-
-class ColumnName(exp.Expression, exp.Condition):
-    """A name as written, `this` its parts: a column, a field inside a struct, or a qualified column."""
-
-    arg_types = {"this": True}  # noqa: RUF012  (sqlglot's own way to declare a node)
-
-    @property
-    def parts_of_name(self) -> tuple[str, ...]:
-        """Return the parts from left to right, without back quotes."""
-        parts = self.args["this"]
-        assert isinstance(parts, tuple)
-        return parts
 
 
 COMPARISONS: Mapping[type[exp.Expr], Op] = {
@@ -139,10 +118,8 @@ class Binding(IntEnum):
     UNARY = 12
 
 
-class UnsignedRightShift(exp.Expression, exp.Binary):
-    """`>>>`, which sqlglot has no node for."""
-
-
+# `>>>`, for which sqlglot has no node of its own.
+UnsignedRightShift = exp.Operator
 BINARY: Mapping[str, tuple[Binding, type[exp.Binary]]] = {
     "OR": (Binding.OR, exp.Or),
     "AND": (Binding.AND, exp.And),

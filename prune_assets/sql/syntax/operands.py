@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prune_assets.sql.syntax.nodes import CastTo, ColumnName, Opaque, Parameter, SparkLiteral
+from prune_assets.sql.syntax.nodes import Opaque, Parameter, column_name, spark_literal
 from prune_assets.sql.syntax.sqlglot_nodes import TokenType, exp
 from prune_assets.sql.syntax.string_literals import read_string, read_strings
 from prune_assets.sql.syntax.type_names import read_type
@@ -28,7 +28,7 @@ def read_suffixes(cursor: Cursor, operand: exp.Expression, *, is_call: bool) -> 
         if cursor.sign() == "::":
             cursor.take()
             cursor.mark(operand, operand.meta.get("first", first))
-            operand = CastTo(this=operand, to=read_type(cursor))
+            operand = exp.Cast(this=operand, to=read_type(cursor))
         elif reason := _suffix(cursor, is_call=is_call):
             operand = Opaque(this=reason, call=_called(operand))
         else:
@@ -92,12 +92,12 @@ def read_operand(cursor: Cursor) -> exp.Expression:
     """Read a literal, a column or a parameter marker."""
     sign = cursor.sign()
     if cursor.kind() == TokenType.STRING:
-        return SparkLiteral(this=_strings(cursor))
+        return spark_literal(_strings(cursor))
     if cursor.kind() == TokenType.NUMBER:
         return read_numeral(cursor, negative=False)
     if sign in _CONSTANTS:
         cursor.take()
-        return SparkLiteral(this=_CONSTANTS[sign])
+        return spark_literal(_CONSTANTS[sign])
     if sign == "?" or (sign == ":" and cursor.is_name(1)):
         cursor.position += 1 if sign == "?" else 2
         return Parameter(this="a parameter has no value here", remedy="write the value")
@@ -112,7 +112,7 @@ def read_numeral(cursor: Cursor, *, negative: bool) -> exp.Expression:
     except NumberOutOfRange as error:
         cursor.fail(str(error))
     cursor.take()
-    return SparkLiteral(this=value)
+    return spark_literal(value)
 
 
 def _strings(cursor: Cursor) -> SparkValue:
@@ -137,7 +137,7 @@ def _typed_literal(cursor: Cursor, sign: str) -> exp.Expression | None:
     if sign in _TIMESTAMPS and is_day_with_zone(text):
         cursor.fail(f"{sign} '{text}' has a zone but no time")
     cursor.position += 2
-    return SparkLiteral(this=read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
+    return spark_literal(read_timestamp(sign, text) if sign in _TIMESTAMPS else SparkValue(Kind.OTHER))
 
 
 def _date(cursor: Cursor) -> exp.Expression:
@@ -146,7 +146,7 @@ def _date(cursor: Cursor) -> exp.Expression:
     except InvalidDate as error:
         cursor.fail(str(error))
     cursor.position += 2
-    return SparkLiteral(this=value)
+    return spark_literal(value)
 
 
 def _bytes(cursor: Cursor) -> exp.Expression:
@@ -154,14 +154,14 @@ def _bytes(cursor: Cursor) -> exp.Expression:
     if _HEXADECIMAL.fullmatch(digits) is None:
         cursor.fail("X takes hexadecimal digits")
     cursor.position += 2
-    return SparkLiteral(this=SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
+    return spark_literal(SparkValue(Kind.BINARY, bytes.fromhex("0" * (len(digits) % 2) + digits)))
 
 
 def _interval(cursor: Cursor) -> exp.Expression | None:
     """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
     if cursor.kind(1) == TokenType.STRING and cursor.sign(2) not in UNITS:
         cursor.position += 2
-        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
+        return spark_literal(SparkValue(Kind.INTERVAL))
     if not _counts_unit(cursor, 1):
         return None
     cursor.take()
@@ -170,8 +170,8 @@ def _interval(cursor: Cursor) -> exp.Expression | None:
         values.append(_count_and_unit(cursor))
     if cursor.sign() == "TO" and cursor.sign(1) in UNITS:
         cursor.position += 2
-        return SparkLiteral(this=SparkValue(Kind.INTERVAL))
-    return SparkLiteral(this=join_intervals(values))
+        return spark_literal(SparkValue(Kind.INTERVAL))
+    return spark_literal(join_intervals(values))
 
 
 def _counts_unit(cursor: Cursor, ahead: int) -> bool:
@@ -200,4 +200,4 @@ def _column(cursor: Cursor, sign: str) -> exp.Expression:
     while cursor.sign() == "." and cursor.is_name(1):
         cursor.take()
         parts.append(cursor.take_name())
-    return ColumnName(this=tuple(parts))
+    return column_name(parts)

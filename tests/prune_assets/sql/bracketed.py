@@ -5,7 +5,7 @@ from __future__ import annotations
 from prune_assets.sql.syntax.cursor import text_of
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
-from prune_assets.sql.syntax.nodes import BINARY
+from prune_assets.sql.syntax.nodes import BINARY, listed_values
 from prune_assets.sql.syntax.sqlglot_nodes import exp
 
 SIGNS = {node: sign for sign, (_, node) in BINARY.items()}
@@ -31,8 +31,8 @@ def _text(node, source) -> str:
     match node:
         case exp.Between():
             return f"{inner(node.this)} BETWEEN {inner(node.args['low'])} AND {inner(node.args['high'])}"
-        case exp.In() if node.expressions:
-            return f"{inner(node.this)} IN ({', '.join(map(inner, node.expressions))})"
+        case exp.In() if listed_values(node):
+            return f"{inner(node.this)} IN ({', '.join(map(inner, listed_values(node)))})"
         case exp.Is():
             return f"{inner(node.this)} IS {node.expression.name}"
         case exp.Anonymous(name="positive") if source(node).lstrip("( ").startswith("+"):

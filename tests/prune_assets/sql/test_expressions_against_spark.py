@@ -17,6 +17,7 @@ from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.grammar import parse
 from prune_assets.sql.syntax.lexer import tokenize
+from prune_assets.sql.syntax.nodes import name_parts, spark_value
 from prune_assets.sql.types.spark_types import ordinal_of_float
 from prune_assets.sql.types.spark_values import Kind
 from prune_assets.sql.types.zones import Clocks
@@ -57,8 +58,8 @@ def asked(*, ansi: bool = True) -> BindingContext:
     return BindingContext(
         semantics,
         Clocks.of(semantics),
-        lambda node: SCOPE.resolve(node.parts_of_name).column,
-        lambda node: node.spark_value,
+        lambda node: SCOPE.resolve(name_parts(node)).column,
+        spark_value,
         lambda _: unknown,
         lambda *_: unknown,
         lambda _: unknown,
