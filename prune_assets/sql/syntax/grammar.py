@@ -3,25 +3,23 @@
 The precedence is that of SqlBaseParser.g4: a predicate (IS, IN, BETWEEN, LIKE) follows a value once, and only AND and
 OR follow a predicate. Nesting costs no stack.
 
-A dialect of ours on sqlglot's Spark dialect cannot replace it. Where sqlglot is compiled (`sqlglot[c]`, and `sqlglot[rs]`,
-which dagster-dbt installs), a parser that is derived from its parser has no instances ("interpreted classes cannot
-inherit from compiled"). Its parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not know which
-text they were read from, and lose the name of a function (`substr` becomes `substring`), which the registry looks up.
-Its trees differ from Spark's (sqlglot 30.30 beside Spark's own parser):
+A dialect derived from sqlglot's Spark dialect cannot replace it. Where sqlglot is compiled (`sqlglot[c]`, and
+`sqlglot[rs]`, which dagster-dbt installs), a derived parser has no instances: "interpreted classes cannot inherit from
+compiled". sqlglot's parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not know which text they
+were read from, and lose the name of a function (`substr` becomes `substring`) that the registry looks up. Its trees
+differ from those of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in each line Spark comes first:
 
-| SQL | Spark | sqlglot, `dialect="spark"` |
-|---|---|---|
-| `a BETWEEN 1 AND 2 = true` | `a BETWEEN 1 AND (2 = true)` | `(a BETWEEN 1 AND 2) = true` |
-| `a BETWEEN b = c AND 3` | `a BETWEEN (b = c) AND 3` | refused |
-| `a LIKE 'x' = true` | `a LIKE ('x' = true)` | `(a LIKE 'x') = true` |
-| `a OR 1 ^ 2 & 3 << 1`, OR being the bar of bits | `a OR (1 ^ (2 & (3 << 1)))` | `(((a OR 1) ^ 2) & 3) << 1` |
-| `a = NOT b`, `a IN (1) = true`, `a IS NULL = true` | refused | read |
-| `a IS UNKNOWN` | a test of a boolean | `a IS NULL` |
-| `a !< 1`, `X"1"`, `DATE r'1994-01-01'` | read | refused |
-| `'it''s'` | `it's` | `CONCAT('it', 's')`, which is `its` |
-| `- 128Y` | -128, a tinyint | minus of a cast of 128, which no tinyint holds |
-| `0x1F`, `interval - 1` | columns of these names | bytes, an interval |
-| `DATE '1994-02-29'`, `128Y`, `1e39BD` | refused | casts |
+- `a BETWEEN 1 AND 2 = true`: `a BETWEEN 1 AND (2 = true)`; `(a BETWEEN 1 AND 2) = true`
+- `a BETWEEN b = c AND 3`: `a BETWEEN (b = c) AND 3`; refused
+- `a LIKE 'x' = true`: `a LIKE ('x' = true)`; `(a LIKE 'x') = true`
+- `a | 1 ^ 2 & 3 << 1`: `a | (1 ^ (2 & (3 << 1)))`; `(((a | 1) ^ 2) & 3) << 1`
+- `a = NOT b`, `a IN (1) = true`, `a IS NULL = true`: refused; read
+- `a !< 1`, `X"1"`, `DATE r'1994-01-01'`: read; refused
+- `b IS UNKNOWN`: only for a boolean; `b IS NULL`
+- `'it''s'`: the string `it's`; `CONCAT('it', 's')`, which is `its`
+- `- 128Y`: a tinyint; minus of a cast of 128, which no tinyint holds
+- `0x1F`, `interval - 1`: columns of these names; bytes, an interval
+- `DATE '1994-02-29'`, `128Y`, `1e39BD`: refused; casts
 """
 
 from __future__ import annotations
