@@ -31,7 +31,7 @@ def evaluate_on_values(
     parsed: ParsedPredicate,
     columns: Sequence[LeafColumn],
     semantics: SparkSemantics,
-    is_own: Callable[[str], bool] | None,
+    is_builtin: Callable[[str], bool] | None,
     values: Sequence[pa.Array],
 ) -> list[Outcomes]:
     """Return the possible outcomes of a part for each row of values; NULL is always one, as a part may raise.
@@ -40,7 +40,7 @@ def evaluate_on_values(
     Raises Refusal where they say nothing of any value.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
-    conditions = Conditions(scope, parsed, semantics, is_own)
+    conditions = Conditions(scope, parsed, semantics, is_builtin)
     found = [_settle(parsed.tree, columns, conditions, row) for row in zip(*values, strict=True)]
     if found and all(outcome == Outcomes.UNKNOWN for outcome in found):
         raise Refusal("that needs Spark; pass a session")

@@ -81,7 +81,7 @@ def lower(
 ) -> LoweredPredicate:
     """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
 
-    `is_own`: tells whether a function's name still is that of Spark's own; None: each is. `now`: the microseconds since
+    `is_own`: whether a name still is that of Spark's own function; None: each is. `now`: the microseconds since
     1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
     rules do not.
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
@@ -97,16 +97,16 @@ def lower(
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     if clock.asks_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
-        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_own=is_own)
+        frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_own)
         if frozen != sql:
-            asked = lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
-            return replace(asked, sql=sql, frozen=asked.frozen_sql, now=now)
+            at_now = lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+            return replace(at_now, sql=sql, frozen=at_now.frozen_sql, now=now)
     conditions = Conditions(scope, parsed, semantics, is_own)
     if fold is not None:
         folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
-            asked = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
-            return replace(asked, sql=sql, frozen=folded)
+            computed = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
+            return replace(computed, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
 
 
@@ -136,8 +136,8 @@ def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicat
 
 def _unsupported_parts(predicate: Predicate, conditions: Conditions) -> dict[str, ParsedPredicate]:
     """Return the parts that are not supported and stand as they are written, by their source."""
-    found = {leaf.sql: conditions.part(leaf.sql) for leaf in leaves(predicate) if isinstance(leaf, Unsupported)}
-    return {sql: part for sql, part in found.items() if part is not None}
+    written = {leaf.sql: conditions.part(leaf.sql) for leaf in leaves(predicate) if isinstance(leaf, Unsupported)}
+    return {sql: part for sql, part in written.items() if part is not None}
 
 
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
@@ -155,10 +155,10 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
         parsed=tuple(chain.from_iterable(part.parsed for part in parts)) if all(part.parsed for part in parts) else (),
         parts=dict(chain.from_iterable(part.parts.items() for part in parts)),
     )
-    asked = [part.now for part in parts if part.frozen is not None]
-    if not asked:
+    clocks = [part.now for part in parts if part.frozen is not None]
+    if not clocks:
         return lowered
-    return replace(lowered, frozen=" AND ".join(f"({part.frozen_sql})" for part in parts), now=asked[0])
+    return replace(lowered, frozen=" AND ".join(f"({part.frozen_sql})" for part in parts), now=clocks[0])
 
 
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:

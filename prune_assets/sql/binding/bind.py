@@ -154,19 +154,19 @@ class Binder:
     def _literal(self, node: exp.Literal) -> Fixed:
         value = self.context.value(node)
         if value.kind is not Kind.TIMESTAMP:
-            found = fixed(value, type_of_value(value))
-            return found if self.context.semantics.minimum_precision else replace(found, digits=0)
+            literal = fixed(value, type_of_value(value))
+            return literal if self.context.semantics.minimum_precision else replace(literal, digits=0)
         if self.context.clocks.timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP)
         return fixed(value, self.timestamp)
 
     def _type(self, column: LeafColumn) -> SparkType:
-        found = None if column.type is None else type_of_column(column.type)
-        if found is None:
+        type_ = None if column.type is None else type_of_column(column.type)
+        if type_ is None:
             raise Refusal(f"columns of type {column.type} are not pruned on yet")
-        if found == TIMESTAMP_NTZ and not self.context.clocks.infer_timestamp_ntz:
+        if type_ == TIMESTAMP_NTZ and not self.context.clocks.infer_timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP_NTZ)
-        return found if found != TIMESTAMP or self.context.clocks.zone is None else self.timestamp
+        return type_ if type_ != TIMESTAMP or self.context.clocks.zone is None else self.timestamp
 
     def _arithmetic(self, sign: Sign, node: exp.Expr) -> Term:
         met = pairs(self.bind(node.this), self.bind(node.expression))

@@ -37,12 +37,12 @@ def asks_clock(parsed: ParsedPredicate) -> bool:
     return any(_name(token) in _CALLS for token in parsed.tokens)
 
 
-def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_own: Callable[[str], bool] | None) -> str:
+def frozen(parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: Callable[[str], bool] | None) -> str:
     """Return the text of a predicate with a constant in each place that asks the clock."""
     sql, tokens = parsed.sql, parsed.tokens
     text, end = "", 0
     for name, first, last in sorted([*_calls(tokens), *_words(parsed, scope)], key=lambda place: place[1]):
-        literal = _CALLS[name](clock) if is_own is None or is_own(name) else None
+        literal = _CALLS[name](clock) if is_builtin is None or is_builtin(name) else None
         if literal is not None:
             text += sql[end : tokens[first].start] + literal
             end = tokens[last].end
@@ -94,7 +94,7 @@ def with_constants(
 
 
 def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None]) -> Iterator[exp.Expr]:
-    found = [
+    constants = [
         operand
         for comparison in tree.find_all(*_COMPARED)
         for operand in comparison.iter_expressions()
@@ -103,4 +103,4 @@ def _unknown_constants(tree: exp.Expr, own: Callable[[exp.Expr], object | None])
         and {"first", "last"} <= operand.meta.keys()
         and own(operand) is None
     ]
-    yield from sorted(found, key=lambda node: int(node.meta["first"]))
+    yield from sorted(constants, key=lambda node: int(node.meta["first"]))

@@ -35,13 +35,13 @@ NON_SCALAR: Mapping[str, str] = {
 }
 
 
-def refuse_non_scalar(parsed: ParsedPredicate, is_own: Callable[[str], bool] | None) -> None:
-    """Raise PredicateTypeError where a predicate calls such a function; `is_own` tells whether it is Spark's own."""
+def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool] | None) -> None:
+    """Raise PredicateTypeError where a predicate calls such a function; `is_builtin`: whether it is Spark's own."""
     if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return
     for node in parsed.tree.find_all(exp.Anonymous, Opaque):
         name = str(node.name if isinstance(node, exp.Anonymous) else node.args.get("call"))
-        if name in NON_SCALAR and (is_own is None or is_own(name)):
+        if name in NON_SCALAR and (is_builtin is None or is_builtin(name)):
             raise PredicateTypeError(
                 f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not take; compute it before"
             )

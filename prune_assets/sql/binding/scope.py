@@ -139,14 +139,14 @@ def _usable(column: LeafColumn) -> Bound:
 
 
 class NameResolver:
-    """Resolves the parts of predicates on one table; `is_own` tells whether a name still is that of Spark's function.
+    """Resolves the parts of predicates on one table; `is_builtin`: whether a name still is that of Spark's function.
 
     `binary_as_string`: what Spark reads of bytes that the file does not call text.
     """
 
-    def __init__(self, scope: Scope, is_own: Callable[[str], bool] | None, *, binary_as_string: bool) -> None:
+    def __init__(self, scope: Scope, is_builtin: Callable[[str], bool] | None, *, binary_as_string: bool) -> None:
         self._scope = scope
-        self._is_own = is_own
+        self._is_builtin = is_builtin
         self._binary_as_string = binary_as_string
 
     def column(self, node: exp.Expr) -> LeafColumn:
@@ -197,15 +197,15 @@ class NameResolver:
         for name in node.find_all(exp.Column):
             self._scope.resolve(name_parts(name))
 
-    def is_own(self, name: str) -> bool:
+    def is_builtin(self, name: str) -> bool:
         """Tell whether a call of this name is one of Spark's own function."""
         function = find(name)
         # `extract year` is what the grammar makes of EXTRACT(YEAR FROM ..).
         is_syntax = function is not None and function.is_syntax
-        return self._is_own is None or is_syntax or self._is_own(name.partition(" ")[0])
+        return self._is_builtin is None or is_syntax or self._is_builtin(name.partition(" ")[0])
 
     def check_functions(self, node: exp.Expr) -> None:
         """Raise Refusal where the session has a function of its own under one of the names."""
-        for name in {call.name for call in node.find_all(exp.Anonymous)} if self._is_own is not None else ():
-            if not self.is_own(name):
+        for name in {call.name for call in node.find_all(exp.Anonymous)} if self._is_builtin is not None else ():
+            if not self.is_builtin(name):
                 raise Refusal(f"{name.partition(' ')[0]}() is not one of Spark's own functions in this session")

@@ -81,10 +81,10 @@ def _fixed(text: str) -> Fixed:
     return Fixed(STRING, None, plain=SparkValue(Kind.STRING, text))
 
 
-def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **said: Any) -> SqlFunction:
+def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **properties: Any) -> SqlFunction:
     """Return a function of texts that is NULL where one of them is, and never fails."""
     bind = None if compute is None else partial(_of_ascii, compute)
-    return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **said})
+    return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **properties})
 
 
 FUNCTIONS = (

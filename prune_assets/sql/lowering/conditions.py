@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 
-def operands_of(node: exp.Expr, is_own: Callable[[str], bool]) -> Sequence[exp.Expr]:
+def operands_of(node: exp.Expr, is_builtin: Callable[[str], bool]) -> Sequence[exp.Expr]:
     """Return the operands of an AND, parts of one date as the date, of an OR or NOT; none of any other node.
 
-    `is_own`: tells whether a call is one of Spark's own function.
+    `is_builtin`: tells whether a call is one of Spark's own function.
     """
     match node:
         case exp.Not():
             return [_without_double_negation(node)]
         case exp.And():
-            return join_date_parts(chain_of(node, exp.And), is_own)
+            return join_date_parts(chain_of(node, exp.And), is_builtin)
         case exp.Or():
             return chain_of(node, exp.Or)
         case _:
@@ -70,7 +70,7 @@ class Conditions:
     """Lowers conditions on the columns of one table.
 
     `parsed`: the predicate that they are parts of.
-    `is_own` tells whether a name still is that of Spark's own function.
+    `is_builtin` tells whether a name still is that of Spark's own function.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class Conditions:
         scope: Scope,
         parsed: ParsedPredicate,
         semantics: SparkSemantics,
-        is_own: Callable[[str], bool] | None = None,
+        is_builtin: Callable[[str], bool] | None = None,
     ) -> None:
         self._scope = scope
         self._parsed = parsed
         self._places: dict[str, tuple[int, int]] = {}
-        self._names = NameResolver(scope, is_own, binary_as_string=semantics.binary_as_string)
+        self._names = NameResolver(scope, is_builtin, binary_as_string=semantics.binary_as_string)
         self._leaves = LeafConditions(self._names, self._text, Clocks.of(semantics), self._nested, semantics)
         self._depth = 0
         self._known: Known | None = None
@@ -139,7 +139,7 @@ class Conditions:
     def _operands_of(self, node: exp.Expr) -> Sequence[exp.Expr]:
         if isinstance(node, exp.Is) and self._asks_truth(node):
             return [node.this]
-        return operands_of(node, self._names.is_own)
+        return operands_of(node, self._names.is_builtin)
 
     def _connect(self, node: exp.Expr, operands: tuple[Predicate, ...]) -> Predicate:
         if isinstance(node, exp.Not):
@@ -236,14 +236,14 @@ class Conditions:
 
     def _asks_truth(self, node: exp.Is) -> bool:
         """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
-        asked = node.this
+        operand = node.this
         if node.expression.name not in _TRUTHS:
             return False
-        if isinstance(asked, exp.Column):
-            return self._names.is_boolean(asked)
-        if isinstance(asked, exp.Literal):
-            return spark_value(asked).kind in {Kind.NULL, Kind.BOOLEAN}
-        return not isinstance(asked, (exp.Tuple, *ARITHMETIC))
+        if isinstance(operand, exp.Column):
+            return self._names.is_boolean(operand)
+        if isinstance(operand, exp.Literal):
+            return spark_value(operand).kind in {Kind.NULL, Kind.BOOLEAN}
+        return not isinstance(operand, (exp.Tuple, *ARITHMETIC))
 
     def _ask_truth(self, node: exp.Is, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""

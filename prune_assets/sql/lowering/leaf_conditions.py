@@ -168,8 +168,8 @@ class LeafConditions:
         if node.args.get("query") is not None:
             raise Refusal("a subquery is not run while planning", "write the values as a list")
         term = self._bind(node.this)
-        if (found := in_plain_list(term, node)) is not None:
-            return found
+        if (membership := in_plain_list(term, node)) is not None:
+            return membership
         return self._terms().is_in(term, [self._bind(value) for value in listed_values(node)])
 
     def _is(self, node: exp.Is) -> Predicate:

@@ -42,15 +42,15 @@ def null_with(node: exp.Expr, scope: Scope) -> tuple[Path, ...]:
 
     Not those beside which another operand may raise all the same.
     """
-    found = tuple(dict.fromkeys(_columns(node, scope)))
-    above = _above_columns(node) if found else frozenset()
+    candidates = tuple(dict.fromkeys(_columns(node, scope)))
+    above = _above_columns(node) if candidates else frozenset()
     raising = list(
         islice((part for part in _evaluated(node) if id(part) in above and _may_raise(part)), MOST_RAISING + 1)
     )
-    if len(raising) > MOST_RAISING or (found and _casts_strings(node, scope)):
+    if len(raising) > MOST_RAISING or (candidates and _casts_strings(node, scope)):
         return ()
     harmless = [set(_columns(part, scope)) for part in raising]
-    return tuple(column for column in found if all(column in columns for columns in harmless))
+    return tuple(column for column in candidates if all(column in columns for columns in harmless))
 
 
 def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -64,13 +64,13 @@ def _evaluated(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _above_columns(node: exp.Expr) -> frozenset[int]:
     """Return the ids of the parts that name a column."""
-    found: set[int] = set()
+    above: set[int] = set()
     for name in node.find_all(exp.Column):
         part: exp.Expr | None = name
-        while part is not None and id(part) not in found:
-            found.add(id(part))
+        while part is not None and id(part) not in above:
+            above.add(id(part))
             part = None if part is node else part.parent
-    return frozenset(found)
+    return frozenset(above)
 
 
 def _may_raise(part: exp.Expr) -> bool:
@@ -89,12 +89,12 @@ def _casts_strings(node: exp.Expr, scope: Scope) -> bool:
 
 
 def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     stack = [node]
     while stack:
         part = stack.pop()
         if isinstance(part, exp.Column):
-            found += [column.path for column in _bound(part, scope)]
+            paths += [column.path for column in _bound(part, scope)]
         elif isinstance(part, exp.In) and part.args.get("query") is not None:
             continue  # nothing is NULL IN (no row)
         elif isinstance(part, _ORDERS) and _may_ignore_null(part, scope):
@@ -103,7 +103,7 @@ def _columns(node: exp.Expr, scope: Scope) -> list[Path]:
             stack.append(part.this)
         elif isinstance(part, _OF_ALL) or ((function := _function(part)) is not None and function.null_strict):
             stack += list(part.iter_expressions())
-    return found
+    return paths
 
 
 def _may_ignore_null(comparison: exp.Expr, scope: Scope) -> bool:

@@ -110,12 +110,12 @@ def _like(operand: exp.Expr, pattern: exp.Expr, escape: str, read: OperandReader
 
 
 def _like_list(node: exp.All | exp.Any, read: OperandReader) -> Predicate:
-    found = [_like(node.this, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.expressions)]
+    conditions = [_like(node.this, pattern, DEFAULT_ESCAPE, read) for pattern in _limited(node.expressions)]
     if node.args["negated"]:
-        found = [Not(one) for one in found]
-    if len(found) == 1:
-        return found[0]
-    return And(tuple(found)) if isinstance(node, exp.All) else Or(tuple(found))
+        conditions = [Not(one) for one in conditions]
+    if len(conditions) == 1:
+        return conditions[0]
+    return And(tuple(conditions)) if isinstance(node, exp.All) else Or(tuple(conditions))
 
 
 def _regex(node: exp.Expr, operand: exp.Expr, pattern: exp.Expr, read: OperandReader) -> Predicate:
@@ -182,8 +182,8 @@ def _one_sided(node: exp.Expr, call: StringCall, read: OperandReader) -> Predica
             return And((compare_call(call, Op.GE, low, unknown), compare_call(call, Op.LE, high, unknown)))
         case exp.In() if listed := listed_values(node):
             values = [read_value(value, read) for value in _limited(listed)]
-            found = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
-            return found[0] if len(found) == 1 else Or(found)
+            conditions = tuple(compare_call(call, Op.EQ, value, unknown) for value in values)
+            return conditions[0] if len(conditions) == 1 else Or(conditions)
         case exp.Is() if node.expression.name == "NULL":
             return IsNull(call.column.path)
         case _:

@@ -71,10 +71,10 @@ MOST_PARTS = 64
 
 def fold_truth_test(condition: Predicate, truth: Outcomes) -> Predicate:
     """Return whether a condition comes to a truth, FALSE where it never does."""
-    asked = IsTruth(condition, truth)
+    test = IsTruth(condition, truth)
     inner = condition.child if isinstance(condition, Not) else condition
     is_choice = isinstance(inner, (And, Or)) and _is_small(inner) and len(columns_of(inner)) == 1
-    return Constant(Outcomes.FALSE) if is_choice and not may_be_true(asked) else asked
+    return Constant(Outcomes.FALSE) if is_choice and not may_be_true(test) else test
 
 
 def _is_small(condition: Predicate) -> bool:

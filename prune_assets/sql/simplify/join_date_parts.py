@@ -30,13 +30,12 @@ _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
-def join_date_parts(operands: Sequence[exp.Expr], is_own: Callable[[str], bool]) -> list[exp.Expr]:
+def join_date_parts(operands: Sequence[exp.Expr], is_builtin: Callable[[str], bool]) -> list[exp.Expr]:
     """Return operands of an AND in which months, quarters and days beside their year are dates.
 
-    A new operand keeps the marks of the one that it stands for. `is_own`: tells whether a call is one of Spark's own
-    function.
+    A new operand keeps the marks of the one that it replaces. `is_builtin`: whether a call is one of Spark's function.
     """
-    fields = [_field(operand, is_own) for operand in operands]
+    fields = [_field(operand, is_builtin) for operand in operands]
     years = _named(operands, fields, YEAR)
     if not years:
         return list(operands)
@@ -102,13 +101,13 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> exp.Li
     return spark_literal(SparkValue(Kind.DATE, found))
 
 
-def _field(operand: exp.Expr, is_own: Callable[[str], bool]) -> _Field | None:
+def _field(operand: exp.Expr, is_builtin: Callable[[str], bool]) -> _Field | None:
     """Return the field and column of a comparison or list of `field(column)`.
 
     Names that differ in case are not taken for one column.
     """
     node = operand.this if isinstance(operand, (*_COMPARISONS, exp.In)) else None
-    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1 or not is_own(node.name):
+    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1 or not is_builtin(node.name):
         return None
     column, field = node.expressions[0], field_of_call(node.name)
     return (field, name_parts(column)) if isinstance(column, exp.Column) and field is not None else None

@@ -81,14 +81,14 @@ def tokenize(sql: str) -> list[Token]:
 
 def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
     """Add a long list of plain values as one token; returns where what comes after it begins."""
-    found = next((match for pattern in _LISTS if (match := pattern.match(sql, position))), None)
-    if found is None or not _is_encodable(found.group(1)):
+    values = next((match for pattern in _LISTS if (match := pattern.match(sql, position))), None)
+    if values is None or not _is_encodable(values.group(1)):
         return position
-    text = found.group(1)
+    text = values.group(1)
     if _WIDE_GAP.search(text):
         text = _GAP_OR_STRING.sub(lambda part: part.group(1) or " ", text)
-    tokens.append(Token(TokenType.LIST, text, start=found.start(1), end=found.end(1)))
-    return found.end(1)
+    tokens.append(Token(TokenType.LIST, text, start=values.start(1), end=values.end(1)))
+    return values.end(1)
 
 
 def _is_encodable(text: str) -> bool:
@@ -108,9 +108,9 @@ def refuse(sql: str, position: int, problem: str) -> NoReturn:
 
 
 def _skip(sql: str, position: int) -> int:
-    found = _SKIPPED.match(sql, position)
-    if found:
-        return found.end()
+    skipped = _SKIPPED.match(sql, position)
+    if skipped:
+        return skipped.end()
     if not sql.startswith("/*", position):
         return position
     if sql.startswith("/*+", position):
@@ -125,9 +125,9 @@ def _skip(sql: str, position: int) -> int:
 
 def _token(sql: str, position: int) -> Token:
     for kind, pattern in ((TokenType.STRING, _STRING), (TokenType.IDENTIFIER, _QUOTED)):
-        found = pattern.match(sql, position)
-        if found:
-            return _make(kind, found)
+        quoted = pattern.match(sql, position)
+        if quoted:
+            return _make(kind, quoted)
     number, word = _longest_number(sql, position), _WORD.match(sql, position)
     if number and (word is None or number.end() >= word.end()):
         return _make(TokenType.NUMBER, number)
@@ -142,9 +142,9 @@ def _token(sql: str, position: int) -> Token:
 
 
 def _longest_number(sql: str, position: int) -> re.Match[str] | None:
-    found = [match for pattern in (_DECIMAL, _INTEGER) if (match := pattern.match(sql, position))]
-    return max(found, key=lambda match: match.end(), default=None)
+    numbers = [match for pattern in (_DECIMAL, _INTEGER) if (match := pattern.match(sql, position))]
+    return max(numbers, key=lambda match: match.end(), default=None)
 
 
-def _make(kind: TokenType, found: re.Match[str]) -> Token:
-    return Token(kind, found.group(), start=found.start(), end=found.end())
+def _make(kind: TokenType, match: re.Match[str]) -> Token:
+    return Token(kind, match.group(), start=match.start(), end=match.end())

@@ -74,15 +74,15 @@ def parse_predicate(sql: str) -> ParsedPredicate:
 
 def chain_of(node: exp.Expr, connective: type[exp.Expr]) -> list[exp.Expr]:
     """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
-    found: list[exp.Expr] = []
+    operands: list[exp.Expr] = []
     stack = [node]
     while stack:
         part = stack.pop()
         if isinstance(part, connective):
             stack += [part.args["expression"], part.args["this"]]
         else:
-            found.append(part)
-    return found
+            operands.append(part)
+    return operands
 
 
 def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
@@ -122,15 +122,15 @@ def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> lis
     Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
     """
     tops = {column.path[0].lower() for column in columns}
-    found: dict[tuple[str, ...], LeafColumn] = {}
+    named: dict[tuple[str, ...], LeafColumn] = {}
     for chain in _chains(tokens):
         if chain[0] not in tops:
             continue
         meant = [column for column in columns if _is_named(column, chain)]
         if len(meant) != 1:
             return []
-        found[meant[0].path] = meant[0]
-    return list(found.values())
+        named[meant[0].path] = meant[0]
+    return list(named.values())
 
 
 def _is_named(column: LeafColumn, chain: tuple[str, ...]) -> bool:

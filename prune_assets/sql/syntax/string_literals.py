@@ -47,8 +47,8 @@ def read_string(source: str) -> str:
     return _ESCAPE.sub(_unescape, source[1:-1])
 
 
-def _unescape(found: re.Match[str]) -> str:
-    code = found.group(1)
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape.group(1)
     if len(code) == 1:
         return f"\\{code}" if code in "%_" else _CONTROL.get(code, code)
     if code[0] not in "uU":

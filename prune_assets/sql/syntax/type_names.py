@@ -91,9 +91,9 @@ def _whole_number(cursor: Cursor) -> int:
     return int((cursor.take().text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
-def _without_collation(cursor: Cursor, found: SparkType) -> SparkType | None:
+def _without_collation(cursor: Cursor, type_: SparkType) -> SparkType | None:
     if cursor.sign() != "COLLATE" or not cursor.is_name(1):
-        return found
+        return type_
     cursor.position += 2
     return None
 
