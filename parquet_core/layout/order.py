@@ -17,7 +17,7 @@ from parquet_core.layout.entry import Check, Code
 from parquet_core.layout.low_cardinality import check_low_cardinality
 from parquet_core.layout.overlap import HOW_TO_SORT
 from parquet_core.layout.places import file_name, row_group_place
-from parquet_core.layout.spec import OPTIMIZE, Finding, Severity
+from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values, read_arrow_footers, reading
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _SIDE = {BoundaryOrder.ASCENDING: "below", BoundaryOrder.DESCENDING: "above"}
 _REMEDY = f"sort the files by the key: {OPTIMIZE}"
+_REMEDY_OF_ROWS = f"sort the files by the key: {OPTIMIZE_ROWS}"
 _SEE_INDEX = "as the finding on the column index says (column_index.absent)"
 
 
@@ -155,7 +156,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
             place = f"{file_name(index, number)}, row {broken:,}, {key}"
             names = ", ".join(each.column.name for each in sort_key)
             message = f"rows are not sorted by {names}: first break at row {broken:,}"
-            return Finding("order.rows", Severity.ERROR, place, message, _REMEDY)
+            return Finding("order.rows", Severity.ERROR, place, message, _REMEDY_OF_ROWS)
         total += rows
     ways = {"descend" if each.key.descending else "ascend" for each in sort_key}
     way = ways.pop() if len(ways) == 1 else "are sorted"
@@ -237,7 +238,9 @@ SORTED_ORDER = Check(
         "order.rows": Code(
             "Whether the rows of each file are sorted, by reading the key. It is the strongest proof, and the only one "
             "of texts and of the second column of a key.",
-            HOW_TO_SORT,
+            "Let `prune optimize TABLE --layout layout.yaml --rows` read the key and rewrite the files whose rows are "
+            "not in order, or write the table with `prune write` (or `prune_assets.write`). A job of your own sorts "
+            "within partitions by the key just before it writes.",
         ),
         "order.partitions": Code(
             "A column of the sort key is a partition column: all rows of a file have one value, so its order holds."

@@ -24,9 +24,9 @@ class OptimizeTableOperator(TableOperator):
     >>> upkeep.template_fields[:3]
     ('table', 'layout', 'where')
 
-    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`: as of `prune_assets.optimize`. A
-    dry run, and a table with nothing to do, start no Spark. The XCom has the files and bytes that were rewritten, and
-    the bytes that each predicate keeps, before and after.
+    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`: as of
+    `prune_assets.optimize`. A dry run, and a table with nothing to do, start no Spark. The XCom has the files and bytes
+    that were rewritten, and the bytes that each predicate keeps, before and after.
     """
 
     template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "conn_id")
@@ -39,6 +39,7 @@ class OptimizeTableOperator(TableOperator):
         where: str | None = None,
         predicates: Sequence[str] = (),
         dry_run: bool = False,
+        rows: bool = False,
         conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -47,6 +48,7 @@ class OptimizeTableOperator(TableOperator):
         self.where = where
         self.predicates = predicates
         self.only_look = dry_run  # `dry_run` is a method of Airflow's
+        self.rows = rows
         self.conn_id = conn_id
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
@@ -63,6 +65,7 @@ class OptimizeTableOperator(TableOperator):
             layout=load_layout(self.layout),
             where=self.where,
             predicates=self.predicates,
+            rows=self.rows,
         )
         done = again(None, dry_run=True)
         if done.picked and not self.only_look:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Literal
 
-from parquet_core.layout.spec import OPTIMIZE, WRITE_ANEW
+from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
 from parquet_core.printable import redacted
 
 if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
 
-# What does in Dagster and in Airflow what a command does in a shell.
+# What does in Dagster and in Airflow what a command does in a shell; the longer command comes first.
 _INSTEAD = {
     "dagster": {
+        OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
         OPTIMIZE: "the job of `build_optimize_job`",
         WRITE_ANEW: "materialize the asset with this layout",
     },
     "airflow": {
+        OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
         OPTIMIZE: "a task of OptimizeTableOperator",
         WRITE_ANEW: "a task of SortedWriteOperator",
     },

@@ -28,6 +28,11 @@ SCHEMA = "table-optimize/1"
 @click.option("--where", metavar="SQL", help="The partitions to optimize, as a condition; by default all.")
 @click.option("--dry-run", is_flag=True, help="Only show which files would be rewritten, and why; starts no Spark.")
 @click.option(
+    "--rows",
+    is_flag=True,
+    help="Also read the sort key of files, and rewrite those whose rows are not in order (order.rows of prune check).",
+)
+@click.option(
     "--predicate",
     "predicates",
     multiple=True,
@@ -36,12 +41,20 @@ SCHEMA = "table-optimize/1"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema table-optimize/1.")
 def optimize(
-    *, table: str, layout_file: Path, where: str | None, dry_run: bool, predicates: tuple[str, ...], as_json: bool
+    *,
+    table: str,
+    layout_file: Path,
+    where: str | None,
+    dry_run: bool,
+    rows: bool,
+    predicates: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Rewrite the files of TABLE that break its layout or are too small.
 
-    These are files that overlap on the sort key, are small, lack a bloom filter or a page index, or have deleted rows.
-    Other files stay as they are. The exit code is 1 where files remain that still need a rewrite. For example:
+    These are files that overlap on the sort key, are small, lack a bloom filter or a page index, have deleted rows, or
+    whose bounds show that their rows are not in order; --rows reads the rows where bounds leave that open. Other files
+    stay as they are. The exit code is 1 where files remain that still need a rewrite. For example:
 
     \b
       prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
@@ -59,7 +72,7 @@ def optimize(
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
         spark = spark_session()
     with nullcontext() if spark is None else showing_progress(spark):
-        done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run)
+        done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows)
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))
     else:

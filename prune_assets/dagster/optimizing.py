@@ -56,11 +56,11 @@ class MaintainedTable:
         from prune_assets.maintenance.optimize import optimize
 
         return optimize(
-            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True, rows=False
+            None, self.table, layout=self.layout, where=self.where, predicates=self.predicates, dry_run=True
         )
 
 
-def build_optimize_job(kept: MaintainedTable, *, name: str | None = None) -> dg.JobDefinition:
+def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
     """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
 
     >>> import prune_assets as pr
@@ -69,8 +69,8 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None) -> dg.
     >>> build_optimize_job(orders).name
     'optimize_orders'
 
-    It needs a resource `spark`. What it did stands on the asset's page as an observation: files and bytes rewritten,
-    the overlap, and what the predicates keep, before, as predicted, and after.
+    `rows`: as of `prune_assets.optimize`. It needs a resource `spark`. What it did stands on the asset's page as an
+    observation: files and bytes rewritten, the overlap, and what the predicates keep, before, as predicted, and after.
     """
     title = name or f"optimize_{kept.key.to_python_identifier()}"
 
@@ -85,6 +85,7 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None) -> dg.
             layout=kept.layout,
             where=kept.where,
             predicates=kept.predicates,
+            rows=rows,
         )
         context.log.info(str(done))
         context.log_event(dg.AssetObservation(kept.key, metadata=_metadata(done)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
 
-# Of so many picked files the rows are read to tell whether they are sorted.
-MAX_READ = 1_000
 # What a rewrite adds to the rows for its own time: the number of the group, and the file.
 GROUP, FILE = "prune_group", "__prune_file"
 RESERVED = {GROUP, FILE}
@@ -42,21 +39,30 @@ _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What is to be done: `place` is a path or an address."""
+    """What is to be done: `place` is a path or an address.
+
+    `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
+    """
 
     place: str
     layout: LayoutSpec
     where: str | Column | None
     spark: SparkSession | None
+    rows: bool = False
+    is_sorted: dict[DataFile, bool] = field(default_factory=dict)
 
 
 class TableAssessment(NamedTuple):
-    """A table at one moment, measured, and what is picked of it for files of `target` bytes."""
+    """A table at one moment, measured, and what is picked of it for files of `target` bytes.
+
+    `rows_read`: whether the order inside of files is known, not only what bounds show of it.
+    """
 
     table: Table
     measured: Measured
     picked: Picked
     target: int
+    rows_read: bool
 
     @property
     def live_bytes(self) -> float:
@@ -118,29 +124,32 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
         partition=table.rewrite_scope(),
         deleted=table.deleted_rows(),
     )
+    if request.rows and measured.keys:
+        measured = _with_order_of_rows(measured, request)
     index.save()
     target = request.layout.target_file_bytes
-    return TableAssessment(table, measured, pick(measured.numbers, target=target), target)
+    rows_read = request.rows or not measured.keys
+    return TableAssessment(table, measured, pick(measured.numbers, target=target), target, rows_read)
+
+
+def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
+    """Read the sort key of the files whose bounds leave their order open, each file once a request."""
+    index, found = measured.index, measured.numbers.faults[Reason.ORDER].copy()
+    open_order = [(i, int(number)) for i, number in enumerate(measured.at) if not found[i]]
+    unread = [number for _, number in open_order if index.files[number] not in request.is_sorted]
+    keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
+    unsorted = set(unsorted_files(index, unread, list(keys)))
+    request.is_sorted.update({index.files[number]: number not in unsorted for number in unread})
+    for i, number in open_order:
+        found[i] = not request.is_sorted[index.files[number]]
+    faults = {**measured.numbers.faults, Reason.ORDER: found}
+    return replace(measured, numbers=replace(measured.numbers, faults=faults))
 
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
     version = assessment.table.version_number
     return plan_read(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
-
-
-def with_unsorted_rows(assessment: TableAssessment, layout: LayoutSpec) -> TableAssessment:
-    """Read the sort key of the picked files whose bounds leave their order open; of very many, the first ones."""
-    measured, reasons = assessment.measured, dict(assessment.picked.reasons)
-    unknown = [file for file, found in reasons.items() if Reason.ORDER not in found][:MAX_READ]
-    files = {int(measured.at[file]): file for file in unknown} if measured.keys else {}
-    keys = sort_keys(measured.index, layout)
-    ordered = [OrderedColumn(column, key) for column, key in zip(measured.keys, keys, strict=True)]
-    # Rows that cannot be compared tell nothing, and what is picked is rewritten for the reasons that are known.
-    with suppress(UnsupportedFeature):
-        for number in unsorted_files(measured.index, list(files), ordered):
-            reasons[files[number]] += (Reason.ORDER,)
-    return assessment._replace(picked=assessment.picked._replace(reasons=reasons))
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:
@@ -176,4 +185,5 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
             for plan in plans
         ),
         version=assessment.table.version_number,
+        rows_read=assessment.rows_read,
     )

@@ -33,7 +33,6 @@ from prune_assets.maintenance.assess import (
     assess,
     forecast,
     plan_of,
-    with_unsorted_rows,
 )
 from prune_assets.reading.delta_version import file_uri, live_files, open_live
 from prune_assets.session.columns import column_of
@@ -75,7 +74,7 @@ def optimize(
     where: str | Column | None = None,
     predicates: Sequence[str] = (),
     dry_run: bool = False,
-    rows: bool = True,
+    rows: bool = False,
 ) -> OptimizeResult:
     """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
 
@@ -99,8 +98,8 @@ def optimize(
 
     `layout`, `where`: as of `write`; the latter are the partitions to consider. `predicates`: of each the bytes that it
     keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
-    `rows`: in a dry run, also read the sort key of the first 1,000 picked files, to tell which of them are not sorted
-    where bounds leave it open.
+    `rows`: read the sort key of the files that are considered where bounds leave the order of their rows open, and pick
+    those whose rows are not in order, as `check` finds them (`order.rows`). Every run then reads the key of all files.
 
     A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
     removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
@@ -114,10 +113,8 @@ def optimize(
     place = os.fspath(table) if entry is None else entry.location
     if not has_log(place):
         place = str(plain_directory(place))
-    request = OptimizeRequest(place, layout, where, spark)
+    request = OptimizeRequest(place, layout, where, spark, rows)
     first = assess(request)
-    if dry_run and rows:
-        first = with_unsorted_rows(first, layout)
     told = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
         return told

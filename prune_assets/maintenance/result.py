@@ -56,6 +56,7 @@ class OptimizeResult:
     a `dry_run`.
     `version`: of a Delta table the one that was looked at or, after a rewrite, made.
     `left`: the files that still need it.
+    `rows_read`: False where only bounds told whether the rows of a file are in order.
     """
 
     table: str
@@ -70,6 +71,7 @@ class OptimizeResult:
     predicates: tuple[PredicateBytes, ...] = ()
     version: int | None = None
     left: int = 0
+    rows_read: bool = True
 
     @property
     def picked_bytes(self) -> int:
@@ -116,6 +118,8 @@ class OptimizeResult:
         for one in self.predicates:
             sizes = [None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)]
             yield f"row groups kept for {printable(one.sql)}: {_steps(*sizes)}"
+        if not self.rows_read:
+            yield "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
         if self.left:
             yield f"still to optimize: {counted(self.left, 'file')}; run it again, or see `prune check`"
 

@@ -103,3 +103,14 @@ def test_a_table_is_copied_into_a_layout(spark, table, layout, tmp_path):
     plain = prune("write", table, tmp_path / "plain", "--layout", layout)
     assert plain.exit_code == 0, plain.output
     assert spark.read.parquet(str(tmp_path / "plain")).count() == 10
+
+
+def test_optimize_says_that_rows_were_not_read_and_reads_them_on_request(tmp_path, layout):
+    (tmp_path / "plain").mkdir()
+    pq.write_table(pa.table({"id": [1, 0, 2]}), tmp_path / "plain" / "a.parquet", write_page_index=True)
+    done = prune("optimize", tmp_path / "plain", "--layout", layout, "--dry-run")
+    assert "none of 1 file needs a rewrite" in done.stdout
+    assert "the order of rows inside of files was not read: --rows" in done.stdout
+    done = prune("optimize", tmp_path / "plain", "--layout", layout, "--dry-run", "--rows")
+    assert "not sorted: 1" in done.stdout
+    assert "not read" not in done.stdout

@@ -12,6 +12,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.inspection import inspect_table
+from prune_assets.maintenance import assess
 
 ROWS = 200
 
@@ -194,8 +195,53 @@ def test_a_dry_run_counts_every_reason_and_reads_the_rows_that_bounds_leave_open
     for i in range(4):
         values = range(i, ROWS * 4, 4)
         put(tmp_path, f"{i}.parquet", values if i == 3 else [*values[1:], values[0]])
-    done = dry(tmp_path)
+    done = dry(tmp_path, rows=True)
     assert done.reasons == {"overlaps": 4, "small": 4, "not sorted": 3}
     assert "overlaps: 4, small: 4, not sorted: 3" in str(done)
     assert done.as_json()["reasons"] == done.reasons
-    assert dry(tmp_path, rows=False).reasons == {"overlaps": 4, "small": 4}
+    assert dry(tmp_path).reasons == {"overlaps": 4, "small": 4}
+
+
+NOT_READ = "the order of rows inside of files was not read: --rows (rows=True) reads the sort key"
+
+
+@pytest.mark.parametrize(
+    ("sort_by", "values"),
+    [
+        pytest.param(["x"], {"x": [1, 0, 2]}, id="inside of a page"),
+        pytest.param(["x", "y"], {"x": [1, 1, 2], "y": [2, 1, 1]}, id="second key"),
+    ],
+)
+def test_what_a_check_calls_unsorted_is_picked_by_its_rows(tmp_path, sort_by, values):
+    put(tmp_path, "0.parquet", values)
+    put(tmp_path, "1.parquet", {"x": [3, 4, 5]} | ({"y": [2, 1, 0]} if "y" in values else {}))
+    layout = pr.LayoutSpec(sort_by=sort_by, target_file_bytes=1024)
+    (unsorted,) = [found for found in pr.check(tmp_path, layout=layout) if found.code == "order.rows"]
+    assert unsorted.remedy == "sort the files by the key: prune optimize TABLE --layout layout.yaml --rows"
+    without, found = dry(tmp_path, layout=layout), dry(tmp_path, layout=layout, rows=True)
+    assert (without.picked, without.rows_read, NOT_READ in str(without)) == ((), False, True)
+    assert [(file.path[-9:], file.reasons) for file in found.picked] == [("0.parquet", ("not sorted",))]
+    assert (found.rows_read, NOT_READ in str(found), found.as_json()["rows_read"]) == (True, False, True)
+
+
+def test_the_order_of_rows_is_no_matter_without_a_key(tmp_path):
+    put(tmp_path, "0.parquet", [1, 0, 2])
+    assert "not read" not in str(dry(tmp_path, layout=pr.LayoutSpec(bloom={"x": 0.01})))
+
+
+def test_files_that_bounds_show_unsorted_and_files_elsewhere_are_not_read(tmp_path, monkeypatch):
+    """A key that is read costs its bytes, so that only what bounds leave open is read, and that once."""
+    put(tmp_path, "p=1/0.parquet", [*range(100, 200), *range(100)], row_group_size=100)
+    put(tmp_path, "p=1/1.parquet", range(300, 400))
+    put(tmp_path, "p=2/0.parquet", [1, 0])
+    seen = []
+    real = assess.unsorted_files
+
+    def watched(index, files, keys):
+        seen.extend(index.files[file].path for file in files)
+        return real(index, files, keys)
+
+    monkeypatch.setattr(assess, "unsorted_files", watched)
+    found = dry(tmp_path, layout=pr.LayoutSpec(sort_by=["x"], partition_by=["p"]), where="p = 1", rows=True)
+    assert found.reasons == {"not sorted": 1}
+    assert [path.removeprefix(f"{tmp_path}/") for path in seen] == ["p=1/1.parquet"]

@@ -395,3 +395,22 @@ def test_golden_tables_have_the_same_rows_after_it(spark, tmp_path, name):
         pytest.skip("has a feature that is refused by name")
     assert (rows_of(spark, table), done.left) == (before, 0)
     assert pr.optimize(spark, table, layout=layout).picked == ()
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "delta"])
+def test_rows_that_bounds_call_in_order_are_read_and_sorted(spark, tmp_path, table_format):
+    """By the second key, in one page: a dry run and a run pick the same files, for the same reasons, and once."""
+    of_one_key = pr.LayoutSpec(sort_by=["a"], files=1, page_rows=100)
+    layout = replace(of_one_key, sort_by=["a", "b"])
+    for start in (0, 100):
+        rows = spark.range(start, start + 100).selectExpr("id AS a", "-id AS b").selectExpr("a - a % 10 AS a", "b")
+        pr.write(rows.orderBy("b"), tmp_path, layout=of_one_key, format=table_format)
+    before = rows_of(spark, tmp_path)
+    unsorted = {f.code for f in pr.check(tmp_path, layout=layout) if f.severity == "error"}
+    dry = pr.optimize(None, tmp_path, layout=layout, dry_run=True, rows=True)
+    assert (unsorted, dry.reasons.get("not sorted")) == ({"order.rows"}, 2)
+    done = pr.optimize(spark, tmp_path, layout=layout, rows=True)
+    assert (done.picked, done.left, done.rows_read) == (dry.picked, 0, True)
+    assert not [f for f in pr.check(tmp_path, layout=layout) if f.severity == "error"]
+    assert rows_of(spark, tmp_path) == before
+    assert pr.optimize(spark, tmp_path, layout=layout, rows=True).picked == ()
