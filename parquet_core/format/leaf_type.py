@@ -154,7 +154,8 @@ def _against_timestamps(found: pa.DataType, physical: Physical) -> str:
         return ""
     return (
         "Spark refuses timestamps of nanoseconds, or with spark.sql.legacy.parquet.nanosAsLong reads them as bigint; "
-        "write microseconds: pr.write does, and coerce_timestamps='us' in pandas and pyarrow"
+        "write microseconds: prune write does of top-level columns, coerce_timestamps='us', "
+        "allow_truncated_timestamps=True does in pandas and pyarrow"
     )
 
 

@@ -10,7 +10,7 @@ import click
 
 from prune_assets.layout_file import load_layout
 from prune_assets.report.output import json_text
-from prune_assets.session.progress import showing_progress
+from prune_assets.session.progress import showing_progress, start_session
 
 SCHEMA = "table-optimize/1"
 
@@ -59,18 +59,10 @@ def optimize(
     \b
       prune optimize lake/orders --layout layout.yaml --where "day >= DATE '2024-01-01'" --dry-run
     """
-    import warnings
-
     import prune_assets as pr
 
     layout = load_layout(layout_file)
-    spark = None
-    if not dry_run:
-        from prune_assets.session.spark_session import spark_session
-
-        # Of PySpark's own about pandas, which nothing here asks for.
-        warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-        spark = spark_session()
+    spark = None if dry_run else start_session()
     with nullcontext() if spark is None else showing_progress(spark):
         done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows)
     if as_json:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import click
 
+from parquet_core.errors import UnfinishedWrite, WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
+from parquet_core.storage import files_below, is_remote, local_path
 from prune_assets.layout_file import load_layout
-from prune_assets.session.progress import showing_progress
+from prune_assets.session.progress import showing_progress, start_session
 
 
 @click.command()
@@ -56,19 +60,60 @@ def write(
       prune write lake/orders lake/orders_by_day --layout layout.yaml --format delta
       prune write raw lake/orders --layout layout.yaml --mode replace_partitions --select "day = DATE '2024-03-01'"
     """
-    import warnings
-
     import prune_assets as pr
-    from prune_assets.session.spark_session import spark_session
+    from prune_assets.reading.nanoseconds import in_microseconds, nanoseconds_as_numbers
 
-    # Of PySpark's own about pandas, which nothing here asks for.
-    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     layout = load_layout(layout_file)
-    spark = spark_session()
-    with showing_progress(spark):
-        frame = pr.read(spark, source, where=rows)
+    if mode == "error":
+        _refuse_existing(table, table_format)
+    nanoseconds = _nanosecond_columns(source)
+    if nanoseconds:
+        click.echo(
+            f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
+        )
+    spark = start_session()
+    with showing_progress(spark), nanoseconds_as_numbers(spark) if nanoseconds else nullcontext():
+        frame = pr.read(spark, source, where="true" if nanoseconds else rows)
+        if nanoseconds:
+            frame = in_microseconds(frame, nanoseconds).where(rows)
         done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices
     files, groups = counted(len(done.files), "file"), counted(done.row_groups, "row group")
     parts = f"{counted(done.rows, 'row')} in {files}, {groups}, {bytes_text(done.bytes)}"
     version = "" if done.version is None else f"version {done.version}, "
     click.echo(f"{printable(redacted(table))}: {version}{parts}; {counted(len(done.removed), 'file')} replaced")
+
+
+def _refuse_existing(table: str, table_format: str | None) -> None:
+    """Refuse a table that has rows before Spark starts, which takes far longer than a look at it."""
+    from prune_assets.tables.delta import has_log
+    from prune_assets.writing.delta import opened
+
+    name = printable(redacted(table))
+    if has_log(table):
+        if table_format != "parquet" and opened(table) is not None:
+            modes = "--mode append, --mode overwrite or --mode replace_partitions"
+            raise WrongUse(f"{name}: this Delta table exists already; pass {modes}")
+    elif table_format != "delta" and not is_remote(table):
+        # A write that was interrupted is finished first, by the one that comes now.
+        with suppress(UnfinishedWrite):
+            if Path(local_path(table)).is_dir() and (old := files_below(table)):
+                count = counted(len(old), "file")
+                raise WrongUse(f"{name}: the table has {count} already; pass --mode append or --mode overwrite")
+
+
+def _nanosecond_columns(source: str) -> dict[str, bool]:
+    """Open a plain source before Spark starts, so that one that is missing or cannot be copied is refused at once.
+
+    A name without a slash may be that of a table in a catalog, which only the session knows; Delta has no nanoseconds.
+    """
+    from parquet_core.dataset.opening import read_dataset
+    from prune_assets.cache_directory import metadata_cache
+    from prune_assets.reading.nanoseconds import nanosecond_columns
+    from prune_assets.tables.delta import has_log
+    from prune_assets.tables.opening import retry_on_stale_listing
+
+    if has_log(source) or not ("/" in source or os.path.lexists(source)):
+        return {}
+    index = retry_on_stale_listing(lambda: read_dataset(source, cache=metadata_cache()))
+    index.save()
+    return nanosecond_columns(printable(redacted(source)), index)

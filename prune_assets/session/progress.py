@@ -16,6 +16,22 @@ if TYPE_CHECKING:
 _SECONDS = 0.3
 
 
+def start_session() -> SparkSession:
+    """Return the Spark session of a command; on a terminal, say on stderr that it starts, which takes a while."""
+    import warnings
+
+    from rich.console import Console
+
+    from prune_assets.session.spark_session import spark_session
+
+    # Of PySpark's own about pandas, which nothing here asks for.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+    console = Console(stderr=True)
+    if console.is_terminal:
+        console.print("starting Spark ...", highlight=False)
+    return spark_session()
+
+
 @contextmanager
 def showing_progress(session: SparkSession) -> Iterator[None]:
     """Show the tasks of the stages that run, on stderr where that is a terminal; Spark Connect shows its own."""

@@ -125,7 +125,7 @@ def write_delta(
     )
 
 
-def _opened(place: str) -> Snapshot | None:
+def opened(place: str) -> Snapshot | None:
     """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
     import deltalog
     from deltalog.errors import NotADeltaTable
@@ -144,7 +144,7 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
 
     import deltalog
 
-    snapshot = _opened(place)
+    snapshot = opened(place)
     if snapshot is None:
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)

@@ -104,9 +104,10 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
 def _nanoseconds(column: LeafColumn, place: str) -> Iterator[Finding]:
     if has_nanoseconds(column):
         message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
-        remedy = (
-            f"write microseconds, as prune write does: coerce_timestamps='us' in pandas and pyarrow, {_MICROS} in Spark"
-        )
+        by_writer = "coerce_timestamps='us', allow_truncated_timestamps=True in pandas and pyarrow"
+        # In a struct Spark has no way to read them.
+        here = f"{WRITE_ANEW}, or " if len(column.path) == 1 else ""
+        remedy = f"write microseconds: {here}{by_writer}"
         yield Finding("statistics.nanoseconds", Severity.WARN, place, message, remedy, (column.name,))
 
 
@@ -181,8 +182,8 @@ FILES_ARE_HEALTHY = Check(
         ),
         "statistics.nanoseconds": Code(
             "The column holds timestamps of nanoseconds, which Spark reads as numbers or not at all.",
-            "Write microseconds: `coerce_timestamps='us'` in pandas and pyarrow. `prune write` does, and Spark does "
-            "with `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
+            "Write microseconds: `prune write` rounds the timestamps of top-level columns down to them. Nested columns "
+            "take `coerce_timestamps='us', allow_truncated_timestamps=True` in pandas and pyarrow.",
         ),
         "page_index.absent": Code(
             "Row groups have no page index, so pages inside of them cannot be skipped. It is a warning where a row "

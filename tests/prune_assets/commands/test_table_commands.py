@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import deltalog
 from prune_assets.cli import main
+from prune_assets.session import spark_session
 
 LAYOUT = "sort_by: [id]\nfiles: 2\n"
 
@@ -86,6 +87,72 @@ def test_what_is_no_delta_table_is_one_line(command, tmp_path):
     assert done.exit_code in {2, 3}
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def no_spark(monkeypatch):
+    def start(**_):
+        raise AssertionError("Spark starts")
+
+    monkeypatch.setattr(spark_session, "spark_session", start)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_a_table_that_has_rows_is_refused_before_spark_starts(table, layout, tmp_path):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    pq.write_table(pa.table({"id": [1]}), plain / "a.parquet")
+    done = prune("write", plain, table, "--layout", layout)
+    modes = "pass --mode append, --mode overwrite or --mode replace_partitions"
+    assert (done.exit_code, done.stderr) == (2, f"error: {table}: this Delta table exists already; {modes}\n")
+    done = prune("write", table, plain, "--layout", layout)
+    modes = "pass --mode append or --mode overwrite"
+    assert (done.exit_code, done.stderr) == (2, f"error: {plain}: the table has 1 file already; {modes}\n")
+    assert "Spark starts" in prune("write", table, plain, "--layout", layout, "--mode", "append").stderr
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_a_source_that_is_missing_or_cannot_be_copied_is_refused_before_spark_starts(layout, tmp_path):
+    done = prune("write", tmp_path / "none", tmp_path / "new", "--layout", layout)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {tmp_path / 'none'}: ")
+    assert "Spark starts" not in done.stderr
+    nested = pa.table({"id": [1], "s": pa.array([{"at": 1}], pa.struct({"at": pa.timestamp("ns")}))})
+    pq.write_table(nested, tmp_path / "nested.parquet")
+    done = prune("write", tmp_path / "nested.parquet", tmp_path / "new", "--layout", layout)
+    assert done.exit_code == 2
+    assert "column s.at has timestamps of nanoseconds inside of a nested column" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.spark
+def test_nanoseconds_are_rounded_down_to_microseconds(spark, layout, tmp_path):
+    """Exactly: before 1970, at the ends of what nanoseconds reach, and in a session zone that is not UTC."""
+    values = [-(2**63) + 1, -(10**18) - 1, -1001, -1000, -999, -1, 0, 1, 999, 1000, 1001, 10**18 + 1, 2**63 - 1, None]
+    columns = {"a`t.": pa.timestamp("ns", "Europe/Berlin"), "local": pa.timestamp("ns")}
+    ids = [*range(len(values))]
+    source = pa.table(
+        {"id": ids, "x": [float("nan")] * len(ids)} | {n: pa.array(values, k) for n, k in columns.items()}
+    )
+    pq.write_table(source, tmp_path / "ns.parquet")
+    settings = ("spark.sql.legacy.parquet.nanosAsLong", "spark.sql.parquet.filterPushdown")
+    before, zone = [spark.conf.get(name) for name in settings], spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        done = prune("write", tmp_path / "ns.parquet", tmp_path / "new", "--layout", layout)
+        some = "id > 0 AND x > 3 AND local < TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+        part = prune("write", tmp_path / "ns.parquet", tmp_path / "some", "--layout", layout, "--select", some)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert (done.exit_code, part.exit_code) == (0, 0), done.output + part.output
+    assert "nanoseconds are rounded down to microseconds, as Spark has none: a`t., local" in done.stderr
+    written = pq.read_table(tmp_path / "new").sort_by("id")
+    assert written.schema.names == source.schema.names
+    assert (written.schema.field("a`t.").type.tz, written.schema.field("local").type.tz) == ("UTC", None)
+    known = [None if value is None else value // 1000 for value in values]
+    assert [written[name].cast(pa.int64()).to_pylist() for name in columns] == [known, known]
+    assert sorted(pq.read_table(tmp_path / "some")["id"].to_pylist()) == [1, 2, 3, 4, 5]
+    assert [spark.conf.get(name) for name in settings] == before
 
 
 @pytest.mark.spark

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from prune_assets.session.progress import showing_progress, tasks_text
+import pytest
+from rich.console import Console
+
+from prune_assets.session import spark_session
+from prune_assets.session.progress import showing_progress, start_session, tasks_text
 
 
 def context(*stages):
@@ -26,3 +30,12 @@ def test_no_terminal_is_shown_nothing(capsys):
     with showing_progress(SimpleNamespace(_sc=context(stage(1, 2)))):
         pass
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_is_told_that_spark_starts(is_terminal, capsys, monkeypatch):
+    said = []
+    monkeypatch.setattr(spark_session, "spark_session", lambda: said.append(capsys.readouterr()) or "session")
+    monkeypatch.setattr(Console, "is_terminal", is_terminal)
+    assert start_session() == "session"
+    assert said == [("", "starting Spark ...\n" if is_terminal else "")]

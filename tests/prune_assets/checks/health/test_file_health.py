@@ -84,8 +84,13 @@ def test_nanoseconds_are_named_with_what_writes_microseconds(tmp_path):
         Severity.WARN,
         ("at", "zoned"),
     )
-    assert "coerce_timestamps='us'" in finding.remedy
-    assert "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS" in finding.remedy
+    by_writer = "coerce_timestamps='us', allow_truncated_timestamps=True in pandas and pyarrow"
+    prune_write = "prune write TABLE NEW_TABLE --layout layout.yaml"
+    assert finding.remedy == f"write microseconds: {prune_write}, or {by_writer}"
+    nested = pa.table({"s": pa.array([{"at": 1}], pa.struct({"at": pa.timestamp("ns")}))})
+    pq.write_table(nested, tmp_path / "0.parquet")
+    (finding,) = faults(tmp_path)
+    assert finding.remedy == f"write microseconds: {by_writer}", "Spark has no way to read it"
     pq.write_table(times, tmp_path / "0.parquet", coerce_timestamps="us", allow_truncated_timestamps=True)
     assert faults(tmp_path) == []
 

@@ -1,0 +1,102 @@
+"""Timestamps of nanoseconds, which Spark refuses: read as numbers, and rounded down to microseconds."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.format.schema import Physical
+from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
+from prune_assets.session.columns import column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from parquet_core.dataset.metadata_index import MetadataIndex
+    from parquet_core.format.schema import LeafColumn
+
+# Without the second, Spark's Parquet reader loses rows of NaN by a filter, against which `read` has its own means.
+_SETTINGS = {"spark.sql.legacy.parquet.nanosAsLong": "true", "spark.sql.parquet.filterPushdown": "false"}
+_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+_REMEDY = (
+    "write the files again with pyarrow: pq.write_table(table, path, coerce_timestamps='us', "
+    "allow_truncated_timestamps=True)"
+)
+
+
+def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
+    """Return the top-level columns that hold timestamps of nanoseconds, and whether they are instants.
+
+    Raises UnsupportedFeature where Spark could not read them as numbers: in a struct, list or map, where files differ
+    in the type, and where a file says that Spark wrote it, so that Spark takes the numbers for timestamps.
+    """
+    found: dict[str, bool] = {}
+    types: dict[str, set[str]] = {}
+    for columns in (index.columns, *(kind.columns for kind in index.kinds)):
+        for column in columns:
+            types.setdefault(column.path[0].casefold(), set()).add(str(column.type))
+            if _counts_nanoseconds(column):
+                if len(column.path) > 1 or column.max_repetition_level:
+                    raise _refusal(name, column.name, "inside of a nested column")
+                assert isinstance(column.type, pa.TimestampType)
+                found[column.path[0]] = column.type.tz is not None
+    for column_name in found:
+        if len(types[column_name.casefold()]) > 1:
+            raise _refusal(name, column_name, "in some files and another type in others")
+        if any(SPARK_SCHEMA_KEY in kind.key_values for kind in index.kinds):
+            raise _refusal(name, column_name, "in files that carry a schema of Spark, which has none")
+    return found
+
+
+def _counts_nanoseconds(column: LeafColumn) -> bool:
+    is_timestamp = isinstance(column.type, pa.TimestampType) and column.type.unit == "ns"
+    return is_timestamp and column.physical is Physical.INT64
+
+
+def _refusal(name: str, column: str, where: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"{name}: column {column} has timestamps of nanoseconds {where}; {_REMEDY}")
+
+
+@contextmanager
+def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
+    """Let Spark read timestamps of nanoseconds as bigint meanwhile."""
+    before = {name: session.conf.get(name, None) for name in _SETTINGS}
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
+
+
+def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
+    """Return the columns that were read as numbers as timestamps again, rounded down; the others stay as they are."""
+    kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    instants = {name.casefold(): instant for name, instant in columns.items()}
+    for name, kind in kinds.items():
+        if name.casefold() in instants and kind != "bigint":
+            raise _refusal("Spark", name, f"and reads them as {kind}")
+    return frame.select(*(_timestamp(name, instants.get(name.casefold())) for name in kinds))
+
+
+def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column
+    """Divide whole numbers by whole numbers: a double has no room for them."""
+    from pyspark.sql import functions as fn
+
+    if instant is None:
+        return column_of(name, nested=False)
+    quoted = "`" + name.replace("`", "``") + "`"
+    # `div` rounds towards zero, and what is below it downwards takes one more.
+    micros = f"{quoted} div 1000 - CAST({quoted} < 0 AND {quoted} % 1000 != 0 AS BIGINT)"
+    # The epoch without a zone needs none, as a cast from an instant would.
+    sql = f"timestamp_micros({micros})" if instant else f"timestampadd(MICROSECOND, {micros}, {_EPOCH})"
+    return fn.expr(sql).alias(name)
