@@ -6,7 +6,8 @@ and max values of a chunk's pages exceed MAX_STATS_SIZE = 4096 bytes a page on a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 MAX_STATS_SIZE = 4096
 _REMEDY = f"rewrite the files: {WRITE_ANEW}, or write with Spark, or with write_page_index=True in pyarrow"
 _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
-_NAN = "a page holds NaN, so the writer gives no bounds"
 
 
 def nan_remedy(name: str) -> str:
@@ -43,7 +43,7 @@ def nan_remedy(name: str) -> str:
 def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
     """Report, per column, the margin of the indexes that are there and the cause of those that are not.
 
-    NaN in a column that the layout does not name is only a warning.
+    Proven NaN in a column that the layout does not name is only a note.
     """
     index, layout = bound.index, bound.layout
     named = {name.casefold() for name in (*layout.sort_columns, *layout.curve_by, *layout.bloom)}
@@ -55,10 +55,9 @@ def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
         present = pages.reason == ""
         if present.any():
             yield _margin(column, (pages.bound_bytes / np.diff(pages.first))[present], len(positions))
-        if not present.all():
-            first = int(np.flatnonzero(~present)[0])
-            of_first = offsets.take(np.array([first]))
-            yield _absence(index, column, positions[~present].tolist(), of_first, named, read_values=bound.read_values)
+        absent = np.flatnonzero(~present)
+        if len(absent):
+            yield from _absences(index, column, positions[absent], offsets.take(absent), named, read_values=bound.read_values)
         lost = positions[(offsets.reason != "") & present].tolist()
         if lost:
             yield Finding(
@@ -82,67 +81,97 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
     )
 
 
-def _absence(
+class _Cause(NamedTuple):
+    """Why an index is absent, confirmed or inferred, and what to do; `severity`: in a column that no layout names."""
+
+    message: str
+    remedy: str
+    severity: Severity = Severity.ERROR
+    of_pages: bool = False
+
+
+def _absences(
     index: MetadataIndex,
     column: LeafColumn,
-    positions: list[int],
+    positions: NDArray[np.int64],
     offsets: OffsetIndexes,
     layout_names: Collection[str],
     *,
     read_values: bool,
-) -> Finding:
-    place, name = row_groups_place(index, positions, column), (column.name,)
-    share = share_of_files(index, positions)
+) -> Iterator[Finding]:
+    """Report the row groups without an index by the cause of the first; where that is NaN, those without NaN apart."""
     if column.physical is Physical.INT96:
-        return Finding(
+        share = share_of_files(index, positions.tolist())
+        yield Finding(
             "column_index.not_applicable",
             Severity.WARN,
-            place,
+            row_groups_place(index, positions.tolist(), column),
             f"no column index in {share}: INT96 has no defined order, so writers make none (confirmed by the schema)",
             "write timestamps with spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS",
-            name,
+            (column.name,),
         )
-    if offsets.reason[0]:
-        writer = index.provenance(positions[0]).created_by or "an unnamed writer"
-        message = f"no page index in {share}; written by {writer} (confirmed)"
-        return Finding("column_index.absent", Severity.ERROR, place, message, _REMEDY, name)
-    cause, remedy = _cause(index, column, positions[0], offsets, read_values=read_values)
-    is_free = cause.startswith(_NAN) and column.name.casefold() not in layout_names
-    severity = Severity.WARN if is_free else Severity.ERROR
-    return Finding("column_index.absent", severity, place, f"no column index in {share}: {cause}", remedy, name)
+        return
+
+    def cause_of(i: int) -> _Cause:
+        return _cause(index, column, int(positions[i]), offsets.take(np.array([i])), read_values=read_values)
+
+    cause = cause_of(0)
+    others = []
+    if cause.severity is Severity.INFO:
+        others = [i for i in range(1, len(positions)) if cause_of(i).severity is not Severity.INFO]
+    yield _absence(index, column, np.delete(positions, others).tolist(), cause, layout_names)
+    if others:
+        yield _absence(index, column, positions[others].tolist(), cause_of(others[0]), layout_names)
+
+
+def _absence(
+    index: MetadataIndex, column: LeafColumn, positions: list[int], cause: _Cause, layout_names: Collection[str]
+) -> Finding:
+    severity = Severity.ERROR if column.name.casefold() in layout_names else cause.severity
+    place, share = row_groups_place(index, positions, column), share_of_files(index, positions)
+    message = f"no page index in {share}; " if cause.of_pages else f"no column index in {share}: "
+    return Finding("column_index.absent", severity, place, message + cause.message, cause.remedy, (column.name,))
 
 
 def _cause(
     index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes, *, read_values: bool
-) -> tuple[str, str]:
-    """Return why the index is absent, confirmed or inferred, and what to do."""
+) -> _Cause:
+    if offsets.reason[0]:
+        writer = index.provenance(position).created_by or "an unnamed writer"
+        return _Cause(f"written by {writer} (confirmed)", _REMEDY, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
     flat = len(column.path) == 1 and column.max_repetition_level == 0
-    if read_values and flat and column.physical in {Physical.BYTE_ARRAY, *_FLOATS}:
-        try:
+    is_float = column.physical in _FLOATS
+    if read_values and flat and (is_float or column.physical is Physical.BYTE_ARRAY):
+        with suppress(UnsupportedFeature):
             confirmed = _cause_in_values(index, column, position, offsets)
-        except UnsupportedFeature:
-            confirmed = None
-        if confirmed is not None:
-            return confirmed
+            if confirmed is not None:
+                return confirmed
+            is_float = False  # no value is NaN
     if chunk is not None and column.physical is Physical.BYTE_ARRAY and chunk.value_bytes is not None:
         mean = chunk.value_bytes / max(chunk.num_values, 1)
         if 2 * mean > MAX_STATS_SIZE:
             return _max_stats_size(2 * mean, "inferred from the mean size of a value")
-    if column.physical in _FLOATS and chunk is not None and not chunk.has_bounds:
-        return f"{_NAN} (inferred)", nan_remedy(column.name)
-    return (
+    if is_float and chunk is not None and not chunk.has_bounds:
+        nulls = index.footers.bounds(column).null_count[position].as_py()
+        if nulls is not None and nulls < index.row_count[position]:
+            return _nan(column, "inferred from statistics that count nulls and have no bounds", Severity.INFO)
+        return _nan(column, "inferred", Severity.WARN)
+    return _Cause(
         "statistics were switched off for this column, or a page has none (inferred)",
         "write with statistics of these columns: without parquet.column.statistics.enabled#NAME=false",
     )
 
 
-def _max_stats_size(mean: float, how: str) -> tuple[str, str]:
-    return (
-        (
-            f"min+max of its pages take about {mean:,.0f} bytes a page, more than MAX_STATS_SIZE = {MAX_STATS_SIZE}, "
-            f"so the writer dropped it ({how})"
-        ),
+def _nan(column: LeafColumn, how: str, severity: Severity) -> _Cause:
+    message = f"a page holds NaN, so the writer gives no bounds ({how})"
+    return _Cause(message, nan_remedy(column.name), severity)
+
+
+def _max_stats_size(mean: float, how: str) -> _Cause:
+    return _Cause(
+        f"min+max of its pages take about {mean:,.0f} bytes a page, more than MAX_STATS_SIZE = {MAX_STATS_SIZE}, "
+        f"so the writer dropped it ({how})",
         "write with parquet.columnindex.truncate.length=64 (the default)",
     )
 
@@ -155,13 +184,11 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator
             yield batch.column(0)
 
 
-def _cause_in_values(
-    index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes
-) -> tuple[str, str] | None:
+def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, offsets: OffsetIndexes) -> _Cause | None:
     values = _values(index, column, position)
     if column.physical in _FLOATS:
         if any(pc.any(pc.is_nan(part)).as_py() for part in values):
-            return f"{_NAN} (confirmed by the values)", nan_remedy(column.name)
+            return _nan(column, "confirmed by the values", Severity.INFO)
         return None
     mean = float(np.mean(_bound_bytes(values, offsets.first_row)))
     return _max_stats_size(mean, "confirmed by the values read, uncut") if mean > MAX_STATS_SIZE else None
@@ -196,7 +223,8 @@ COLUMN_INDEX_PRESENT = Check(
         "column_index.absent": Code(
             "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "
             "is confirmed or inferred: the writer makes none, bounds are too long (`MAX_STATS_SIZE`), a page holds "
-            "NaN, or statistics are off. NaN in a column that the layout does not name is only a warning.",
+            "NaN, or statistics are off. NaN in a column that the layout does not name is only a note where "
+            "the values or the statistics prove it, else a warning.",
             "As the finding says: another writer or `write_page_index=True` in pyarrow, "
             "`parquet.columnindex.truncate.length=64`, null in place of NaN, or statistics on.",
         ),

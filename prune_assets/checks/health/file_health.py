@@ -95,7 +95,7 @@ def _statistics(facts: ColumnFacts, place: str) -> Iterator[Finding]:
     message = f"{share} have no bounds, so no predicate on it skips them"
     if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
         message = f"{message}; a row group of floats that holds NaN has none"
-        yield Finding("statistics.missing", Severity.WARN, place, message, nan_remedy(facts.name), name)
+        yield Finding("statistics.missing", Severity.INFO, place, message, nan_remedy(facts.name), name)
         return
     remedy = f"write these files again, with statistics: {WRITE_ANEW}"
     yield Finding("statistics.missing", Severity.ERROR, place, message, remedy, name)
@@ -167,13 +167,14 @@ FILES_ARE_HEALTHY = Check(
     "Files give predicates something to skip by, and are not too small.",
     {
         "files.small": Code(
-            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a note where 10 "
-            "or more could be merged within their partitions, a warning where 50 could, and an error where there are "
-            "more than 1,000, or more than `max_small_files` allows.",
+            "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a warning "
+            "where a merge within their partitions would save 10 files or more, and an error where there are more than "
+            "1,000, or more than `max_small_files` allows.",
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.missing": Code(
-            "Row groups have no bounds of a column: no predicate on it skips them.",
+            "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "
+            "nulls it is only a note: NaN leaves them without bounds.",
             "Write these files again, with statistics.",
         ),
         "statistics.untrusted": Code(

@@ -231,13 +231,30 @@ def test_nan_without_column_index_is_confirmed_by_the_values(table):
     assert "NaN" in found[0].message
     assert "(confirmed by the values)" in found[0].message
     assert (found[0].severity, found[0].remedy) == (
-        "warn",
+        "info",
         "write NaN as null if it means a missing value: nullif(f, double('NaN')) in Spark",
     )
     for named in (LayoutSpec(bloom={"F": 0.01}), LayoutSpec(zorder_by=["key", "f"])):
         assert "column_index.absent" in errors(check(table, layout=named)), "a column that the layout names"
-    found = [finding for finding in check(table, layout=layout, rows=False) if finding.code == "column_index.absent"]
-    assert "(inferred)" in found[0].message
+    (found,) = [finding for finding in check(table, layout=layout, rows=False) if finding.code == "column_index.absent"]
+    assert found.message.endswith("(inferred from statistics that count nulls and have no bounds)")
+    assert found.severity == "info"
+
+
+def test_nan_explains_only_the_row_groups_that_hold_it(table):
+    for name, statistics in (("0", True), ("1", False)):
+        rows = pa.table({"f": [math.nan] * 3 if statistics else [1.0] * 3})
+        pq.write_table(rows, table / f"{name}.parquet", write_page_index=True, write_statistics=statistics)
+    found = [finding for finding in check(table, layout=LayoutSpec()) if finding.code == "column_index.absent"]
+    assert [(finding.location.partition(",")[0], finding.severity) for finding in found] == [
+        ("0.parquet", "info"),
+        ("1.parquet", "error"),
+    ]
+    assert "NaN" not in found[1].message
+    other = pa.table({"s": [{"f": math.nan}] * 3})
+    pq.write_table(other, table / "nested.parquet", write_page_index=True)
+    found = [finding for finding in check(table / "nested.parquet", layout=LayoutSpec()) if "absent" in finding.code]
+    assert [finding.severity for finding in found] == ["info"], "a column inside of a struct"
 
 
 @pytest.mark.spark

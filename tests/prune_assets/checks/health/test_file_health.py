@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,6 +73,15 @@ def test_a_column_that_is_null_in_a_whole_row_group_lacks_no_bounds(tmp_path):
     assert found(tmp_path) == set()
 
 
+def test_floats_that_hold_nan_are_noted(tmp_path):
+    pq.write_table(pa.table({"x": [math.nan] * 10 + [1.0] * 10}), tmp_path / "0.parquet", row_group_size=10)
+    (finding,) = (finding for finding in check_files(tmp_path) if finding.code == "statistics.missing")
+    assert (finding.severity, finding.columns) == (Severity.INFO, ("x",))
+    assert finding.message.startswith("1 of 2 row groups have no bounds")
+    assert "NaN" in finding.message
+    assert "nullif(x" in finding.remedy
+
+
 def test_nanoseconds_are_named_with_what_writes_microseconds(tmp_path):
     at = pa.array([1, 2], pa.timestamp("ns"))
     times = pa.table(
@@ -97,7 +107,7 @@ def test_nanoseconds_are_named_with_what_writes_microseconds(tmp_path):
 
 @pytest.mark.parametrize(
     ("files", "partitions", "severities"),
-    [(10, 1, []), (11, 1, ["info"]), (50, 1, ["info"]), (51, 1, ["warn"]), (60, 30, ["info"])],
+    [(10, 1, []), (11, 1, ["warn"]), (40, 1, ["warn"]), (30, 30, []), (39, 30, []), (40, 30, ["warn"])],
 )
 def test_many_small_files_are_a_warning_where_they_could_be_merged(tmp_path, files, partitions, severities):
     for i in range(files):
