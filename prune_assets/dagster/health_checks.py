@@ -38,8 +38,8 @@ def build_log_health_check(
     It reads the log alone, and starts no Spark. A table that is no Delta table, or that cannot be read, fails it.
 
     `max_commits`: how many commits a reader may have to replay on top of a checkpoint. `max_small_files`: how many
-    files may be smaller than 32 MiB; by default more than 1,000 fail it, and 50 that could be merged warn. `blocking`,
-    `severity`, `allow`: as for the checks of layouts.
+    files may be smaller than 32 MiB; by default more than 1,000 fail it, and 10 that a merge would save warn.
+    `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
 
     def find() -> "list[Finding]":
@@ -69,7 +69,7 @@ def build_file_health_check(
     cannot be trusted, timestamps as INT96, bloom filters with many false positives, and too many small files.
 
     `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB; by
-    default more than 1,000 fail it, and 50 that could be merged warn.
+    default more than 1,000 fail it, and 10 that a merge would save warn.
     `blocking`, `severity`, `allow`: as for the checks of layouts.
     """
 

@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 # What is below is small to Spark's readers; an upper end of a class of `parquet_core.inspection.sizes`.
 SMALL_BYTES = 32 << 20
 TARGET_BYTES = 128 << 20
-# As Delta's auto compaction has it: so many files that could be merged are worth it.
-MERGEABLE = 50
-# So many are worth a note, where they are too few for a warning.
-NOTED = 10
+# So many files that a merge within their partitions would save are worth one.
+SPARE_FILES = 10
 MAX_SMALL_FILES = 1_000
 
 
 def small_files(
     code: str, place: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
 ) -> Iterator[Finding]:
-    """Report small files: an error above the limit, a warning where many could be merged, else a note.
+    """Report small files: an error above the limit, a warning where a merge would save many.
 
     `size`, `partition`: bytes and the number of the partition of each file. `most`: how many may be small; None for
     the usual limits.
@@ -38,16 +36,10 @@ def small_files(
     merged = int(np.ceil(held / TARGET_BYTES).sum())
     limit = MAX_SMALL_FILES if most is None else most
     severity = Severity.ERROR if count > limit else Severity.WARN
-    if count > limit or (most is None and count - merged >= MERGEABLE):
+    if count > limit or (most is None and count - merged >= SPARE_FILES):
         message = (
             f"{count:,} of {len(size):,} files are smaller than {bytes_text(SMALL_BYTES)}, "
             f"{bytes_text(total)} together, which {counted(merged, 'file')} would hold"
             + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
         )
         yield Finding(code, severity, place, message, f"merge them: {OPTIMIZE}")
-    elif most is None and count - merged >= NOTED:
-        message = (
-            f"{count:,} of {len(size):,} files are smaller than {bytes_text(SMALL_BYTES)}, {bytes_text(total)} "
-            f"together; {counted(merged, 'file')} would hold them (a warning from {MERGEABLE} files saved on)"
-        )
-        yield Finding(code, Severity.INFO, place, message)
