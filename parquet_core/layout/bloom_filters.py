@@ -84,19 +84,22 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, said: object
 def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, str]:
     """Say why this writer left the filter out, and which option makes it write one."""
     application = application_of(created_by)
+    rewrite = f"rewrite the files: {OPTIMIZE}"
+    if in_dictionary:
+        rewrite = f"take {name} out of `bloom` in the layout, or {rewrite}"
     if in_dictionary and application == PARQUET_JAVA:
         return (
             (
                 "every data page is dictionary-encoded, and parquet-java writes no filter then; "
                 "the dictionary answers the same question exactly (confirmed by the encodings)"
             ),
-            f"rewrite the files: {OPTIMIZE}, or write with parquet.enable.dictionary#{name}=false",
+            f"{rewrite}, or write with parquet.enable.dictionary#{name}=false",
         )
     writer = _WRITERS.get(application)
     why = f"{created_by or 'an unnamed writer'} writes none by default (inferred)"
-    remedy = f"rewrite the files: {OPTIMIZE}"
+    remedy = rewrite
     if writer is not None:
-        why, remedy = writer.why, f"{remedy}, or {writer.remedy.format(name=name)}"
+        why, remedy = writer.why, f"{rewrite}, or {writer.remedy.format(name=name)}"
     beside = "; the dictionary, which every data page uses, answers the same question" if in_dictionary else ""
     return why + beside, remedy
 

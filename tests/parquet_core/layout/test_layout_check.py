@@ -133,6 +133,7 @@ def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
     assert "wrote the file (inferred); the dictionary, which every data page uses, answers the same" in found.message
+    assert found.remedy.startswith("take key out of `bloom` in the layout, or rewrite the files: ")
     assert "bloom_filter_options={'key': True}" in found.remedy
 
 
@@ -206,6 +207,7 @@ def test_an_absent_filter_of_spark_is_explained_by_parquet_java(spark, table):
     found = errors(check(table / "same", layout=layout))["bloom_filter.absent"]
     assert "every data page is dictionary-encoded, and parquet-java writes no filter then" in found.message
     assert "(confirmed by the encodings)" in found.message
+    assert found.remedy.startswith("take key out of `bloom` in the layout, or rewrite the files: ")
     found = errors(check(table / "own", layout=layout))["bloom_filter.absent"]
     assert "not requested when the file was written (inferred)" in found.message
     assert "parquet.bloom.filter.enabled#key=true" in found.remedy
