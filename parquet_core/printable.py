@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # A `Path` of an address has one slash after its colon.
 # `abfss://container@account...`: what stands before the @ is no secret there, unless a password follows a colon.
@@ -81,3 +86,13 @@ def shown(value: object) -> str:
         return one_line(repr(value))
     except Exception:  # noqa: BLE001 - of a number of many digits, or by a class of others
         return f"a value of type {type(value).__name__}"
+
+
+def listed(names: Iterable[str], most: int = 10) -> str:
+    """List names for a message; `...` stands for those after the first `most`.
+
+    >>> listed("abc"), listed("abc", 2), listed([])
+    ('a, b, c', 'a, b, ...', '')
+    """
+    first = list(islice(names, most + 1))
+    return ", ".join(first if len(first) <= most else [*first[:most], "..."])

@@ -11,7 +11,8 @@ from parquet_core.bloom import can_hash, may_hold, probe_hashes
 from parquet_core.errors import WrongUse
 from parquet_core.inspection.facts import BloomProbe, ProbeFacts
 from parquet_core.inspection.values import parse_value
-from parquet_core.printable import redacted
+from parquet_core.layout.spec import WRITE_ANEW
+from parquet_core.printable import listed, redacted
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
 
-_SHOWN = 10
 _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two of its name"
 
 
@@ -38,9 +38,10 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
         return filtered[0]
     if not filtered:
         raise WrongUse(
-            "--bloom: no column has a bloom filter; write one with the option parquet.bloom.filter.enabled#NAME=true"
+            "--bloom: no column has a bloom filter; name one in `bloom` of layout.yaml, and rewrite the files: "
+            f"{WRITE_ANEW}; or write with the option parquet.bloom.filter.enabled#NAME=true in Spark"
         )
-    names = ", ".join(column.name for column in filtered[:_SHOWN])
+    names = listed(column.name for column in filtered)
     raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
 
 

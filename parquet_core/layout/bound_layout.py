@@ -10,6 +10,7 @@ from parquet_core.errors import LayoutError
 from parquet_core.format.page_index import BoundaryOrder
 from parquet_core.layout.places import partition_of_files
 from parquet_core.layout.sort_key import direction_hint
+from parquet_core.printable import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,5 +100,7 @@ def find_column(name: str, index: MetadataIndex, place: str) -> LeafColumn:
         raise LayoutError(f"{place}: {name} is a struct, list or map; name a column of values")
     names = [column.name for column in index.columns]
     near = get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(names[:10])}"
-    raise LayoutError(f"{place}: the table has no column {name}: {direction_hint(name, names) or hint}")
+    meant = direction_hint(name, names) or (f"did you mean {near[0]}?" if near else "")
+    raise LayoutError(
+        f"{place}: the table has no column {name}" + (f": {meant}" if meant else f"; it has {listed(names)}")
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
+from parquet_core.printable import listed
 from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import kinds_of_partitions, partition_key_of
 from prune_assets.tables.changed_partitions import fingerprint_of, partition_fingerprints
@@ -16,8 +17,6 @@ from prune_assets.tables.changes import table_fingerprint
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-_SHOWN = 10
 
 
 def build_changed_partitions_sensor(
@@ -82,8 +81,9 @@ def build_changed_partitions_sensor(
         except PruneError as error:
             return dg.SensorResult(skip_reason=str(error), cursor=context.cursor)
         if strays:
-            named = ", ".join(strays[:_SHOWN]) + (", .." if len(strays) > _SHOWN else "")
-            context.log.warning("%s: no partitions of the asset, so not checked: %s", asset_key.to_user_string(), named)
+            context.log.warning(
+                "%s: no partitions of the asset, so not checked: %s", asset_key.to_user_string(), listed(strays)
+            )
         before = {key: tuple(found) for key, found in seen["partitions"].items() if key in now}
         changed = sorted(key for key in now if key not in before or before[key][0] != now[key])
         # How often a partition changed tells its files apart from those that come back.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnknownColumn, WrongUse
 from parquet_core.predicate import columns_of
+from parquet_core.printable import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,5 +50,5 @@ def resolve(name: str, table: Sequence[LeafColumn]) -> str:
     if len(same) == 1:
         return same[0]
     near = get_close_matches(name, tops, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the table has {', '.join(tops[:10])}"
+    hint = f"did you mean {near[0]}?" if near else f"the table has {listed(tops)}"
     raise UnknownColumn(f"unknown column {name}: {hint}")

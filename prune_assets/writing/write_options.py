@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey, direction_hint
+from parquet_core.printable import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,4 +181,4 @@ def _did_you_mean(name: str, names: list[str]) -> str:
     close = get_close_matches(name.casefold(), list(by_fold), n=1)
     if close:
         return f"did you mean {by_fold[close[0]]!r}?"
-    return f"the columns are {', '.join(names)}"
+    return f"the columns are {listed(names)}"

@@ -64,7 +64,7 @@ def check_files(
     [('statistics.missing', ('x',))]
 
     `columns`: those to look at; by default all by which predicates prune. `max_small_files`: how many files may be
-    smaller than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: as
+    smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would save a warning. `allow`: as
     `plan` has it. Raises as opening a table does.
     """
     name, (index, partition) = redacted(str(table)), open_as_written(table, allow=allow).read_partitioned()
@@ -97,7 +97,7 @@ def check_log(
     [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
 
     `max_commits`: how many commits a reader may have to replay. `max_small_files`: how many live files may be smaller
-    than 32 MiB; by default more than 1,000 are an error, and 50 that could be merged a warning. `allow`: addresses
+    than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would save a warning. `allow`: addresses
     below which the log may name files, beside the table's own.
 
     Raises WrongUse for what is no Delta table, and as opening one does.

@@ -282,3 +282,26 @@ def test_what_is_not_there_ends_in_one_line(tmp_path):
     result = prune_inspect(tmp_path / "nowhere.parquet", "--pages")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no such file or directory" in result.stderr
+
+
+def test_a_list_of_columns_that_is_cut_says_so(tmp_path):
+    path = tmp_path / "wide.parquet"
+    pq.write_table(pa.table({f"c{i}": [i] for i in range(16)}), path)
+    first = ", ".join(f"c{i}" for i in range(10)) + ", ..."
+    for command, problem in (
+        (["inspect", path, "--column", "xyz"], f"--column: the table has no column xyz; it has {first}"),
+        (["audit", path, "--columns", "xyz"], f"columns: the table has no column xyz; it has {first}"),
+        (["explain", path, "--where", "c1 = 1", "--columns", "c1,xyz"], f"unknown column xyz: the table has {first}"),
+        (["explain", path, "--where", "xyz = 1"], f"unknown column xyz: the table has {first}"),
+    ):
+        result = CliRunner().invoke(main, [*map(str, command)])
+        assert (result.exit_code, result.stderr) == (2, f"error: {problem}\n")
+
+
+def test_a_value_without_a_filter_to_ask_is_told_how_to_get_one(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1], "b": [1]}), path)
+    result = prune_inspect(path, "--bloom", "7")
+    assert result.exit_code == 2
+    assert "no column has a bloom filter; name one in `bloom` of layout.yaml, and rewrite the files: " in result.stderr
+    assert "prune write TABLE NEW_TABLE --layout layout.yaml" in result.stderr
