@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -87,7 +88,10 @@ def lower(
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
     """
-    parsed = parse_predicate(sql)
+    try:
+        parsed = parse_predicate(sql)
+    except PredicateSyntaxError as error:
+        raise PredicateSyntaxError(f"{error}{_needing_backquotes(sql, columns)}") from None
     if "${" in sql:
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
@@ -108,6 +112,15 @@ def lower(
             computed = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
             return replace(computed, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
+
+
+def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:
+    """Name a column whose words stand in a text without backquotes, as an end of a message."""
+    for name in dict.fromkeys(part for column in columns for part in column.path if " " in part.strip()):
+        words = r"\s+".join(map(re.escape, name.split()))
+        if re.search(rf"(?<![`\w]){words}(?![`\w])", sql, re.IGNORECASE):
+            return f"; the column `{name}` needs backquotes"
+    return ""
 
 
 def _refuse_parameters(parsed: ParsedPredicate) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 
 from parquet_core.errors import UnknownColumn
+from parquet_core.printable import listed
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.binding.bind import why_not
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from parquet_core.predicate import Path
     from prune_assets.sql.types.spark_values import SparkValue
 
-SHOWN_COLUMNS = 10
+# Of so many fields of one name a message tells.
+_SHOWN_FIELDS = 3
 # The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
 FILE_METADATA = "_metadata"
 _FILE_METADATA_FIELDS = (
@@ -66,8 +68,11 @@ class Scope:
         """Tell whether a top-level column may be meant by a name, case ignored."""
         return any(top.lower() == name.lower() for top in self._tops)
 
-    def resolve(self, parts: Parts) -> Bound:
-        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant."""
+    def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
+        """Return what a name means; raises UnknownColumn, or PredicateTypeError when two columns are meant.
+
+        `beside_text`: it is compared with a column of strings, and may be a text without its quotes.
+        """
         found = self._by_top.get(self._key(parts[0]))
         if found is None:
             function = find(parts[0].lower()) if len(parts) == 1 else None
@@ -77,7 +82,7 @@ class Scope:
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning")
             if self._key(parts[0]) == FILE_METADATA:
                 return _of_file(parts)
-            self._unknown(parts)
+            self._unknown(parts, beside_text=beside_text)
         spellings = list(dict.fromkeys(column.path[0] for column in found))
         if len(spellings) > 1:
             raise PredicateTypeError(
@@ -100,21 +105,30 @@ class Scope:
             raise PredicateTypeError(f"column {'.'.join(parts)} is ambiguous: the table has it {len(matches)} times")
         return _usable(matches[0])
 
-    def _unknown(self, parts: Parts) -> NoReturn:
+    def _unknown(self, parts: Parts, *, beside_text: bool) -> NoReturn:
         name = ".".join(parts)
         if len(parts) > 1 and self._key(parts[-1]) in self._by_top:
             raise UnknownColumn(f"unknown column {name}: did you mean {parts[-1]}? a table has no alias here")
+        if fields := self._fields_named(parts):
+            raise UnknownColumn(f"unknown column {name}: did you mean {' or '.join(fields)}?")
         by_lower = {top.lower(): top for top in self._tops}
         near = get_close_matches(parts[0].lower(), by_lower, n=1)
         if near:
             raise UnknownColumn(f"unknown column {name}: did you mean {by_lower[near[0]]}?")
-        more = ", ..." if len(self._tops) > SHOWN_COLUMNS else ""
-        raise UnknownColumn(f"unknown column {name}: the table has {', '.join(self._tops[:SHOWN_COLUMNS])}{more}")
+        text = f"text needs quotes, '{name}'; " if beside_text else ""
+        raise UnknownColumn(f"unknown column {name}: {text}the table has {listed(self._tops)}")
+
+    def _fields_named(self, parts: Parts) -> list[str]:
+        """Return the fields of structs that end in a name."""
+        wanted = [self._key(part) for part in parts]
+        leaves = [column for columns in self._by_top.values() for column in columns if not column.max_repetition_level]
+        ends = {column.name: [self._key(part) for part in column.path[-len(parts) :]] for column in leaves}
+        return [name for name, end in ends.items() if end == wanted][:_SHOWN_FIELDS]
 
     def _unknown_field(self, parts: Parts, found: list[LeafColumn]) -> NoReturn:
         name, fields = ".".join(parts), [column.name for column in found]
         near = get_close_matches(name, fields, n=1, cutoff=0.8)
-        hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(fields[:SHOWN_COLUMNS])}"
+        hint = f"did you mean {near[0]}?" if near else f"there is {listed(fields)}"
         raise UnknownColumn(f"unknown column {name}: {hint}")
 
     def _key(self, name: str) -> str:
@@ -167,7 +181,18 @@ class NameResolver:
     def _bound(self, node: exp.Expr) -> Bound:
         if not isinstance(node, exp.Column):
             raise why_not(node)
-        return self._scope.resolve(name_parts(node))
+        return self._resolve(node)
+
+    def _resolve(self, node: exp.Column) -> Bound:
+        return self._scope.resolve(name_parts(node), beside_text=self._is_beside_text(node))
+
+    def _is_beside_text(self, node: exp.Column) -> bool:
+        """Tell whether a name is compared with a column of strings."""
+        if not isinstance(node.parent, exp.Predicate):
+            return False
+        others = [other for other in node.parent.iter_expressions() if isinstance(other, exp.Column)]
+        found = [self.column_of(name_parts(other)) for other in others if other is not node]
+        return any(column is not None and pa.types.is_string(column.type) for column in found)
 
     def column_of(self, parts: tuple[str, ...]) -> LeafColumn | None:
         """Return the column that a name in a rewrite means, None when there is none to prune on."""
@@ -195,7 +220,7 @@ class NameResolver:
     def check_names(self, node: exp.Expr) -> None:
         """Raise UnknownColumn, or PredicateTypeError for a name of two columns, for any name in a part."""
         for name in node.find_all(exp.Column):
-            self._scope.resolve(name_parts(name))
+            self._resolve(name)
 
     def is_builtin(self, name: str) -> bool:
         """Tell whether a call of this name is one of Spark's own function."""

@@ -220,6 +220,47 @@ def test_a_dot_in_a_name_is_not_a_path():
         lowered("a.b = 1", columns=columns)
 
 
+HINTED = [
+    leaf("id", type=pa.int64()),
+    leaf("status", type=pa.string()),
+    leaf("geo", "country", type=pa.string()),
+    leaf("geo", "lat", type=pa.float64()),
+    leaf("home", "lat", type=pa.float64()),
+    leaf("event date", type=pa.date32()),
+]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("country = 'JP'", "unknown column country: did you mean geo.country?"),
+        ("COUNTRY = 'JP'", "unknown column COUNTRY: did you mean geo.country?"),
+        ("lat > 1.0", "unknown column lat: did you mean geo.lat or home.lat?"),
+        (
+            "geo.country = JP",
+            "unknown column JP: text needs quotes, 'JP'; the table has id, status, geo, home, event date",
+        ),
+        ("geo.country in ('US', JP)", "unknown column JP: text needs quotes, 'JP'"),
+        ("JP <> status", "unknown column JP: text needs quotes, 'JP'"),
+        ("id = JP", "unknown column JP: the table has id"),
+        ("status = staus", "unknown column staus: did you mean status?"),
+        ("event date = DATE '2024-01-04'", "; the column `event date` needs backquotes"),
+        ("id = 1 AND Event  Date is null", "; the column `event date` needs backquotes"),
+    ],
+)
+def test_an_error_says_what_may_be_meant(sql, message):
+    with pytest.raises((UnknownColumn, PredicateSyntaxError)) as refused:
+        lowered(sql, columns=HINTED)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("sql", ["id = 1 id", "`event date` = 1 id"])
+def test_backquotes_are_no_advice_where_the_name_is_absent_or_quoted(sql):
+    with pytest.raises(PredicateSyntaxError) as refused:
+        lowered(sql, columns=HINTED)
+    assert "backquotes" not in str(refused.value)
+
+
 def test_a_list_with_null_is_an_or_with_null():
     found = lowered("x in (1, 2, null)").predicate
     assert isinstance(found, Or)
