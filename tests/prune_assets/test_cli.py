@@ -154,3 +154,16 @@ def test_help_shows_each_example_on_a_line_of_its_own(name):
     examples = set(re.findall(r"^    (?:\$ )?prune (\w+)", text, re.MULTILINE))
     assert examples, "an example is missing, or was wrapped into a paragraph"
     assert examples <= ({name} if name else set(cli.COMMANDS))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("explan", "Error: No such command 'explan'. Did you mean 'explain'?"),
+        ("CHECK", "Error: No such command 'CHECK'. Did you mean 'check'?"),
+        ("xyz", "Error: No such command 'xyz'."),
+    ],
+)
+def test_a_command_that_is_misspelt_is_told_the_nearest(name, problem):
+    result = CliRunner().invoke(cli.main, [name, "t"])
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, problem)
