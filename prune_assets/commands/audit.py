@@ -46,7 +46,9 @@ def audit(*, table: str, sample: float, files: int | None, columns: str | None, 
 
 def audit_text(report: AuditReport) -> str:
     """Render a report: the findings, the gravest first, and what was verified."""
-    lines = [findings_text(report.table, report.findings)] if report.findings else [_all_true(report)]
+    is_correct = all(finding.severity is Severity.INFO for finding in report.findings)
+    lines = [_all_true(report)] if is_correct else []
+    lines += [findings_text(report.table, report.findings)] if report.findings else []
     lines += ["", f"read: {_read(report)}", f"verified: {_claims(report)}"]
     lines += [f"skipped: {printable(name)}: {printable(why)}" for name, why in report.skipped.items()]
     return "\n".join(lines)

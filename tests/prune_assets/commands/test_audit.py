@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
+import prune_assets as pr
+from prune_assets import Finding, Severity
 from prune_assets.cli import main
+from prune_assets.commands.audit import audit_text
 from tests.lies.lies import UNSEEN
 from tests.lies.lying_file import planted, write_honest
 
@@ -68,3 +74,15 @@ def test_a_part_of_a_table_is_read_when_it_is_asked_for(lying):
 def test_wrong_use_ends_in_2(honest, arguments):
     result = prune(honest, *arguments)
     assert (result.exit_code, result.output.startswith("error: ")) == (2, True)
+
+
+def test_notes_alone_leave_the_metadata_correct(tmp_path):
+    table = pa.table({"x": pa.array([1.0, 2.0, None]), "s": ["a", "b", "c"]})
+    pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    report = pr.audit(tmp_path / "t.parquet")
+    noted = replace(report, findings=(Finding("unreadable", Severity.INFO, "t.parquet", "a note"),))
+    lines = audit_text(noted).splitlines()
+    assert lines[0] == f"{tmp_path / 't.parquet'}: all verified metadata is correct"
+    assert "a note" in audit_text(noted)
+    wrong = replace(report, findings=(Finding("dictionary", Severity.WARN, "t.parquet", "wrong", "rewrite"),))
+    assert "is correct" not in audit_text(wrong)
