@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from os import PathLike
@@ -77,11 +77,20 @@ def load_layout(layout: LayoutSource) -> LayoutSpec:
     return _layout_of(_mapping(path), str(path))
 
 
-def _layout_of(values: Mapping[Any, Any], place: str) -> LayoutSpec:
+@contextmanager
+def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
+    """Begin the message of a LayoutError with the file of the layout, where it is from one."""
     try:
-        return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
+        yield
     except LayoutError as error:
-        raise LayoutError(f"{place}: {error}") from error
+        if isinstance(layout, str | PathLike):
+            raise LayoutError(f"{layout}: {error}") from error
+        raise
+
+
+def _layout_of(values: Mapping[Any, Any], place: str) -> LayoutSpec:
+    with naming_layout_file(place):
+        return LayoutSpec(**{key: _value(key, value) for key, value in values.items()})
 
 
 def layout_schema() -> dict[str, Any]:

@@ -94,7 +94,7 @@ def stat(path: str) -> DataFile:
 def _regular(path: str, status: os.stat_result) -> DataFile:
     if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
         # Who opens a pipe waits until somebody writes into it.
-        raise StorageFailure(f"{path}: is a pipe, a socket or a device; only regular files are read, remove it")
+        raise StorageFailure(f"{path}: is a pipe, a socket or a device; only regular files are read: save it as a file")
     return _file(path, status)
 
 

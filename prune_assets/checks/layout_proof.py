@@ -63,7 +63,7 @@ def check(
     """
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
-    from prune_assets.layout_file import load_layout
+    from prune_assets.layout_file import load_layout, naming_layout_file
     from prune_assets.tables.catalogs.resolve import catalog_entry
     from prune_assets.tables.opening import open_as_written
 
@@ -78,7 +78,8 @@ def check(
         entry.check_files(index.files)
     if spec is None:
         return check_health(place, index, partition, allow=allow)
-    return check_index(index, layout=spec, rows=rows, partition=partition)
+    with naming_layout_file(layout):
+        return check_index(index, layout=spec, rows=rows, partition=partition)
 
 
 def prefix_of_names(prefix: str) -> str:

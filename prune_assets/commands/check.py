@@ -17,7 +17,7 @@ from parquet_core.layout.spec import Finding, Severity
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import counted
 from prune_assets.checks.remedies import remedy_in_shell
-from prune_assets.layout_file import load_layout
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def check(
 
     spec = None if layout_file is None else load_layout(layout_file)
     _finish_writes(table)
-    findings = sorted(
-        check_layout(table, layout=spec, where=where), key=lambda finding: (-_RANK[finding.severity], finding.location)
-    )
+    with naming_layout_file(layout_file):
+        found = check_layout(table, layout=spec, where=where)
+    findings = sorted(found, key=lambda finding: (-_RANK[finding.severity], finding.location))
     if as_json:
         named = None if layout_file is None else str(layout_file)
         result = CheckResult(table=redacted(table), layout=named, findings=tuple(findings))

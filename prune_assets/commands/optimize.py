@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from prune_assets.layout_file import load_layout
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.report.output import json_text
 from prune_assets.session.progress import showing_progress, start_session
 
@@ -63,7 +63,7 @@ def optimize(
 
     layout = load_layout(layout_file)
     spark = None if dry_run else start_session()
-    with nullcontext() if spark is None else showing_progress(spark):
+    with naming_layout_file(layout_file), nullcontext() if spark is None else showing_progress(spark):
         done = pr.optimize(spark, table, layout=layout, where=where, predicates=predicates, dry_run=dry_run, rows=rows)
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))

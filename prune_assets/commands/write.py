@@ -12,7 +12,7 @@ from parquet_core.errors import UnfinishedWrite, WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
 from parquet_core.storage import files_below, is_remote, local_path
-from prune_assets.layout_file import load_layout
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.progress import showing_progress, start_session
 
 
@@ -72,7 +72,8 @@ def write(
             f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
         )
     spark = start_session()
-    with showing_progress(spark), nanoseconds_as_numbers(spark) if nanoseconds else nullcontext():
+    reading = nanoseconds_as_numbers(spark) if nanoseconds else nullcontext()
+    with naming_layout_file(layout_file), showing_progress(spark), reading:
         frame = pr.read(spark, source, where="true" if nanoseconds else rows)
         if nanoseconds:
             frame = in_microseconds(frame, nanoseconds).where(rows)

@@ -24,7 +24,7 @@ from parquet_core.errors import MalformedFile, UnsupportedFeature, WrongUse
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.printable import redacted
 from parquet_core.storage import is_remote, list_data_files, summaries_below
-from prune_assets.layout_file import load_layout
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.maintenance.assess import (
     FILE,
     GROUP,
@@ -108,13 +108,14 @@ def optimize(
     Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable for a Delta table
     with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
     """
-    layout = load_layout(layout)
+    source, layout = layout, load_layout(layout)
     entry = entry_to_write(table, spark)
     place = os.fspath(table) if entry is None else entry.location
     if not has_log(place):
         place = str(plain_directory(place))
     request = OptimizeRequest(place, layout, where, spark, rows)
-    first = assess(request)
+    with naming_layout_file(source):
+        first = assess(request)
     told = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
     if dry_run:
         return told

@@ -12,7 +12,7 @@ from parquet_core.printable import redacted
 from parquet_core.quantities import counted
 from parquet_core.storage import files_below, summaries_below
 from parquet_core.storage.partition_discovery import unescape
-from prune_assets.layout_file import load_layout
+from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.spark_session import naming_jobs
 from prune_assets.session.stores import reach_as
@@ -119,14 +119,14 @@ def write(
         raise WrongUse(
             f"df: {type(df).__name__} is not a DataFrame of Spark; make one with spark.createDataFrame or spark.read"
         )
-    layout = load_layout(layout)
+    source, layout = layout, load_layout(layout)
     session = df.sparkSession
     entry = entry_to_write(table, session)
     place = table if entry is None else entry.location
     if entry is not None and format not in {None, entry.format}:
         raise WrongUse(f"format={format!r}: {entry.name} is a table of {entry.format} in its catalog; leave format out")
     reach_as(session, place)
-    with naming_jobs(session, f"write {redacted(os.fspath(table))}"):
+    with naming_layout_file(source), naming_jobs(session, f"write {redacted(os.fspath(table))}"):
         if format == "delta" or (format is None and has_log(place)):
             return write_delta(df, os.fspath(place), layout=layout, mode=mode, where=where, options=options)
         if entry is not None:

@@ -11,11 +11,13 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import prune_assets as pr
 from parquet_core.errors import LayoutError
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets import dagster
+from prune_assets.cli import main
 from prune_assets.components.lake import TableRule
 from prune_assets.components.layout_checks import CheckedTable
 from prune_assets.components.pruned_table import PrunedTableComponent
@@ -119,7 +121,7 @@ def test_values_that_the_loader_trips_over_are_no_yaml(layout_file, text):
 def test_pipes_and_large_files_are_no_layouts(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b" " * 300_000)
-    for name, said in (("pipe", "is a pipe"), ("large", "300,000 bytes are too many")):
+    for name, said in (("pipe", "is a pipe.*: save it as a file"), ("large", "300,000 bytes are too many")):
         with pytest.raises(LayoutError, match=said):
             load_layout(tmp_path / name)
 
@@ -259,3 +261,20 @@ def test_a_write_and_an_io_manager_take_a_path(spark, layout_file, tmp_path):
     tables = dagster.PrunedTableIOManager(root=str(tmp_path / "lake"), spark=resource)
     assert dg.materialize([ids], resources={"tables": tables, "spark": resource}).success
     assert not [one for one in pr.check(tmp_path / "lake/ids", layout=path) if one.severity == "error"]
+
+
+def test_a_column_that_the_table_lacks_is_named_with_the_file_of_the_layout(tmp_path, layout_file):
+    table = tmp_path / "t"
+    table.mkdir()
+    pq.write_table(pa.table({"ts": [1]}), table / "0.parquet")
+    layout = layout_file("sort_by: [tss]")
+    problem = f"{layout}: sort_by: the table has no column tss: did you mean ts?"
+    for ask in (lambda of: pr.check(table, layout=of), lambda of: pr.optimize(None, table, layout=of, dry_run=True)):
+        with pytest.raises(LayoutError) as refused:
+            ask(layout)
+        assert str(refused.value) == problem
+        with pytest.raises(LayoutError) as refused:
+            ask({"sort_by": ["tss"]})
+        assert str(refused.value).startswith("sort_by: ")
+    for command in (["check", table, "--layout", layout], ["optimize", table, "--layout", layout, "--dry-run"]):
+        assert CliRunner().invoke(main, [*map(str, command)]).stderr == f"error: {problem}\n"
