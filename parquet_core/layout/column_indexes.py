@@ -57,7 +57,9 @@ def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
             yield _margin(column, (pages.bound_bytes / np.diff(pages.first))[present], len(positions))
         absent = np.flatnonzero(~present)
         if len(absent):
-            yield from _absences(index, column, positions[absent], offsets.take(absent), named, read_values=bound.read_values)
+            yield from _absences(
+                index, column, positions[absent], offsets.take(absent), named, read_values=bound.read_values
+            )
         lost = positions[(offsets.reason != "") & present].tolist()
         if lost:
             yield Finding(

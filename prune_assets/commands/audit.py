@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from parquet_core.layout.spec import Severity
 from parquet_core.printable import printable
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.commands.check import exit_on, fail_on_option, findings_text
