@@ -109,23 +109,28 @@ def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
 
 
-def _why(plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]) -> str:
+def _why(  # noqa: PLR0911 - one for each reason
+    plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]
+) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
     if not columns and refused:
         part = refused[0].sql if needs_zone(refused[0]) else f"no metadata can answer {refused[0].sql}"
         return f"{part}: {refused[0].reason}"
     if len(plan.index) == 1:
         return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
-    silent = [one.name for one in columns if not one.is_known]
-    if silent and len(silent) == len(columns):
+    compared = [one for one in columns if not one.null_text]
+    silent = [one.name for one in compared if not one.is_known]
+    if silent and len(silent) == len(compared):
         return f"most row groups have no bounds of {', '.join(silent)}"
-    spreads = [(one.name, one.spread) for one in columns if one.spread]
+    spreads = [(one.name, one.spread) for one in compared if one.spread]
     if spreads and math.prod(spread.requested for _, spread in spreads) >= ENOUGH_SKIPPED:
         shares = ", ".join(f"{range_share(spread.requested)} of the range of {name}" for name, spread in spreads)
         return f"the predicate covers {shares}: there is little to skip"
     if spreads:
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
         return f"values are all over the table: a row group spans on average {shares}"
+    if len(compared) < len(columns):
+        return "; ".join(one.null_text for one in columns if one.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups

@@ -83,6 +83,17 @@ class ColumnAdvice:
         skipped, whole = len(self.remaining) - len(self.read), row_groups_text(len(self.remaining))
         return f"the condition on {self.name} skips {skipped:,} of the {whole} that the other conditions keep"
 
+    @cached_property
+    def null_text(self) -> str:
+        """Why null counts skip no more; empty where values are compared."""
+        is_null = all(isinstance(part, IsNull) for part in self.parts)
+        if not is_null and not all(isinstance(part, Not) and isinstance(part.child, IsNull) for part in self.parts):
+            return ""
+        counts = self.bounds.take(self.read).null_count
+        if counts.null_count:
+            return f"{row_groups_text(counts.null_count)} to read without a null count of {self.name}"
+        return f"every row group to read has {'nulls' if is_null else 'values'} of {self.name}"
+
     def remedies(self) -> list[Remedy]:
         """Return what helps, the surest first."""
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):

@@ -149,3 +149,26 @@ def test_advice_reads_nothing_more(unsorted):
     requests = made.index.traffic.requests
     assert made.report.advice is not None
     assert made.report.requests == requests
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("id IS NULL", "every row group to read has nulls of id"),
+        ("id IS NOT NULL", "every row group to read has values of id"),
+        (
+            "id IS NULL AND name IS NULL",
+            "every row group to read has nulls of id; every row group to read has nulls of name",
+        ),
+    ],
+)
+def test_a_null_test_is_answered_by_null_counts(tmp_path, where, why):
+    ids = pa.array([i if i % 10 < 5 else None for i in range(ROWS)])
+    names = pa.array([f"{i}" if i % 10 < 5 else None for i in range(ROWS)])
+    assert advice_of(written(tmp_path / "t", pa.table({"id": ids, "name": names})), where).why == why
+
+
+def test_a_null_test_without_null_counts_says_so(tmp_path):
+    ids = pa.array([i if i % 10 < 2 else None for i in range(ROWS)])
+    table = written(tmp_path / "t", pa.table({"id": ids, "x": ids}), write_statistics=["x"])
+    assert advice_of(table, "id IS NULL").why == "20 row groups to read without a null count of id"
