@@ -52,7 +52,8 @@ class SkipReportOperator(TableOperator):
     ('table', 'predicates')
 
     `predicates`: Spark SQL by a name, or a list of it. `min_skipped`: a part of the bytes, from 0 to 1; the task fails,
-    after every report was written, where a predicate skips less, and names it. `columns`: those that the queries read
+    after every report was written, where Spark with the plan of a predicate is predicted to skip less, and names it;
+    where that is not predicted, the best possible counts. `columns`: those that the queries read
     beside those of the predicate; all by default. `time_zone`: that of the sessions that run the queries.
 
     The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`. `report_dir`: a local

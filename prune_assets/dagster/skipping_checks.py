@@ -29,7 +29,7 @@ def build_skipping_checks(
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetChecksDefinition:
-    """Build a check for each predicate: it fails when less than `min_skipped` of the bytes is skipped.
+    """Build a check for each predicate: it fails when Spark skips less than `min_skipped` of the bytes.
 
     >>> from prune_assets.dagster import build_skipping_checks
     >>> checks = build_skipping_checks(
@@ -43,6 +43,7 @@ def build_skipping_checks(
     check with the reason, and so does a table that cannot be read.
 
     `predicates`: Spark SQL by a name. `min_skipped`: a part of the bytes of the columns that are read, from 0 to 1.
+    What Spark with the plan is predicted to skip counts; where that is not predicted, the best possible.
     `columns`: those that the queries read beside those of the predicate; all by default.
     `time_zone`: that of the sessions that run the queries, for timestamps. `blocking`, `severity`: as for the checks
     of layouts.

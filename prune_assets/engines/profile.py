@@ -9,6 +9,7 @@ import numpy as np
 from parquet_core.access_plan import make_access_plan, whole_groups
 from prune_assets.planner.extents import kept_by
 from prune_assets.report.skip_report import Engine
+from prune_assets.report.wording import reads_clearly_more
 
 if TYPE_CHECKING:
     from parquet_core.access_plan import RangeList
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 
 
 class PredictedScan(NamedTuple):
-    """The rows that a reader would read; `why`: what was not looked at that may let it read less, empty for nothing."""
+    """The rows that a reader would read.
+
+    `why`: what was not looked at that may let it read less, empty for nothing. `limit`: why it may skip less than is
+    possible, for a report where it does by far.
+    """
 
     ranges: RangeList
     why: str = ""
+    limit: str = ""
 
 
 class EngineRead(Protocol):
@@ -51,7 +57,8 @@ BEST = "best possible"
 
 def compared(read: EngineRead) -> tuple[Engine, ...]:
     """Predict what an engine reads, and what has to be read at least."""
-    return (*(_predicted(read.plan, name, scan) for name, scan in read.scans().items()), best_possible(read.plan))
+    best = best_possible(read.plan)
+    return (*(_predicted(read.plan, name, scan, best) for name, scan in read.scans().items()), best)
 
 
 def best_possible(plan: PlannedRead) -> Engine:
@@ -59,11 +66,13 @@ def best_possible(plan: PlannedRead) -> Engine:
     return Engine(BEST, plan.kept.extent(plan.index), estimated=plan.kept.estimated)
 
 
-def _predicted(plan: PlannedRead, name: str, scan: PredictedScan) -> Engine:
+def _predicted(plan: PlannedRead, name: str, scan: PredictedScan, best: Engine) -> Engine:
     nothing = whole_groups(np.zeros(0, np.int64), plan.index.row_count)
     access = make_access_plan(scan.ranges, nothing, plan.index.row_count)
     kept = kept_by(access, plan.index, plan.columns, plan.sizes)
-    extent, why = kept.extent(plan.index), scan.why
+    extent, why = kept.extent(plan.index), [scan.why]
+    if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):
+        why.append(scan.limit)
     if extent.row_groups is None:
-        why = "; ".join(part for part in (why, "each unopened file is counted as one row") if part)
-    return Engine(name, extent, kept.estimated or bool(scan.why), why)
+        why.append("each unopened file is counted as one row")
+    return Engine(name, extent, kept.estimated or bool(scan.why), "; ".join(filter(None, why)))

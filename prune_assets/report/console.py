@@ -24,8 +24,11 @@ from prune_assets.report.wording import (
     extents,
     headline,
     leaf_outcome,
+    limit_text,
+    limited_engine,
     made_text,
     outcome_text,
+    time_zone_text,
     unopened_text,
 )
 
@@ -87,14 +90,15 @@ def _header(report: SkipReport) -> Table:
     grid.add_row("Predicate", _sql(report.predicate))
     if report.normalized != report.predicate:
         grid.add_row("Normalized", _sql(report.normalized))
+        if (zone := time_zone_text(report)) != "":
+            grid.add_row("Time zone", _plain(zone, _LONGEST_SQL))
     if (made := made_text(report)) != "":
         grid.add_row("Planned", _plain(made, _LONGEST_SQL))
     return grid
 
 
 def _compared(report: SkipReport) -> list[RenderableType]:
-    said = comparison(report)
-    return [_plain(said, _LONGEST_REASON)] if said else []
+    return [_plain(said, _LONGEST_REASON) for said in (comparison(report), limit_text(report)) if said]
 
 
 def _advice(report: SkipReport) -> list[RenderableType]:
@@ -167,7 +171,9 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
 
 def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     rows = [_engine(engine, report.total.bytes) for engine in report.engines[:_SHOWN]]
-    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in report.engines if engine.why]
+    # Why Spark is limited is said at the top.
+    noted = [engine for engine in report.engines if engine.why and engine is not limited_engine(report)]
+    notes = [_plain(f"{engine.name}: {engine.why}", _LONGEST_REASON) for engine in noted]
     needed = sum(max(len(cell) for cell in column) + _GAP for column in zip(*rows, strict=True))
     if _INDENT + needed - _GAP > width:
         # Side by side they would leave no room for the names.

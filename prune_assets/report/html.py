@@ -16,7 +16,7 @@ from prune_assets.report import quantities, wording
 from prune_assets.report.levels import level_title
 from prune_assets.report.map import Map, map_of
 from prune_assets.report.quantities import clipped, short_path
-from prune_assets.report.wording import comparison, headline
+from prune_assets.report.wording import comparison, headline, limit_text
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import Level, RowGroupReport, SkipReport
@@ -159,6 +159,8 @@ def _environment() -> jinja2.Environment:
         title=level_title,
         delta=wording.delta_text,
         compared=wording.comparison,
+        limit=wording.limit_text,
+        time_zone=wording.time_zone_text,
         made=wording.made_text,
         unopened=wording.unopened_text,
         row_groups=wording.row_groups_text,
@@ -178,7 +180,7 @@ def _path(value: str, table: str) -> str:
 
 def to_card(report: SkipReport) -> str:
     """Return a report as a piece of HTML: what is skipped, Spark alone and with the plan, and what would help."""
-    lines = [comparison(report)]
+    lines = [comparison(report), limit_text(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]
     files = f"reads {report.kept.files:,} of {counted(report.total.files, 'file')}, {bytes_text(report.kept.bytes)}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.printable import one_line
 from prune_assets.report.picture import to_data_uri
-from prune_assets.report.wording import comparison, headline, unopened_text
+from prune_assets.report.wording import comparison, headline, limit_text, unopened_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ def summary(report: SkipReport, *, measured: Sequence[str] = ()) -> str:
     """Say what is skipped and what is not used for it; `measured`: paragraphs in place of what is predicted."""
     lines = [
         f"**{headline(report)}**",
-        *(measured or [comparison(report)]),
+        *(measured or [comparison(report), limit_text(report)]),
         unopened_text(report),
         *(f"Not used to skip: {as_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
     ]

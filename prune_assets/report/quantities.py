@@ -24,10 +24,19 @@ def share_text(part: int, whole: int) -> str:
         return "-"
     if part in {0, whole}:
         return "100 %" if part else "0 %"
-    percent = 100 * part / whole
-    if percent < 0.1:
-        return "<0.1 %"
-    return ">99.9 %" if percent > 99.9 else f"{percent:.1f} %"
+    if 1000 * part > 999 * whole:
+        return ">99.9 %"
+    tenths = tenths_of_percent(part, whole)
+    return f"{tenths / 10:.1f} %" if tenths else "<0.1 %"
+
+
+def tenths_of_percent(part: int, whole: int) -> int:
+    """Return a part in tenths of a percent, rounded down: what is skipped is never said to be more than it is.
+
+    >>> tenths_of_percent(8618, 10_000), share_text(8618, 10_000)
+    (861, '86.1 %')
+    """
+    return 1000 * part // whole
 
 
 def seconds_text(seconds: float) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.quantities import bytes_text, counted
 from prune_assets.report.levels import KnownLevel, level_title
-from prune_assets.report.quantities import clipped, share_text
+from prune_assets.report.quantities import clipped, share_text, tenths_of_percent
 
 if TYPE_CHECKING:
     from prune_assets.report.skip_report import DeltaVersion, Denial, Engine, Extent, Leaf, Level, SkipReport
@@ -16,6 +16,14 @@ _LONGEST_NAME = 100
 ENOUGH_SKIPPED = 0.5
 # What is said of a reader that knows its time zone where a plan does not.
 DEPENDS_ON_ZONE = "depends on the session's time zone"
+# What is said of a reader that uses metadata which the plan did not read.
+MAY_READ_LESS = "may read less"
+# A report says what Spark skips where that is less than the best possible by more than this part of the table.
+_CLEARLY_MORE = 0.1
+PUSHED_IN_PART = (
+    "Spark skips row groups and pages by filters that it can push down; those of this predicate say less than this plan"
+)
+_SMALLER_FILES = "Smaller files would help: this plan lists the files that Spark reads (target_file_bytes of a layout)"
 # How the names of the readers end that are compared, without the plan and with it.
 _ALONE, _WITH_PLAN = " alone", " with this plan"
 
@@ -34,13 +42,60 @@ def outcome_text(level: Level) -> str:
 
 
 def headline(report: SkipReport) -> str:
-    """Say in a line how many of the bytes need not be read."""
+    """Say in a line how many of the bytes need not be read, and how many Spark skips where these are clearly fewer."""
     if report.skipped_fraction is None:
         return "Nothing to read: the table has no bytes in these columns"
-    share = share_text(report.skipped_bytes, report.total.bytes)
+    whole = report.total.bytes
+    share = share_text(report.skipped_bytes, whole)
     unopened = report.unopened_files > 0 if report.delta is None else report.delta.pro_rata
     approximately = "about " if report.estimated or unopened else ""
-    return f"Skipped {approximately}{bytes_text(report.skipped_bytes)} of {bytes_text(report.total.bytes)} ({share})"
+    best = f"{approximately}{bytes_text(report.skipped_bytes)}"
+    limited = limited_engine(report)
+    if limited is None:
+        return f"Skipped {best} of {bytes_text(whole)} ({share})"
+    by_spark = skipped_with_plan(report)
+    return (
+        f"Skipped {about_text(limited)}{bytes_text(by_spark)} of {bytes_text(whole)} ({share_text(by_spark, whole)}) "
+        f"by Spark with this plan; best possible {best} ({share})"
+    )
+
+
+def skipped_with_plan(report: SkipReport) -> int:
+    """Return the bytes that Spark with this plan skips, where that is predicted; else those that need not be read."""
+    engine = _predicted(report)
+    kept = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
+    return report.total.bytes - kept
+
+
+def limited_engine(report: SkipReport) -> Engine | None:
+    """Return Spark with this plan, where it is predicted to read clearly more than the best possible; else None."""
+    engine = _predicted(report)
+    if engine is None or not reads_clearly_more(engine.kept.bytes, report.kept.bytes, report.total.bytes):
+        return None
+    return engine
+
+
+def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bool:
+    """Tell whether a reader reads so much more than the best possible that a report has to say so."""
+    return kept_bytes - best_bytes > _CLEARLY_MORE * whole_bytes
+
+
+def limit_text(report: SkipReport) -> str:
+    """Say why Spark with this plan skips clearly less than is possible, and what helps; empty where it does not."""
+    engine = limited_engine(report)
+    if engine is None:
+        return ""
+    groups = report.total.row_groups
+    remedy = f". {_SMALLER_FILES}" if groups is None or groups > report.total.files else ""
+    return f"{engine.why or PUSHED_IN_PART}{remedy}"
+
+
+def _predicted(report: SkipReport) -> Engine | None:
+    """Return Spark with this plan; None where its figures are not known, or no more than upper limits."""
+    _, engine = compared_engines(report)
+    if engine is None or depends_on_zone(engine) or MAY_READ_LESS in engine.why:
+        return None
+    return engine
 
 
 def advice_title(report: SkipReport) -> str:
@@ -58,7 +113,10 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
     if below is None:
         return None
     remedy = "run `prune explain` with this predicate for the reason, and re-sort the table where files overlap"
-    for part in report.unsupported[:1]:
+    if report.skipped_bytes >= min_skipped * report.total.bytes:
+        remedy = limit_text(report) or remedy
+    elif report.unsupported:
+        part = report.unsupported[0]
         remedy = f"{part.sql} is not used for pruning: {part.reason}. {part.remedy}"
     return f"{below}; {remedy}"
 
@@ -66,20 +124,26 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
 def below_required(report: SkipReport, min_skipped: float) -> str | None:
     """Compare the part that is skipped with the part that is required; None where enough is skipped.
 
-    The percentage is rounded down, so that it is below the required one.
+    What Spark with this plan skips counts, where it is predicted. The percentage is rounded down, so that it is below
+    the required one.
     """
-    skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
-    if skipped >= min_skipped:
+    skipped, whole = skipped_with_plan(report), report.total.bytes
+    if not whole or skipped / whole >= min_skipped:
         return None
-    # From whole bytes: a fraction times 100 may round up to what is required.
-    tenths = 1000 * report.skipped_bytes // report.total.bytes
-    return f"{tenths / 10:g} % of bytes skipped, below the required {100 * min_skipped:g} %"
+    by = ""
+    if skipped < report.skipped_bytes:
+        by = f" by Spark with this plan (best possible {share_text(report.skipped_bytes, whole)})"
+    return (
+        f"{tenths_of_percent(skipped, whole) / 10:g} % of bytes skipped{by}, below the required {100 * min_skipped:g} %"
+    )
 
 
 def one_line(report: SkipReport) -> str:
     """Return a report as one line."""
     table, predicate = (clipped(text, _LONGEST_NAME) for text in (report.table, report.predicate))
-    return f"SkipReport({table!r}, where={predicate!r}: {headline(report)})"
+    limit = limited_engine(report)
+    why = "" if limit is None else f"; {limit.why or PUSHED_IN_PART}"
+    return f"SkipReport({table!r}, where={predicate!r}: {headline(report)}{why})"
 
 
 def did_nothing(level: Level) -> bool:
@@ -104,7 +168,8 @@ def comparison(report: SkipReport) -> str:
     if depends_on_zone(alone):
         if (with_plan.kept.bytes, with_plan.kept.rows) == (report.total.bytes, report.total.rows):
             return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
-        return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {_read_by(with_plan)}"
+        reads = _read_by(with_plan) if with_plan.kept.bytes or with_plan.kept.rows else "it reads nothing in any zone"
+        return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
     said = f"Spark alone would read {_of_whole(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{said}; with this plan the same"
@@ -114,6 +179,13 @@ def comparison(report: SkipReport) -> str:
 def depends_on_zone(engine: Engine) -> bool:
     """Tell whether what a reader reads depends on a time zone that the plan was not told: figures are upper limits."""
     return engine.why.startswith(DEPENDS_ON_ZONE)
+
+
+def time_zone_text(report: SkipReport) -> str:
+    """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
+    if not any(map(depends_on_zone, report.engines)):
+        return ""
+    return "not known: Normalized compares the values on which all time zones agree; Spark decides about the others"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
@@ -137,7 +209,7 @@ def _read_by(engine: Engine) -> str:
 def about_text(engine: Engine) -> str:
     """Return what stands before the figures of a reader: nothing where they are exact."""
     if depends_on_zone(engine):
-        return "at most "
+        return "at most " if engine.kept.bytes or engine.kept.rows else ""
     return "about " if engine.estimated else ""
 
 

@@ -65,7 +65,7 @@ class SparkRead:
         listed, why = listed_files(plan, self.filters)
         handed = all_of([self.filters, *map(filters_of, self.derived_filters)])
         off = {warning.option for warning in self.warnings}
-        alone = predicted_scan(plan, self.filters, files=listed)
+        alone = predicted_scan(plan, self.filters, files=listed)._replace(limit="")
         with_plan = predicted_scan(plan, handed, files=listed & self.scan.files, off=off)
         if any(map(needs_zone, leaves(plan.lowered.predicate))):
             why = f"{DEPENDS_ON_ZONE}: the figures are upper limits"

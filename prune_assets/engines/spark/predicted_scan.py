@@ -32,6 +32,7 @@ from prune_assets.engines.parquet_java import (
 from prune_assets.engines.profile import PredictedScan
 from prune_assets.engines.spark.pushed import of_files, pushed_to
 from prune_assets.engines.spark.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
+from prune_assets.report.wording import MAY_READ_LESS, PUSHED_IN_PART
 from prune_assets.tables.parquet import answers_of_directories
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ DICTIONARY = "parquet.filter.dictionary.enabled"
 BLOOM = "parquet.filter.bloom.enabled"
 PAGES = "parquet.filter.columnindex.enabled"
 
+_NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
 _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
 # Beyond so many column chunks their page indexes are not read for a profile alone.
 MAX_COLUMN_INDEXES = 20_000
@@ -74,11 +76,13 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     names = {column.path[0] for column in index.partitions}
     whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.row_count)
     remaining &= ~whole
+    is_pushed = False
     for pushed, here in _by_kind(of_files(tree, names), index):
         left = remaining & here
         if pushed is None:
             whole |= left
             continue
+        is_pushed = True
         left = reader.row_groups(pushed, left)
         asks_pages = pages and PAGES not in off
         paged = left & _located(index, columns) if asks_pages else np.zeros(len(index), np.bool_)
@@ -87,10 +91,14 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
             reader.unread["page indexes"] = None
         whole |= left & ~paged
         cut = join(cut, reader.pages(pushed, np.flatnonzero(paged)))
-    if not pages:
+    if not pages and is_pushed:
         reader.unread["page indexes"] = None
-    why = f"may read less: it uses {' and '.join(reader.unread)}, which this plan did not read" if reader.unread else ""
-    return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why)
+    uses = " and ".join(reader.unread)
+    why = f"{MAY_READ_LESS}: it uses {uses}, which this plan did not read" if uses else ""
+    limit = PUSHED_IN_PART if is_pushed else _NOTHING_PUSHED
+    if is_pushed and off:
+        limit = f"this plan sets {', '.join(sorted(off))} to false, as Spark would lose rows here"
+    return PredictedScan(join(whole_groups(np.flatnonzero(whole), index.row_count), cut), why, limit)
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
@@ -100,11 +108,11 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
     listed_by = ["_metadata", *(column.name.casefold() for column in index.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
-    why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
+    why = f"files that only Spark can judge by where they lie: it {MAY_READ_LESS}" if unjudged else ""
     if plan.table.is_plain:
         return answers_of_directories(predicate, index).kept, why
     if not why and _mixes(filters, {column.path[0] for column in index.partitions}):
-        why = "conditions that are simpler with the values of a partition put in: it may read less"
+        why = f"conditions that are simpler with the values of a partition put in: it {MAY_READ_LESS}"
     return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
 
 

@@ -31,6 +31,28 @@ def test_a_query_that_skips_too_little_fails_its_check_and_says_why(table):
     assert results["skips_few"].asset_key == dg.AssetKey(["lake", "ids"])
 
 
+def test_the_description_and_the_summary_round_alike(tmp_path):
+    pq.write_table(pa.table({"id": range(1000)}), tmp_path / "1.parquet", row_group_size=130)
+    result = evaluate(tmp_path, min_skipped=0.99)["skips_few"]
+    share = result.metadata["prune/skipped_bytes_share"].value
+    percent = int(1000 * share) / 10
+    assert f"{100 * share:.1f}" != f"{percent:.1f}", "to the nearest it would be another number"
+    assert result.description.startswith(f"{percent:g} % of bytes skipped, below the required 99 %")
+    assert f"({percent:.1f} %)" in result.metadata["prune/summary"].value
+
+
+def test_what_spark_does_not_skip_does_not_count(tmp_path):
+    times = pa.array(range(0, 60_000_000_000, 60_000_000), pa.timestamp("us"))
+    pq.write_table(pa.table({"at": times}), tmp_path / "1.parquet", row_group_size=100, use_dictionary=False)
+    where = {"hour": "at < TIMESTAMP_NTZ '1970-01-01 01:00:00'"}
+    checks = build_skipping_checks("times", tmp_path, where, min_skipped=0.5)
+    (result,) = checks(dg.build_asset_check_context())
+    assert not result.passed
+    assert "0 % of bytes skipped by Spark with this plan" in result.description
+    assert "none of this predicate is. Smaller files would help" in result.description
+    assert "none of this predicate is" in result.metadata["prune/summary"].value
+
+
 def test_a_column_that_is_gone_and_a_table_that_is_gone_fail_the_check_alone(table, tmp_path):
     assert "no_such" in evaluate(table)["skips_gone"].description
     (table / "1.parquet").unlink()

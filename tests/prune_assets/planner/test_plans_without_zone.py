@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,3 +79,19 @@ def test_nanoseconds_are_kept_with_what_writes_microseconds(tmp_path, zone):
     assert "spark.sql.legacy.parquet.nanosAsLong" in part.reason
     assert "prune write does of top-level columns" in part.reason
     assert "coerce_timestamps='us', allow_truncated_timestamps=True" in part.reason
+
+
+def test_a_plan_that_reads_nothing_in_any_zone_says_so(tmp_path):
+    pq.write_table(pa.table({"day": [date(2024, 1, day) for day in range(1, 21)]}), tmp_path / "1.parquet")
+    report = plan(tmp_path, where="day >= current_date()").report
+    text = " ".join(to_text(report).split())
+    assert "with this plan it reads nothing in any zone" in text
+    assert "at most" not in text
+    assert "Time zone not known: Normalized compares the values on which all time zones agree" in text
+    assert "Normalized compares the values" in report.to_html()
+
+
+def test_where_the_zone_is_known_nothing_is_said_of_it(tmp_path):
+    pq.write_table(pa.table({"day": [date(2024, 1, day) for day in range(1, 21)]}), tmp_path / "1.parquet")
+    report = plan(tmp_path, where="day >= current_date()", session=SparkSemantics(time_zone="UTC")).report
+    assert "Time zone" not in to_text(report)
