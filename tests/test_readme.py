@@ -36,6 +36,15 @@ def test_what_it_links_is_there(target):
     assert (ROOT / target).is_file()
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/in_python.md"])
+def test_the_one_difference_from_spark_is_said_beside_the_promise(name):
+    promises = re.split(
+        r"the rows and the schema of\s+`spark.read.parquet\(table\).where\(...\)`", (ROOT / name).read_text()
+    )
+    assert len(promises) == 2
+    assert "NaN" in promises[1][:200]
+
+
 DEFINED = {"README.md": {"events"}, "docs/dagster.md": {"events", "first_users", "skip_reports/one_user"}}
 
 

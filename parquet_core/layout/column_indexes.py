@@ -78,8 +78,8 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
         "column_index.present",
         Severity.INFO,
         f"column {column.name}",
-        f"in {len(means)} of {row_groups} row groups; min+max take {np.mean(means):.1f} bytes a page on average, "
-        f"{worst:.1f} at most: {worst / MAX_STATS_SIZE:.1%} of the {MAX_STATS_SIZE:,} above which it is left out",
+        f"in {len(means)} of {row_groups} row groups; min and max of a page take {np.mean(means):.1f} bytes on "
+        f"average, {worst:.1f} in the worst row group; writers drop a column index above {MAX_STATS_SIZE:,}",
     )
 
 

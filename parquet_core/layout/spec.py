@@ -99,8 +99,8 @@ class LayoutSpec:
     `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, when queries filter by each of them alone: rows
     lie along a Z-order or Hilbert curve through the ranks of their values, so that skew does no harm.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
-    `dictionary`: columns that are (not) dictionary-encoded whatever the writer thinks; off where there is a bloom
-    filter, as parquet-java writes none of a chunk that is dictionary-encoded.
+    `dictionary`: columns for which dictionary encoding is on (true) or off (false); for the others the writer decides.
+    It is off for the columns of `bloom`: parquet-java writes no bloom filter of a dictionary-encoded column chunk.
     `row_group_rows`, `page_rows`: upper limits in rows. Whichever limit is reached first ends the row group or page.
     Without `row_group_rows`, a write with bloom filters makes at least eight row groups of 100,000 rows or more, since
     a filter skips a whole row group or nothing.
@@ -112,9 +112,9 @@ class LayoutSpec:
     `column_index_truncate_length`, `statistics_truncate_length`: bytes after which the bounds of texts are cut, in
     column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
 
-    A check proves order, bloom filters, column indexes and the limits in rows, and along a curve how many row groups
-    an equality keeps; the limits in bytes, encodings, compression and `partition_by` guide the writer and are not
-    proven.
+    A check proves the order inside of each partition, bloom filters, column indexes and the limits in rows, and along a
+    curve how many row groups an equality keeps. It does not prove the limits in bytes, encodings, compression, and
+    that the table is partitioned by the columns of `partition_by`.
     """
 
     sort_by: Sequence[str] = ()

@@ -50,7 +50,7 @@ def test_a_good_table_passes_every_check_and_shows_its_margins(tmp_path):
     assert set(results) == CHECKS
     assert failed(results) == set()
     rows = results["column_index_present"].metadata["findings"].records
-    assert any("of the 4,096 above which it is left out" in row.data["message"] for row in rows)
+    assert any("writers drop a column index above 4,096" in row.data["message"] for row in rows)
     strengths = [row.data["code"] for row in results["sorted_order"].metadata["findings"].records]
     assert strengths == ["order.row_groups", "order.pages", "order.rows"]
 
