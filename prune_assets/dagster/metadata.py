@@ -81,16 +81,18 @@ def written_metadata(
 ) -> dict[str, Any]:
     """Return what a materialization says about the bytes that were written.
 
-    `partitions`: how many partitions of the asset the run wrote. Of several the rows are those of all of them, which
-    Dagster would show as the rows of each.
+    `partitions`: how many partitions of the asset the run wrote. Dagster shows the figures of a run on each of its
+    partitions, so those of several are named as the run's: they are no figures of one partition, and plots by
+    partition leave them out.
     """
-    rows = {0: "dagster/row_count", 1: "dagster/partition_row_count"}.get(partitions, "prune/rows")
+    of = "run_" if partitions > 1 else ""
+    rows = {0: "dagster/row_count", 1: "dagster/partition_row_count"}.get(partitions, "prune/run_rows")
     return {
         rows: result.rows,
         "dagster/column_schema": column_schema(schema, layout),
-        "prune/files": len(result.files),
-        "prune/row_groups": result.row_groups,
-        "prune/bytes": result.bytes,
+        f"prune/{of}files": len(result.files),
+        f"prune/{of}row_groups": result.row_groups,
+        f"prune/{of}bytes": result.bytes,
         "dagster/uri": table_uri(result.table),
         **({} if result.version is None else {"prune/version": result.version}),
     }

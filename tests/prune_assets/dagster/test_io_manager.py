@@ -147,6 +147,7 @@ def test_a_backfill_in_a_single_run_is_one_commit(tmp_path, resources, spark):
     run = dg.materialize([made], resources=resources, tags=tags)
     assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 100, "03": 100}
     written = [event.metadata for event in run.asset_materializations_for_node("orders")]
-    assert [metadata["prune/rows"].value for metadata in written] == [300] * 3
+    assert [metadata["prune/run_rows"].value for metadata in written] == [300] * 3
+    assert not any("prune/files" in metadata for metadata in written), "no figure of one partition"
     assert not any("dagster/partition_row_count" in metadata for metadata in written), "300 are not those of a day"
     assert DeltaTable(tmp_path / "orders").version() == before + 1
