@@ -32,5 +32,7 @@ def level_title(level: str) -> str:
     >>> level_title("page_index"), level_title("file_statistics")
     ('Page index', 'File statistics')
     """
-    titles = {known.key: known.value for known in KnownLevel}
-    return titles.get(level, level.replace("_", " ").capitalize())
+    return _TITLES.get(level, level.replace("_", " ").capitalize())
+
+
+_TITLES = {known.key: known.value for known in KnownLevel}
