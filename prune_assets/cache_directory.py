@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 
 if TYPE_CHECKING:
+    from parquet_core.dataset.decoded_cache import DecodedCache
     from parquet_core.dataset.metadata_cache import MetadataCache
 
 CACHE_VARIABLE = "PRUNE_CACHE_DIR"
@@ -36,4 +38,12 @@ def metadata_cache() -> MetadataCache | None:
     if asked and not asked.isdecimal():
         raise WrongUse(f"{BYTES_VARIABLE}={asked!r}: give a number of bytes, or 0 to keep no metadata on disk")
     most = int(asked) if asked else DEFAULT_BYTES
-    return MetadataCache(cache_directory() / "metadata", most) if most else None
+    return MetadataCache(cache_directory() / "metadata", most, _decoded()) if most else None
+
+
+@cache
+def _decoded() -> DecodedCache:
+    """Return what this process keeps in memory."""
+    from parquet_core.dataset.decoded_cache import DecodedCache
+
+    return DecodedCache()

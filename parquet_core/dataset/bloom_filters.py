@@ -9,6 +9,7 @@ import numpy as np
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.dataset.structure_reader import Wanted, read_structures
+from parquet_core.dataset.structures_at_hand import StructuresAtHand
 from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.storage import read_range
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
 
     Positions = NDArray[np.int64]
 
@@ -34,7 +34,10 @@ class BloomFilters:
 
     groups: RowGroupTable
     footers: FooterColumns
-    _filters: dict[tuple[int, Path], Blocks | str] = field(default_factory=dict)
+    _at_hand: StructuresAtHand[Blocks] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._at_hand = StructuresAtHand("filters", self.footers.kept)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Tell for which row groups a footer says where a column's filter lies."""
@@ -46,15 +49,21 @@ class BloomFilters:
 
         A filter knows values as its file stores them, see `RowGroupTable.stored_as`.
         """
-        wanted = dict.fromkeys(positions.tolist())
-        missing = np.array([p for p in wanted if (p, column.path) not in self._filters], np.int64)
+        known, wanted = self._at_hand.of(column), dict.fromkeys(positions.tolist())
+        if any(p not in known for p in wanted):
+            self._at_hand.recall(column, positions[self._refusals(column, positions) == ""])
+        missing = np.array([p for p in wanted if p not in known], np.int64)
         if len(missing):
             self._fetch(column, missing)
-        return [self._filters[p, column.path] for p in positions.tolist()]
+        return [known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
         """Return those filters that were read before, as `read` does; None for the others."""
-        return [self._filters.get((p, column.path)) for p in positions.tolist()]
+        return list(map(self._at_hand.of(column).get, positions.tolist()))
+
+    def save(self) -> None:
+        """Keep in memory for the next index what was read."""
+        self._at_hand.save()
 
     def _fetch(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.footers.chunks(column).bloom_filter[positions]
@@ -64,11 +73,12 @@ class BloomFilters:
         (found,) = read_structures(self.groups, [Wanted(column, positions, ranges, reasons)], purpose="bloom")
         for i, position in enumerate(positions.tolist()):
             if found.stop[i] < 0:
-                self._filters[position, column.path] = found.absent[i]
+                self._at_hand.put(column, position, found.absent[i])
             else:
                 data, place = found.buffer[found.start[i] : found.stop[i]], found.place(i)
                 parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
-                self._filters[position, column.path] = parse_filter(data, place=place) if parsed is None else parsed
+                parsed = parse_filter(data, place=place) if parsed is None else parsed
+                self._at_hand.put(column, position, parsed)
         self._doubt(column, positions)
 
     def _refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
@@ -80,10 +90,10 @@ class BloomFilters:
         """Take filters back that deny the bounds of their chunk."""
         if self.groups.has_several_types(column):
             return
-        filters = [self._filters[position, column.path] for position in positions.tolist()]
+        filters = list(map(self._at_hand.of(column).__getitem__, positions.tolist()))
         wrong = contradict_filters(column, self.footers.bounds(column).take(positions), filters)
         for position in positions[wrong].tolist():
-            self._filters[position, column.path] = reason_of(Doubt.FILTER)
+            self._at_hand.put(column, position, reason_of(Doubt.FILTER))
         self.footers.doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 
 from parquet_core.arrow_arrays import valid_flags
+from parquet_core.dataset.structures_at_hand import StructuresAtHand
 from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from parquet_core.format.column_chunk import ColumnChunk
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
-    from parquet_core.predicate import Path
 
     Positions = NDArray[np.int64]
 
@@ -61,23 +61,32 @@ class Dictionaries:
     groups: RowGroupTable
     footers: FooterColumns
     page_indexes: PageIndexes
-    _kept: dict[tuple[int, Path], pa.Array | str] = field(default_factory=dict)
+    _at_hand: StructuresAtHand[pa.Array] = field(init=False)
     _kept_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._at_hand = StructuresAtHand("dictionaries", self.footers.kept)
 
     def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return a column's dictionary in each chosen row group; a reason stands for one that proves nothing."""
-        missing = np.array([p for p in positions.tolist() if (p, column.path) not in self._kept], np.int64)
-        found = dict(zip(missing.tolist(), self._read(column, missing), strict=True))
+        known = self._at_hand.of(column)
+        self._at_hand.recall(column, positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""])
+        missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
+        found = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
         for position, values in found.items():
             size = 0 if isinstance(values, str) else values.nbytes
             if self._kept_bytes + size <= MAX_KEPT_BYTES:
-                self._kept[position, column.path] = values
+                self._at_hand.put(column, position, values)
                 self._kept_bytes += size
-        return [found[p] if p in found else self._kept[p, column.path] for p in positions.tolist()]
+        return [found[p] if p in found else known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
         """Return those dictionaries that were read before, as `read` does; None for the others."""
-        return [self._kept.get((p, column.path)) for p in positions.tolist()]
+        return list(map(self._at_hand.of(column).get, positions.tolist()))
+
+    def save(self) -> None:
+        """Keep in memory for the next index what was read."""
+        self._at_hand.save()
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         """Return why a column's dictionary proves nothing in each chosen row group; empty where one may be read."""

@@ -95,6 +95,10 @@ class _Column:
     all_chunks: ColumnChunks | None = None
     all_bounds: Bounds | None = None
 
+    def copied(self) -> _Column:
+        """Return the same for another version of the table, whose other row groups may be others."""
+        return replace(self, all_chunks=None, all_bounds=None)
+
     def forget(self, doubted: NDArray[np.bool_]) -> None:
         """Drop the bounds of the doubted among the row groups that something is read of."""
         if doubted.any():
@@ -160,6 +164,7 @@ class FooterColumns:
                 values = {"chunks": found.chunks, "bounds": found.bounds, "doubts": found.doubts[at]}
                 self.kept.write(found.name, values)
                 found.unsaved = False
+                self.kept.remember(found.name, found.copied())
 
     def _column(self, column: LeafColumn) -> _Column:
         found = self._columns.get(column.path)
@@ -169,12 +174,17 @@ class FooterColumns:
 
     def _load(self, column: LeafColumn) -> _Column:
         name, at, doubts = self.kept.name("chunks", column), self.groups.read_from(), self.groups.doubts
+        held: _Column | None = self.kept.recall(name)
+        if held is not None:
+            return held.copied()
         kept = self.kept.read(name)
         if kept is None:
             found = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
         else:
             found = self._with_new(column, name, kept, at)
         found.forget(self._is_doubted(found.doubts))
+        if not found.unsaved:
+            self.kept.remember(name, found.copied())
         return found
 
     def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:

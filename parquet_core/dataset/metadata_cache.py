@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from parquet_core.dataset.decoded_cache import DecodedCache
     from parquet_core.storage import DataFile
 
 # Changes with the form of what is kept: files of another form are not read.
@@ -54,10 +55,14 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCache:
-    """A directory of datasets; beyond `most_bytes` what was used least recently is removed."""
+    """A directory of datasets; beyond `most_bytes` what was used least recently is removed.
+
+    `decoded`: what the process keeps in memory of what is there; None for nothing.
+    """
 
     directory: Path
     most_bytes: int = DEFAULT_BYTES
+    decoded: DecodedCache | None = field(default=None, repr=False, compare=False)
 
     def of_table(self, table: str) -> TableCache:
         """Return the part of one table; `table` is whatever tells it from others."""
@@ -118,7 +123,8 @@ class TableCache:
         path = self._path(name)
         try:
             # Not mapped: what is cut off under a map ends the process.
-            data = path.read_bytes()
+            with open(path, "rb") as file:
+                data = file.read()
         except OSError:
             return None
         # In a directory that is another user's nothing can be marked; what it holds serves all the same.
@@ -154,13 +160,24 @@ class TableCache:
             with contextlib.suppress(OSError):
                 part.unlink()
 
+    def mark(self, name: str) -> bool:
+        """Mark what is kept under a name as used; False where there is nothing."""
+        try:
+            _touch(self._path(name))
+        except FileNotFoundError:
+            return False
+        except OSError:  # it is another user's
+            return True
+        return True
+
     def drop(self, name: str) -> None:
         """Remove what is kept under a name."""
         with contextlib.suppress(OSError):
-            self._path(name).unlink()
+            os.unlink(self._path(name))
 
-    def _path(self, name: str) -> Path:
-        return self.directory / f"{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
+    def _path(self, name: str) -> str:
+        # Joined as text: a plan asks for many.
+        return f"{self.directory}/{blake2b(name.encode(), digest_size=12).hexdigest()}.arrow"
 
 
 def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
@@ -186,7 +203,7 @@ def _seal(part: Path) -> None:
         file.write(_MAGIC + digest.digest())
 
 
-def _touch(path: Path) -> None:
+def _touch(path: str) -> None:
     """Mark a file as used, but not at each use: reading alone should not write."""
-    if path.stat().st_mtime < time.time() - _TOUCH_SECONDS:
+    if os.stat(path).st_mtime < time.time() - _TOUCH_SECONDS:
         os.utime(path)

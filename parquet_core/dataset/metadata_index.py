@@ -40,10 +40,12 @@ class MetadataIndex(RowGroupTable):
             object.__setattr__(table, "row_count", row_count)
 
     def save(self) -> None:
-        """Keep on disk what was read since the last time, where there is a cache."""
+        """Keep what was read since the last time, on disk and in memory, where there is a cache."""
         self.footers.save()
         self.totals.save()
         self.page_indexes.save()
+        self.bloom_filters.save()
+        self.dictionaries.save()
         self.footers.kept.finish()
 
 

@@ -27,6 +27,7 @@ from parquet_core.trust.inconsistencies import AGAINST_INDEXES, Doubt, reason_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.footer_columns import FooterColumns
@@ -53,6 +54,10 @@ class Fetched(Generic[Part]):
     name: str = ""
     grown: bool = False
 
+    def has(self, positions: Positions) -> bool:
+        """Tell whether nothing of some row groups is left to be fetched."""
+        return self.kept is not None and not (self.slot[positions] < 0).any()
+
     def missing(self, positions: Positions) -> Positions:
         """Return those of some row groups that are not fetched yet, each once."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
@@ -60,6 +65,7 @@ class Fetched(Generic[Part]):
     def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
         """Take in what was fetched of row groups."""
         before = 0 if self.kept is None else len(self.kept)
+        self.slot = self.slot.copy()
         self.slot[positions] = before + np.arange(len(positions))
         self.kept = part if self.kept is None else concat([self.kept, part])
         self.grown |= len(positions) > 0
@@ -69,6 +75,7 @@ class Fetched(Generic[Part]):
         used = np.flatnonzero(self.slot >= 0)
         if self.kept is not None and len(used) < len(self.kept):
             self.kept = self.kept.take(self.slot[used])
+            self.slot = self.slot.copy()
             self.slot[used] = np.arange(len(used))
 
     def take(self, positions: Positions) -> Part:
@@ -94,6 +101,13 @@ class PageIndexes:
 
     def fetch(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
         """Read the page indexes of columns in chosen row groups, as few requests as the gaps in the files allow."""
+        columns = [
+            column
+            for column in columns
+            if not (self._pages_of(column).has(positions) and self._offsets_of(column).has(positions))
+        ]
+        if not columns:
+            return
         paged = [(column, self._pages_of(column).missing(positions)) for column in columns]
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         wanted = [
@@ -147,25 +161,34 @@ class PageIndexes:
                     at = self.groups.read_from()
                     self.kept.write(fetched.name, {"slot": fetched.slot[at], what: fetched.kept})
                     fetched.grown = False
+                    self.kept.remember(fetched.name, replace(fetched))
 
     def _wanted(self, column: LeafColumn, at: Positions, ranges: Positions) -> Wanted:
         return Wanted(column, at, ranges[at], self.footers.refusals(column, at, AGAINST_INDEXES))
 
     def _pages_of(self, column: LeafColumn) -> Fetched[PageBatch]:
         if column.path not in self._pages:
-            name = self.kept.name("pages", column)
-            kept = self.kept.read(name)
-            part = None if kept is None else from_batch(kept.batch, "pages", PageBatch, bounds=Bounds)
-            self._pages[column.path] = Fetched(self._slots(kept), part, name)
+            self._pages[column.path] = self._held(
+                self.kept.name("pages", column), lambda batch: from_batch(batch, "pages", PageBatch, bounds=Bounds)
+            )
         return self._pages[column.path]
 
     def _offsets_of(self, column: LeafColumn) -> Fetched[OffsetIndexes]:
         if column.path not in self._offsets:
-            name = self.kept.name("offsets", column)
-            kept = self.kept.read(name)
-            part = None if kept is None else from_batch(kept.batch, "offsets", OffsetIndexes)
-            self._offsets[column.path] = Fetched(self._slots(kept), part, name)
+            self._offsets[column.path] = self._held(
+                self.kept.name("offsets", column), lambda batch: from_batch(batch, "offsets", OffsetIndexes)
+            )
         return self._offsets[column.path]
+
+    def _held(self, name: str, decode: Callable[[pa.RecordBatch], Part]) -> Fetched[Part]:
+        """Return what memory or the disk has under a name."""
+        held: Fetched[Part] | None = self.kept.recall(name)
+        if held is None:
+            kept = self.kept.read(name)
+            held = Fetched(self._slots(kept), None if kept is None else decode(kept.batch), name)
+            if kept is not None:
+                self.kept.remember(name, held)
+        return replace(held)
 
     def _slots(self, kept: Kept | None) -> Positions:
         found = np.full(len(self.groups), -1, np.int64)

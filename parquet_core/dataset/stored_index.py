@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of
 from parquet_core.dataset.arrow_form import array_at, numbers_at
+from parquet_core.dataset.decoded_cache import bytes_of
 from parquet_core.dataset.metadata_cache import generation_of, is_settled
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ _LATEST = "latest"
 # Columns kept with an older one are read again.
 MOST_GENERATIONS = 8
 _NEVER = -(1 << 63)  # a time of change that no file has
+# Under which memory has the files last listed, and their row groups.
+_FILES = "files"
+_ROW_GROUPS = "row groups"
+_FILE_BYTES = 512
 _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 
 
@@ -62,18 +67,25 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class StoredIndex:
-    """The metadata kept of one table, seen from the files of today; `listed_ns`: when these had been listed."""
+    """The metadata kept of one table, seen from the files of today; `listed_ns`: when these had been listed.
+
+    `is_settled`: a change of the files since would show. Of others nothing is kept in memory.
+    """
 
     cache: TableCache
     files: tuple[DataFile, ...]
     generation: str = ""
     changed: bool = False
+    is_settled: bool = False
     listed_ns: int = field(default_factory=time.time_ns)
     _datasets: dict[str, pa.RecordBatch | None] = field(default_factory=dict)
     _file_indices: dict[str, Numbers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.generation = generation_of(self.files)
+        # What was listed is mostly what was listed before: to compare takes less than to hash.
+        files, self.generation = self.recall(_FILES) or ((), "")
+        if files != self.files:
+            self.generation = generation_of(self.files)
 
     def narrowed(self, chosen: Numbers) -> StoredIndex:
         """Return what is kept seen from some of these files, by their indices."""
@@ -86,6 +98,9 @@ class StoredIndex:
     def row_groups(self) -> tuple[RowGroups, Numbers] | None:
         """Return the row groups last kept, and the index there of each file of today, -1 where it is new."""
         generation = self.generation
+        if (groups := self.recall(_ROW_GROUPS)) is not None and self.cache.mark(f"dataset {generation}"):
+            self.is_settled = True
+            return groups, np.arange(len(self.files))
         if self._dataset(generation) is None:
             latest = self.cache.read(_LATEST)
             generation = "" if latest is None else latest[0]
@@ -121,7 +136,10 @@ class StoredIndex:
 
     def keep_row_groups(self, groups: RowGroups) -> None:
         """Keep which row groups the files of today have, unless that is what is kept already."""
+        if self.is_settled:
+            return
         if self._dataset(self.generation) is not None:
+            self._remember_row_groups(groups)
             return
         # By the time before the first footer was read: reading takes time, in which a file may change within its tick.
         settled = [is_settled(file, self.listed_ns) for file in self.files]
@@ -143,6 +161,15 @@ class StoredIndex:
         values |= {f"kind_{part}": array_of([kind[part] for kind in groups.kinds], pa.binary()) for part in range(4)}
         self.write(f"dataset {self.generation}", values)
         self._drop_oldest()
+        if all(settled):
+            self._remember_row_groups(groups)
+
+    def _remember_row_groups(self, groups: RowGroups) -> None:
+        self.is_settled = True
+        self.remember(_ROW_GROUPS, groups)
+        if (decoded := self.cache.cache.decoded) is not None:
+            known = self.files, self.generation
+            decoded.put(self._key(_FILES, "", b""), known, _FILE_BYTES * len(self.files))
 
     def _drop_oldest(self) -> None:
         """Note this generation as the latest, and let those go that came before the last few."""
@@ -167,6 +194,20 @@ class StoredIndex:
         like = self._files_in(generation, dataset)[file]
         first = numbers_at(dataset, "first")
         return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
+
+    def recall(self, name: str, among: bytes = b"") -> Any | None:
+        """Return what memory has under a name of the files as they are; `among`: which of a table's files they are."""
+        decoded = self.cache.cache.decoded
+        return None if decoded is None else decoded.get(self._key(name, self.generation, among))
+
+    def remember(self, name: str, value: Any, among: bytes = b"") -> None:
+        """Keep a value in memory, unless the files may change without its showing."""
+        decoded = self.cache.cache.decoded
+        if decoded is not None and self.is_settled:
+            decoded.put(self._key(name, self.generation, among), value, bytes_of(value))
+
+    def _key(self, name: str, generation: str, among: bytes) -> tuple[str, str, bytes, str]:
+        return str(self.cache.directory), generation, among, name
 
     def finish(self) -> None:
         """Make room for what was kept."""
@@ -193,10 +234,27 @@ def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class KeptColumns:
-    """The arrays that are kept of columns; `stored` is None without a cache."""
+    """What is kept of columns, as arrays on disk and decoded in memory; `stored` is None without a cache."""
 
     groups: RowGroupTable
     stored: StoredIndex | None
+
+    def recall(self, name: str, *, on_disk: bool = True) -> Any | None:
+        """Return what memory has under a name; of what is `on_disk` too, nothing that is gone from there."""
+        if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
+            return None
+        # Marked as used there, it stays for the next process.
+        return found if not on_disk or self.stored.cache.mark(name) else None
+
+    def remember(self, name: str, value: Any) -> None:
+        """Keep in memory what will not change any more."""
+        if self.stored is not None:
+            self.stored.remember(name, value, self._among())
+
+    def _among(self) -> bytes:
+        """Tell those files apart that something is read of: row groups are counted among all."""
+        opened = self.groups.opened
+        return b"" if opened is None else len(opened).to_bytes(8) + np.packbits(opened).tobytes()
 
     def name(self, what: str, column: LeafColumn) -> str:
         """Name what is kept of a column, by what it is called in files and how they store it."""

@@ -114,7 +114,8 @@ def _listing(
     data: list[DataFile], partitioning: Partitioning, others: Iterable[DataFile], passed_over: str | None
 ) -> Listing:
     # Spark reads no empty file. In this order it looks for the file that gives the schema.
-    read = sorted((file for file in data if file.size), key=attrgetter("path"))
+    filled = data if all(map(attrgetter("size"), data)) else [file for file in data if file.size]
+    read = sorted(filled, key=attrgetter("path"))
     return Listing(read, partitioning, _schema_file(read, others), passed_over)
 
 
@@ -146,8 +147,8 @@ def _by_parent(files: Iterable[DataFile]) -> dict[str, list[DataFile]]:
 
 def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
     """Return the files that may be data: the same list where all are."""
-    begin = len(directory) + 1
-    if not any(file.path.startswith("_", begin) for file in files):
+    # No path has a zero: one search finds a name that may be hidden among those of all.
+    if f"\0{directory}/_" not in "\0".join(["", *map(attrgetter("path"), files)]):
         return files
     return [file for file in files if not is_hidden(listed_name(file))]
 

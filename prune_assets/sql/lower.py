@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 # The tree of a longer predicate is not held as long as a plan is: it takes a kilobyte for each.
 MAX_KEPT_TOKENS = 20_000
+
+# Predicates that are asked again are not lowered again: so many, and none that is longer.
+_REMEMBERED = 64
+_MOST_REMEMBERED_TEXT = 4096
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -103,13 +108,13 @@ def lower(
         now = clock.now() if now is None else now
         frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_own)
         if frozen != sql:
-            at_now = lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+            at_now = _lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
             return replace(at_now, sql=sql, frozen=at_now.frozen_sql, now=now)
     conditions = Conditions(scope, parsed, semantics, is_own)
     if fold is not None:
         folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
-            computed = lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
+            computed = _lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
             return replace(computed, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.dataset import footer_columns, metadata_cache, opening, stored_index
+from parquet_core.dataset.decoded_cache import DecodedCache
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import StorageFailure
@@ -24,8 +25,13 @@ OPTIONS = {"row_group_size": 100, "write_page_index": True, "max_rows_per_page":
 
 
 @pytest.fixture
-def cache(tmp_path):
+def on_disk(tmp_path):
     return MetadataCache(tmp_path / "cache")
+
+
+@pytest.fixture(params=["on disk", "in memory too"])
+def cache(request, on_disk):
+    return on_disk if request.param == "on disk" else replace(on_disk, decoded=DecodedCache())
 
 
 @pytest.fixture
@@ -181,23 +187,23 @@ def test_a_file_just_written_is_not_believed_next_time(table, cache):
         lambda data: data[:-20] + bytes([data[-20] ^ 1]) + data[-19:],
     ],
 )
-def test_what_is_damaged_is_made_again(table, cache, damage):
-    first = assert_as_from_files(table, cache)
-    kept = list(cache.directory.rglob("*.arrow"))
+def test_what_is_damaged_is_made_again(table, on_disk, damage):
+    first = assert_as_from_files(table, on_disk)
+    kept = list(on_disk.directory.rglob("*.arrow"))
     assert len(kept) > 5
     for path in kept:
         path.write_bytes(damage(path.read_bytes()))
-    assert assert_as_from_files(table, cache) == first
-    assert assert_as_from_files(table, cache) == 0
+    assert assert_as_from_files(table, on_disk) == first
+    assert assert_as_from_files(table, on_disk) == 0
 
 
-def test_a_file_under_the_name_of_another_is_none(table, cache):
-    first = assert_as_from_files(table, cache)
-    kept = sorted(cache.directory.rglob("*.arrow"))
+def test_a_file_under_the_name_of_another_is_none(table, on_disk):
+    first = assert_as_from_files(table, on_disk)
+    kept = sorted(on_disk.directory.rglob("*.arrow"))
     held = [path.read_bytes() for path in kept]
     for path, other in zip(kept, held[1:] + held[:1], strict=True):
         path.write_bytes(other)
-    assert assert_as_from_files(table, cache) == first
+    assert assert_as_from_files(table, on_disk) == first
 
 
 RESEALED = """
@@ -232,9 +238,9 @@ print("read", whole)
 """
 
 
-def test_what_is_wrong_under_a_right_checksum_does_not_end_the_process(table, cache):
-    assert_as_from_files(table, cache)
-    run = [sys.executable, "-c", RESEALED, str(cache.directory)]
+def test_what_is_wrong_under_a_right_checksum_does_not_end_the_process(table, on_disk):
+    assert_as_from_files(table, on_disk)
+    run = [sys.executable, "-c", RESEALED, str(on_disk.directory)]
     ended = subprocess.run(run, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, (ended.returncode, ended.stderr[-500:])
     assert int(ended.stdout.split()[1]) > 100, "else nothing but refusals was tried"
