@@ -1,6 +1,7 @@
 """The metadata of a whole dataset: its row groups, and what files say of columns, read when it is asked for.
 
-What was read is kept, in memory and, with a cache, on disk; bloom filters and dictionaries in memory alone.
+What was read is kept, in memory and, with a cache, on disk; bloom filters and dictionaries in memory alone. What the cache
+keeps in memory, later indexes of the same files have too.
 """
 
 from __future__ import annotations
