@@ -1,7 +1,7 @@
 """The metadata of a whole dataset: its row groups, and what files say of columns, read when it is asked for.
 
-What was read is kept, in memory and, with a cache, on disk; bloom filters and dictionaries in memory alone. What the cache
-keeps in memory, later indexes of the same files have too.
+What was read is kept, in memory and, with a cache, on disk; bloom filters and dictionaries in memory alone. Later
+indexes of the same files have what the cache keeps in memory.
 """
 
 from __future__ import annotations

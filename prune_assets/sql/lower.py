@@ -35,7 +35,7 @@ MAX_KEPT_TOKENS = 20_000
 
 # Predicates that are asked again are not lowered again: so many, and none that is longer.
 _REMEMBERED = 64
-_MOST_REMEMBERED_TEXT = 4096
+_MOST_REMEMBERED_TEXT = 1024
 
 _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.consecutiveStringLiterals.enabled"
 
@@ -93,10 +93,42 @@ def lower(
     Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
     is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
     """
+    if is_own is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
+        remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
+        if remembered is not None:
+            return remembered
+    return _lower(_parsed(sql, columns), columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+
+
+def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
     try:
-        parsed = parse_predicate(sql)
+        return parse_predicate(sql)
     except PredicateSyntaxError as error:
         raise PredicateSyntaxError(f"{error}{_needing_backquotes(sql, columns)}") from None
+
+
+@lru_cache(_REMEMBERED)
+def _without_clock(
+    sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
+) -> LoweredPredicate | None:
+    """Lower a predicate; returns None for one that asks the clock and so is another each time.
+
+    `_zone_span`: a part of the key by itself, since settings that differ in it alone are equal.
+    """
+    parsed = _parsed(sql, columns)
+    return None if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
+
+
+def _lower(
+    parsed: ParsedPredicate,
+    columns: Sequence[LeafColumn],
+    *,
+    semantics: SparkSemantics,
+    is_own: Callable[[str], bool] | None = None,
+    now: int | None = None,
+    fold: Callable[[str], str | None] | None = None,
+) -> LoweredPredicate:
+    sql = parsed.sql
     if "${" in sql:
         return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
     if semantics.legacy_literals and ("'" in sql or '"' in sql):
@@ -108,13 +140,13 @@ def lower(
         now = clock.now() if now is None else now
         frozen = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_own)
         if frozen != sql:
-            at_now = _lower(frozen, columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
+            at_now = _lower(parse_predicate(frozen), columns, semantics=semantics, is_own=is_own, now=now, fold=fold)
             return replace(at_now, sql=sql, frozen=at_now.frozen_sql, now=now)
     conditions = Conditions(scope, parsed, semantics, is_own)
     if fold is not None:
         folded = with_constants(parsed, own=conditions.constant, ask=fold)
         if folded != sql:
-            computed = _lower(folded, columns, semantics=semantics, is_own=is_own, now=now)
+            computed = _lower(parse_predicate(folded), columns, semantics=semantics, is_own=is_own, now=now)
             return replace(computed, sql=sql, frozen=folded)
     return _lowered(parsed, conditions)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -390,3 +392,20 @@ def test_a_part_that_is_asked_with_a_known_value_says_so():
         "",
     )
     assert alone == ("a remainder comes back again and again, so it has no range", "add a range of the column itself")
+
+
+def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkeypatch):
+    columns = [column for column in FIXTURE_COLUMNS if column.path in {("x",), ("day",)}]
+    in_utc, elsewhere = (SparkSemantics(time_zone=zone) for zone in ("UTC", "+14:00"))
+
+    first = lower("x = 1", list(columns), semantics=in_utc)
+    assert lower("x = 1", list(columns), semantics=in_utc) is first
+    wider = [replace(column, type=pa.int64()) for column in columns]
+    assert lower("x = 1", wider, semantics=in_utc).predicate != first.predicate, "the column has another type"
+
+    midnight = "day = current_date()"
+    found = []
+    for semantics, days in ((in_utc, 1), (in_utc, 2), (elsewhere, 2)):
+        monkeypatch.setattr("prune_assets.sql.binding.clock.now", lambda days=days: (days * 24 + 12) * 3_600_000_000)
+        found.append(lower(midnight, columns, semantics=semantics).frozen_sql)
+    assert found == [f"day = DATE '1970-01-0{day}'" for day in (2, 3, 4)]
