@@ -107,11 +107,12 @@ def _read_some(
     partitions = [column.path for column in table.partitions]
     if table.is_plain and not set(partitions) & set(columns_of(lowered.predicate)):
         paths = ", ".join(path[0] for path in partitions)
-        named = f"the partition columns {paths}" if paths else "no partition columns: leave out --where (where=)"
-        raise WrongUse(
-            f"where={where!r}: only a condition on partition columns selects files of a plain table; {table.name} has "
-            f"{named}"
+        choice = (
+            f"; name one of them: {paths}"
+            if paths
+            else f", and {table.name} has none; check the whole table, without where (--where)"
         )
+        raise WrongUse(f"where={where!r}: a condition selects files of a plain table by its partition columns{choice}")
     left = np.flatnonzero(table.answers(lowered.predicate).kept)
     if len(left) == 0:
         raise WrongUse(f"where={where!r}: no file of {table.name} has such rows; there is nothing to check")

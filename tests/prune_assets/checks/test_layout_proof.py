@@ -147,7 +147,12 @@ def test_of_some_partitions_only_the_files_are_read(tmp_path, make):
     with pytest.raises(WrongUse, match="has such rows; there is nothing to check"):
         check(table, layout=SORTED, where="s = 'z'")
     if make is in_directories:
-        with pytest.raises(WrongUse, match=r"only a condition on partition columns .* has the partition columns s$"):
+        with pytest.raises(WrongUse) as refused:
             check(table, layout=SORTED, where="x > 1")
+        problem = "a condition selects files of a plain table by its partition columns; name one of them: s"
+        assert str(refused.value) == f"where='x > 1': {problem}"
+        with pytest.raises(WrongUse) as refused:
+            check(table / "s=a/x.parquet", layout=SORTED, where="x > 1")
+        assert str(refused.value).endswith("x.parquet has none; check the whole table, without where (--where)")
     with pytest.raises(UnknownColumn, match="nope"):
         check(table, layout=SORTED, where="nope = 1")
