@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.predicate import columns_of
 from parquet_core.storage import address, is_remote, list_data_files
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
@@ -24,6 +25,7 @@ from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.startup_log import cause
 from prune_assets.session.stores import check_reach
+from prune_assets.sql.syntax.parsed import named_by_part
 from prune_assets.tables.delta import has_log
 from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
 from prune_assets.writing.constraints import constraints_to_check, held_to, naming_broken
@@ -235,6 +237,18 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
     opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
     assert opened is not None  # it has a snapshot
     lowered = lower_predicate(where, opened, session=df.sparkSession)
+    partitions = target.schema.partition_columns
+    named = [*columns_of(lowered.predicate)]
+    named += [
+        column.path
+        for part in lowered.parts.values()
+        for column in named_by_part(part.tokens_of_tree(), opened.columns)
+    ]
+    if partitions and (others := {path[0]: None for path in named if path[0] not in partitions}):
+        raise WrongUse(
+            f"where: {lowered.sql} must be a condition on the partition columns alone ({', '.join(partitions)}), and "
+            f"names {', '.join(others)}"
+        )
     return lowered.predicate, lowered.sql
 
 

@@ -263,6 +263,11 @@ def test_other_partitions_modes_and_conditions_are_refused_before_a_job(spark, n
         pr.write(never(spark), tmp_path, layout=LAYOUT, mode="error")
     with pytest.raises(WrongUse, match="only for mode 'overwrite'"):
         pr.write(never(spark), tmp_path, layout=LAYOUT, where="label = 'x'")
+    for where in ("label = 'x' AND k = 3", "hash(k) = 3"):
+        with pytest.raises(WrongUse) as refused:
+            pr.write(never(spark), tmp_path, layout=LAYOUT, mode="overwrite", where=where)
+        problem = "must be a condition on the partition columns alone (label), and names k"
+        assert str(refused.value) == f"where: {where} {problem}"
     assert len(directories(tmp_path)) == 1
 
 
