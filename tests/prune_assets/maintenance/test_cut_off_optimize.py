@@ -140,6 +140,7 @@ def test_killed_at_random_instants_with_spark_at_work(tmp_path, make, number):
             running.wait(random.Random(number).uniform(0, 8))
         except subprocess.TimeoutExpired:
             running.send_signal(signal.SIGKILL)
+            running.wait()
         assert seen(table) == ROWS
         if make is plain:
             recover(table)
