@@ -87,9 +87,12 @@ def check(
     _finish_writes(table)
     with naming_layout_file(layout_file):
         found = check_layout(table, layout=spec, where=where)
-    findings = sorted(found, key=lambda finding: (-_RANK[finding.severity], finding.location))
+    named = None if layout_file is None else str(layout_file)
+    findings = [
+        replace(finding, remedy=remedy_in_shell(finding, table, named))
+        for finding in sorted(found, key=lambda finding: (-_RANK[finding.severity], finding.location))
+    ]
     if as_json:
-        named = None if layout_file is None else str(layout_file)
         result = CheckResult(table=redacted(table), layout=named, findings=tuple(findings))
         click.echo(json_text(result))
     else:
@@ -118,16 +121,13 @@ def _finish_writes(table: str) -> None:
 
 def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, verbose: bool) -> str:
     """Render what a check found, one line a fault; `verbose`: the figures of checks that pass as well."""
-    typed = [
-        replace(finding, remedy=remedy_in_shell(finding, table, None if layout is None else str(layout)))
-        for finding in findings
-    ]
-    faults = [finding for finding in typed if finding.severity is not Severity.INFO]
-    parts = [findings_text(redacted(table), typed if verbose else faults)] if faults or (verbose and typed) else []
+    faults = [finding for finding in findings if finding.severity is not Severity.INFO]
+    shown = findings if verbose else faults
+    parts = [findings_text(redacted(table), shown)] if shown else []
     if not faults:
         fine = "healthy" if layout is None else "the layout holds"
         parts.insert(0, f"{printable(redacted(table))}: {fine}, no warnings and no errors")
-    if hidden := 0 if verbose else len(typed) - len(faults):
+    if hidden := 0 if verbose else len(findings) - len(faults):
         parts.append(f"{counted(hidden, 'note')} not shown: pass --verbose")
     return "\n\n".join(parts) if faults else "\n".join(parts)
 

@@ -112,12 +112,14 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
     below = below_required(report, min_skipped)
     if below is None:
         return None
-    remedy = "run `prune explain` with this predicate for the reason, and re-sort the table where files overlap"
+    remedy = "run `prune explain` with this predicate for the reason"
     if report.skipped_bytes >= min_skipped * report.total.bytes:
         remedy = limit_text(report) or remedy
     elif report.unsupported:
         part = report.unsupported[0]
         remedy = f"{part.sql} is not used for pruning: {part.reason}. {part.remedy}"
+    elif report.advice is not None:
+        remedy = ". Would help: ".join([report.advice.why, *(one.said for one in report.advice.remedies[:1])])
     return f"{below}; {remedy}"
 
 

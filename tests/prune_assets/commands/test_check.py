@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 import deltalog
 import prune_assets as pr
 from parquet_core.errors import LayoutError
-from parquet_core.layout.spec import Finding, LayoutSpec, Severity
+from parquet_core.layout.spec import OPTIMIZE, Finding, LayoutSpec, Severity
 from prune_assets.commands.check import check
 
 INFO = Finding("compression", Severity.INFO, "part-0", "snappy where zstd was asked for")
@@ -90,6 +91,12 @@ def test_findings_are_grouped_by_severity_the_gravest_first(layout, prune):
     for finding in layout.findings:
         for part in (finding.code, finding.location, finding.message, finding.remedy):
             assert part in text
+
+
+def test_the_commands_of_remedies_name_the_table_and_the_layout_in_json_too(layout, prune, tmp_path):
+    layout.findings = [replace(ERROR, remedy=f"merge them: {OPTIMIZE}")]
+    (found,) = json.loads(prune("--json").stdout)["findings"]
+    assert found["remedy"] == f"merge them: prune optimize t --layout {tmp_path / 'layout.yaml'}"
 
 
 def test_json_holds_every_finding_in_the_same_order(layout, prune, tmp_path):

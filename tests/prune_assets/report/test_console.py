@@ -254,3 +254,10 @@ def test_a_shortfall_is_never_rounded_up_to_what_is_required(report):
     nearly = replace(report, total=Extent(1, 1, 1, 1, 10_000), kept=Extent(1, 1, 1, 1, 1_001))
     assert shortfall(nearly, 0.9).startswith("89.9 % of bytes skipped, below the required 90 %; ")
     assert shortfall(nearly, 0.89) is None
+
+
+def test_a_shortfall_gives_the_reason_and_what_would_help(report):
+    whole = replace(report, kept=report.total, engines=(), unsupported=(), advice=Advice("one partition", ()))
+    assert shortfall(whole, 0.9) == "0 % of bytes skipped, below the required 90 %; one partition"
+    helped = replace(whole, advice=Advice("values overlap", (Remedy("sort_by", "sort by id", 10),)))
+    assert shortfall(helped, 0.9).endswith("; values overlap. Would help: sort by id")
