@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
@@ -79,7 +80,19 @@ def check(
     if spec is None:
         return check_health(place, index, partition, allow=allow)
     with naming_layout_file(layout):
-        return check_index(index, layout=spec, rows=rows, partition=partition)
+        findings = check_index(index, layout=spec, rows=rows, partition=partition)
+    mine, theirs = spec.partition_by, [column.path[0] for column in index.partitions]
+    if mine and [name.casefold() for name in mine] != [name.casefold() for name in theirs]:
+        # A rewrite keeps the partitions of the table.
+        findings = [replace(finding, remedy=_written_anew(finding.remedy)) for finding in findings]
+    return findings
+
+
+def _written_anew(remedy: str) -> str:
+    """Return a remedy that takes a new table in place of a rewrite of the files."""
+    from parquet_core.layout.spec import OPTIMIZE, OPTIMIZE_ROWS, WRITE_ANEW
+
+    return remedy.replace(OPTIMIZE_ROWS, WRITE_ANEW).replace(OPTIMIZE, WRITE_ANEW)
 
 
 def prefix_of_names(prefix: str) -> str:

@@ -133,7 +133,7 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 
     found = nothing
     for part in of_files(filters, partitions):
-        found = found | folded(part, dropped, dropping=True)
+        found = found | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
     return found
 
 
