@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.session.columns import column_of
-from prune_assets.tables.opening import format_of
+from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,7 +112,7 @@ def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataF
     """Open a table as Spark does, without a plan; where Spark cannot list its files, all files of a version."""
     from prune_assets.reading.reader import read
 
-    if format_of(table, spark).spark_lists_files:
+    if recognize(table, spark)[0].spark_lists_files:
         return spark.read.parquet(table)
     return read(spark, table, where="true", version=version)
 

@@ -15,7 +15,7 @@ from prune_assets.session.columns import column_of
 from prune_assets.session.lower_predicate import lower_predicate, means_the_same
 from prune_assets.session.semantics_of_session import is_true, semantics_of
 from prune_assets.tables.catalogs.resolve import catalog_entry
-from prune_assets.tables.opening import format_of, retry_on_stale_listing
+from prune_assets.tables.opening import recognize, retry_on_stale_listing
 from prune_assets.tables.table import FilesToRead, Opening
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def read(
             "version, timestamp: the given plan has a version already; leave out version and timestamp, or leave "
             "out plan"
         )
-    if (
-        is_true(spark, "spark.sql.parquet.mergeSchema")
-        and (format_of(table, spark) if plan is None else plan.table.format).spark_lists_files
-    ):
+    if is_true(spark, "spark.sql.parquet.mergeSchema") and _lists_files(spark, table, plan):
         raise WrongUse("spark.sql.parquet.mergeSchema=true: plans do not support merged schemas; set it to false")
     if plan is None:
         spark_read, opened, is_planned = _plan_and_open(
@@ -90,6 +87,10 @@ def read(
     kept = opened.where(where if frozen is None else frozen)
     kept = with_derived_filters(kept, spark_read) if is_planned else kept
     return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
+
+
+def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> bool:
+    return (recognize(table, spark)[0] if plan is None else plan.table.format).spark_lists_files
 
 
 def _plan_and_open(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from prune_assets.tables.opening import format_of
+from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,8 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     TableNotFound.
     """
     found: dict[_Values, list[str]] = {}
-    for values, identity in format_of(table).partition_files(str(table), columns):
+    recognized, place = recognize(table)
+    for values, identity in recognized.partition_files(str(place), columns):
         found.setdefault(values, []).append(identity)
     return {values: fingerprint_of(identities) for values, identities in found.items()}
 

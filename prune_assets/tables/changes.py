@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from prune_assets.tables.opening import format_of
+from prune_assets.tables.opening import recognize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,8 @@ def table_fingerprint(table: Path | str) -> str:
 
     TableNotFound where there is neither.
     """
-    return format_of(table).fingerprint(str(table))
+    found, place = recognize(table)
+    return found.fingerprint(str(place))
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:

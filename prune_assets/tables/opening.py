@@ -73,11 +73,11 @@ def open_as_written(
     return open_table(table, semantics=semantics, session=session, version=version, timestamp=timestamp, allow=allow)
 
 
-def format_of(table: Location, session: SparkSession | None = None) -> Format:
-    """Return the format that a table has, without opening it."""
+def recognize(table: Location, session: SparkSession | None = None) -> tuple[Format, Location]:
+    """Return the format that a table has, and where it lies, without opening it."""
     entry = catalog_entry(table, session)
     place = table if entry is None else entry.location
-    return next(each for each in FORMATS if each.is_at(place))
+    return next(each for each in FORMATS if each.is_at(place)), place
 
 
 Made = TypeVar("Made")

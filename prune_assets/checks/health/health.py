@@ -8,7 +8,7 @@ from parquet_core.errors import WrongUse
 from parquet_core.layout.faults import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
-from prune_assets.tables.opening import FORMATS, format_of, open_as_written
+from prune_assets.tables.opening import FORMATS, open_as_written, recognize
 from prune_assets.tables.table import MAX_COMMITS, LogLimits
 
 if TYPE_CHECKING:
@@ -90,6 +90,6 @@ def check_log(
 
     Raises WrongUse for what is no Delta table, and as opening one does.
     """
-    if not format_of(table).log_checks():
+    if not recognize(table)[0].log_checks():
         raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")
     return open_as_written(table, allow=allow).log_findings(LogLimits(max_commits, max_small_files))
