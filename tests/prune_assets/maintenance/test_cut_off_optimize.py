@@ -69,7 +69,7 @@ def without_spark(monkeypatch):
 def optimized(table):
     request = OptimizeRequest(str(table), LAYOUT, None, None)
     assessment = assess(request)
-    if assessment.table.is_plain:
+    if assessment.table.format.spark_lists_files:
         optimize._rewrite_plain(request)
     else:
         optimize._rewrite_delta(request, assessment)

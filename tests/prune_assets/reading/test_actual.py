@@ -5,12 +5,12 @@ from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.engines.spark import DELTA_ALONE
 from prune_assets.reading.actual import READ
 from prune_assets.reading.metrics import counting_bytes
 
 pytestmark = pytest.mark.spark
 
+DELTA_ALONE = "Spark and delta-spark alone"
 ROWS = (
     "id",
     "id % 10 AS k",
