@@ -222,11 +222,11 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Tell whether filters are there, or dictionaries tell that the value is."""
-        if (self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0).any():
-            return True
+        """Tell whether half of the row groups have filters, or dictionaries that tell that the value is there."""
+        filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
-        return 2 * sum(not isinstance(one, str) and one is not None for one in at_hand) >= len(positions)
+        dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)
+        return bool(2 * np.count_nonzero(filters | dictionaries) >= len(positions))
 
 
 def range_share(part: float) -> str:

@@ -83,6 +83,12 @@ def test_a_bloom_filter_is_advised_only_where_it_can_tell_something(tmp_path, da
     assert "bloom filter on id" in remedies(advice_of(unsorted, where))["bloom_filter"].said
     filtered = written(tmp_path / "filtered", data, bloom_filter_options={"id": {"ndv": 1_000, "fpp": 0.01}})
     assert advice_of(filtered, where) is None, "777 is odd, and in no row group"
+    (tmp_path / "filtered" / "part-9.parquet").write_bytes((tmp_path / "filtered" / "part-0.parquet").read_bytes())
+    for i in range(4):
+        part = data.slice(i * ROWS // 4, ROWS // 4)
+        pq.write_table(part, tmp_path / "filtered" / f"part-{i}.parquet", row_group_size=1_000, use_dictionary=False)
+    advice = advice_of(str(tmp_path / "filtered"), f"id = {data['id'][0]}")
+    assert "bloom_filter" in remedies(advice), "most of the row groups that are read have none"
     told_by_dictionaries = written(tmp_path / "dictionaries", data, use_dictionary=["mode"])
     assert "bloom_filter" not in remedies(advice_of(told_by_dictionaries, "mode = 'AIR'")), "the value is there"
     assert "bloom_filter" not in remedies(advice_of(unsorted, "name LIKE 'name 5000001%'")), "filters know whole values"
