@@ -160,7 +160,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
             other = [key._replace(nulls_last=not key.nulls_last) for key in stored]
             if _first_unsorted_in(file, footer, other)[0] is None:
                 message += "; the file is sorted with its nulls at the other end"
-                spelled = [str(key._replace(nulls_last=not key.nulls_last)) for _, key in sort_key]
+                spelled = [f'"{key._replace(nulls_last=not key.nulls_last)}"' for _, key in sort_key]
                 remedy = f"write sort_by: [{', '.join(spelled)}], or {_REMEDY_OF_ROWS}"
             return Finding("order.rows", Severity.ERROR, place, message, remedy)
         total += rows

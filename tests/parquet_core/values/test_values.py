@@ -143,7 +143,7 @@ def test_nulls_at_the_other_end_are_told_from_rows_that_are_not_sorted(path):
     assert found.message == (
         "rows are not sorted by x: first break at row 2; the file is sorted with its nulls at the other end"
     )
-    assert found.remedy.startswith("write sort_by: [`x` ASC NULLS LAST], or ")
+    assert found.remedy.startswith('write sort_by: ["`x` ASC NULLS LAST"], or ')
     (holds,) = [f for f in pr.check(path, layout=pr.LayoutSpec(sort_by=["x NULLS LAST"])) if f.code == "order.rows"]
     assert holds.severity is Severity.INFO
 
