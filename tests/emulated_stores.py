@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from threading import Lock
 from urllib.request import Request, urlopen
 from uuid import uuid4
 
@@ -51,14 +52,24 @@ def store_at(clean_environment):
 
 @pytest.fixture(scope="session")
 def moto_url():
+    from moto.s3.responses import S3Response
     from moto.server import ThreadedMotoServer
 
+    # It looks whether an object is there, and then puts it: of two requests at a time both would.
+    put, one_at_a_time = S3Response.put_object, Lock()
+
+    def put_alone(response, *arguments, **options):
+        with one_at_a_time:
+            return put(response, *arguments, **options)
+
+    S3Response.put_object = put_alone
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+    S3Response.put_object = put
 
 
 @pytest.fixture
