@@ -15,7 +15,7 @@ from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predic
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
 from prune_assets.maintenance.pick import Picked, Reason, pick
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
-from prune_assets.planner.plan_read import plan_read
+from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
@@ -148,8 +148,9 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
-    version = assessment.table.version_number
-    return plan_read(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
+    if assessment.table.version_number is None:  # its files may be others by now
+        return plan_read(request.place, where=sql, session=request.spark, depth="row_groups")
+    return plan_opened(assessment.table, where=sql, session=request.spark, depth="row_groups")
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:

@@ -26,7 +26,7 @@ from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.startup_log import cause
 from prune_assets.session.stores import check_reach
 from prune_assets.sql.syntax.parsed import named_by_part
-from prune_assets.tables.delta import has_log
+from prune_assets.tables.delta import has_log, table_of
 from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
 from prune_assets.writing.constraints import constraints_to_check, held_to, naming_broken
 from prune_assets.writing.partitions_replaced import refuse_without_partitions
@@ -231,11 +231,9 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower what is to be replaced: by whole files, so of partition columns alone."""
     from prune_assets.session.lower_predicate import lower_predicate
-    from prune_assets.tables.delta import delta_table
 
     assert target.snapshot is not None  # made above, where there was none
-    opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
-    assert opened is not None  # it has a snapshot
+    opened = table_of(target.place, target.snapshot)
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     partitions = target.schema.partition_columns
     named = [*columns_of(lowered.predicate)]
@@ -317,15 +315,13 @@ def _commit(
     obeys = target.constraints
     if mode == "append":
         return deltalog.append(snapshot, adds, obeys=obeys).version, ()
-    before = set(snapshot.paths())
     if mode == "replace_partitions":
         done = deltalog.replace_partitions(snapshot, adds, obeys=obeys)
     elif replaced is None:
         done = deltalog.overwrite(snapshot, adds, obeys=obeys)
     else:
         done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1], obeys=obeys)
-    after = deltalog.open_snapshot(target.place, version=done.version)
-    return done.version, tuple(sorted(before.difference(after.paths())))
+    return done.version, tuple(sorted(done.removed))
 
 
 def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:

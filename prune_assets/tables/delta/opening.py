@@ -17,6 +17,7 @@ from prune_assets.tables.format import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.layout.entry import Check
     from prune_assets.tables.format import Location, OpenOptions
@@ -47,10 +48,18 @@ def delta_table(
         return None
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
         raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
-    from deltalog.log.deletion_vectors import deleted_rows
     from deltalog.snapshot.opening import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
+    return table_of(path, snapshot, semantics=semantics, cache=cache)
+
+
+def table_of(
+    path: str, snapshot: Snapshot, *, semantics: SparkSemantics = _AS_WRITTEN, cache: MetadataCache | None = None
+) -> DeltaTable:
+    """Return the table of a version that was opened."""
+    from deltalog.log.deletion_vectors import deleted_rows
+
     return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), semantics, cache)
 
 
