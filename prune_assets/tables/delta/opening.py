@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.layout.entry import Check
     from prune_assets.tables.format import Location, OpenOptions
+    from prune_assets.tables.writing import Writing
 
 _AS_WRITTEN = SparkSemantics(case_sensitive=True)
 
@@ -114,13 +115,21 @@ def _log_checks() -> tuple[Check[Any], ...]:
     return LOG_CHECKS
 
 
+def _writing() -> Writing:
+    from prune_assets.tables.delta.writing import WRITING
+
+    return WRITING
+
+
 DELTA = Format(
+    name="delta",
     is_at=has_log,
     open=_open,
     fingerprint=version_fingerprint,
     partition_files=partition_files,
     read_alone_by="Spark and delta-spark",
     log_checks=_log_checks,
+    writing=_writing,
     not_inspected=dict.fromkeys(
         ("pages", "bloom"), "is a Delta table, and only its log is shown; name one of its files"
     ),
