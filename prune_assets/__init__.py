@@ -30,6 +30,6 @@ if TYPE_CHECKING:
     from prune_assets.reading.source import register_source as register_source
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
-    from prune_assets.writing.writer import write as write
+    from prune_assets.writer import write as write
 else:
     __all__, __getattr__, __dir__ = on_first_use(__name__)

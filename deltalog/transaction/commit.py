@@ -63,12 +63,14 @@ INTERVAL, DEFAULT_INTERVAL = "delta.checkpointInterval", 10
 class Committed:
     """A commit that is there.
 
+    `removed`: the files that it took out of the table, as `Snapshot.paths` has them.
     `written`: False when the application's transaction was there before, in `version` or earlier, and nothing was
     written. `lost`: how many races for a version were lost. `after`: the notes of what follows, None when nothing does.
     """
 
     table: str
     version: int
+    removed: tuple[str, ...] = ()
     written: bool = True
     txn_id: str = ""
     lost: int = 0
@@ -243,7 +245,7 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
     while True:
         done, concurrent = _put(draft, version)
         if done is not None:
-            return replace(done, lost=lost)
+            return replace(done, lost=lost, removed=tuple(file.path for file in draft.removes))
         while concurrent is not None:
             known = None if draft.change.txn is None else concurrent.transactions.get(draft.change.txn.app_id)
             if known is not None and draft.change.txn is not None and known.version >= draft.change.txn.version:

@@ -96,7 +96,7 @@ class SortedWriteOperator(TableOperator):
         from parquet_core.errors import WrongUse
         from prune_assets.airflow.spark import session_for
         from prune_assets.reading.source_rows import rows_of
-        from prune_assets.writing.writer import write
+        from prune_assets.writer import write
 
         session = session_for(self.conn_id)
         try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
-from parquet_core.errors import UnfinishedWrite, WrongUse
 from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text, counted
-from parquet_core.storage import files_below, is_remote, local_path
 from prune_assets.layout_file import load_layout, naming_layout_file
 from prune_assets.session.progress import showing_progress, start_session
 
@@ -86,34 +84,25 @@ def write(
 
 def _refuse_existing(table: str, table_format: str | None) -> None:
     """Refuse a table that has rows before Spark starts, which takes far longer than a look at it."""
-    from prune_assets.tables.delta import has_log
-    from prune_assets.writing.delta import opened
+    from prune_assets.tables.opening import format_at
 
-    name = printable(redacted(table))
-    if has_log(table):
-        if table_format != "parquet" and opened(table) is not None:
-            modes = "--mode append, --mode overwrite or --mode replace_partitions"
-            raise WrongUse(f"{name}: this Delta table exists already; pass {modes}")
-    elif table_format != "delta" and not is_remote(table):
-        # A write that was interrupted is finished first, by the one that comes now.
-        with suppress(UnfinishedWrite):
-            if Path(local_path(table)).is_dir() and (old := files_below(table)):
-                count = counted(len(old), "file")
-                raise WrongUse(f"{name}: the table has {count} already; pass --mode append or --mode overwrite")
+    found = format_at(table)
+    if table_format in {None, found.name} and found.writing is not None:
+        found.writing().refuse_existing(table)
 
 
 def _nanosecond_columns(source: str) -> dict[str, bool]:
     """Open a plain source before Spark starts, so that one that is missing or cannot be copied is refused at once.
 
-    A name without a slash may be that of a table in a catalog, which only the session knows; Delta has no nanoseconds.
+    A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
+    itself gives their columns types that Spark has.
     """
     from parquet_core.dataset.opening import read_dataset
     from prune_assets.cache_directory import metadata_cache
     from prune_assets.reading.nanoseconds import nanosecond_columns
-    from prune_assets.tables.delta import has_log
-    from prune_assets.tables.opening import retry_on_stale_listing
+    from prune_assets.tables.opening import format_at, retry_on_stale_listing
 
-    if has_log(source) or not ("/" in source or os.path.lexists(source)):
+    if not format_at(source).spark_lists_files or not ("/" in source or os.path.lexists(source)):
         return {}
     index = retry_on_stale_listing(lambda: read_dataset(source, cache=metadata_cache()))
     index.save()

@@ -100,8 +100,8 @@ def build_table_asset(
     @asset_with(key=key, metadata=described, required_resource_keys={"spark"}, **(defaults | asset_options))
     def table_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster's
         from prune_assets.reading.source_rows import rows_of
+        from prune_assets.writer import write
         from prune_assets.writing.table_formats import plain_directory
-        from prune_assets.writing.writer import write
 
         _refuse_partitions(key, context.assets_def.partitions_def)
         if format == "parquet":

@@ -109,7 +109,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
         """Write the rows of an asset, or of its partitions in this run."""
-        from prune_assets.writing.writer import write
+        from prune_assets.writer import write
 
         if obj is None:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +14,12 @@ from prune_assets.maintenance.forecast import pieces_of, predicted_bytes, predic
 from prune_assets.maintenance.measure import Measured, measure, sort_keys
 from prune_assets.maintenance.pick import Picked, Reason, pick
 from prune_assets.maintenance.result import OptimizeResult, PickedFile, PredicateBytes
-from prune_assets.planner.plan_read import plan_read
+from prune_assets.planner.plan_read import plan_opened, plan_read
 from prune_assets.session.lower_predicate import lower_predicate
 from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
+from prune_assets.tables.rewriting import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import Table
-
-# What a rewrite adds to the rows for its own time: the number of the group, and the file.
-GROUP, FILE = "prune_group", "__prune_file"
-RESERVED = {GROUP, FILE}
-_PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +74,6 @@ class TableAssessment(NamedTuple):
     def group_of(self) -> dict[int, int]:
         """The group of each picked file, by its number in the index."""
         return {int(self.measured.at[file]): i for i, group in enumerate(self.picked.groups) for file in group.files}
-
-    @property
-    def files(self) -> list[DataFile]:
-        """The picked files."""
-        return [self.measured.index.files[number] for number in self.numbers]
 
     @property
     def rows(self) -> int:
@@ -148,8 +138,9 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
     """Plan a predicate on the version that was looked at."""
-    version = assessment.table.version_number
-    return plan_read(request.place, where=sql, session=request.spark, depth="row_groups", version=version)
+    if assessment.table.version_number is None:  # its files may be others by now
+        return plan_read(request.place, where=sql, session=request.spark, depth="row_groups")
+    return plan_opened(assessment.table, where=sql, session=request.spark, depth="row_groups")
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from prune_assets.tables.table import Table
+
 
 def plan_read(
     table: str | os.PathLike[str] | Sequence[str],
@@ -47,36 +49,36 @@ def plan_read(
     started = time.perf_counter()
     if session is not None and not isinstance(session, SparkSemantics):
         reach_as(session, table, allow)
-    return retry_on_stale_listing(
-        lambda: _plan_once(
-            table, where, columns, session, depth, version=version, timestamp=timestamp, allow=allow, started=started
+    spark = None if isinstance(session, SparkSemantics) else session
+
+    def plan_once() -> PlannedRead:
+        opened = open_table(
+            table,
+            semantics=semantics_for(session),
+            session=spark,
+            version=version,
+            timestamp=timestamp,
+            allow=allow,
+            cache=metadata_cache(),
+            whole_below=_executor_files(spark),
         )
-    )
+        return plan_opened(opened, where=where, columns=columns, session=session, depth=depth, started=started)
+
+    return retry_on_stale_listing(plan_once)
 
 
-def _plan_once(
-    table: str | os.PathLike[str] | Sequence[str],
+def plan_opened(
+    opened: Table,
+    *,
     where: str | Column,
-    columns: Sequence[str] | None,
+    columns: Sequence[str] | None = None,
     session: SparkSession | SparkSemantics | None,
     depth: Depth,
-    *,
-    version: int | None,
-    timestamp: dt.datetime | int | str | None,
-    allow: Sequence[str],
-    started: float,
+    started: float | None = None,
 ) -> PlannedRead:
+    """Plan what to read of a table as it was opened; `started`: when that began."""
+    started = time.perf_counter() if started is None else started
     spark = None if isinstance(session, SparkSemantics) else session
-    opened = open_table(
-        table,
-        semantics=semantics_for(session),
-        session=spark,
-        version=version,
-        timestamp=timestamp,
-        allow=allow,
-        cache=metadata_cache(),
-        whole_below=_executor_files(spark),
-    )
     if spark is not None:
         opened.check_columns(spark)
     lowered = lower_predicate(where, opened, session=session)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from parquet_core.storage import address, is_remote
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _SKIP, _VIRTUAL = "AWS_SKIP_SIGNATURE", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+# What Java's URI leaves as it is in a path.
+_LEGAL = "_-!.~'()*,;:$&+=/@"
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _IDENTITIES = (
     "AWS_ACCESS_KEY_ID",
@@ -68,6 +72,23 @@ def spark_uri(path: str) -> str:
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
     return _with_account(path, place) if spark_scheme == "abfss" else f"{spark_scheme}://{place}"
+
+
+def file_uri(path: str) -> str:
+    """Return what Spark's `_metadata.file_path` says of a file.
+
+    >>> file_uri("/lake/a b%[1].parquet")
+    'file:/lake/a%20b%25%5B1%5D.parquet'
+    >>> file_uri("s3://lake/a b%20/é.parquet")
+    's3a://lake/a%20b%2520/é.parquet'
+    """
+    return "".join(_encoded(letter) for letter in spark_uri(path))
+
+
+def _encoded(letter: str) -> str:
+    if not letter.isascii() and unicodedata.category(letter) not in {"Cc", "Zs", "Zl", "Zp"}:
+        return letter
+    return quote(letter, safe=_LEGAL)
 
 
 def _with_account(path: str, place: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.table import Table
+    from prune_assets.tables.writing import Writing
 
 # A path or an address, or several of them.
 Location: TypeAlias = str | os.PathLike[str] | Sequence[str]
@@ -39,7 +40,7 @@ class OpenOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A table format.
+    """A table format; catalogs and `write` call it by its `name`.
 
     `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
     `fingerprint`: changes when a table does. `partition_files`: values of partition columns, as texts, and what changes
@@ -47,9 +48,11 @@ class Format:
     `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
     elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
     `log_checks`: returns the checks of what lists the files, which `Table.log_findings` runs; plans do not import them.
+    `writing`: returns how tables are written, which plans do not import; None where they are only read.
     `not_inspected`: options of `prune inspect` that mean nothing here, and why.
     """
 
+    name: str
     is_at: Callable[[Location], bool]
     open: Callable[[Location, OpenOptions], Table | None]
     fingerprint: Callable[[str], str]
@@ -57,4 +60,5 @@ class Format:
     spark_lists_files: bool = False
     read_alone_by: str | None = None
     log_checks: Callable[[], tuple[Check[Any], ...]] = tuple
+    writing: Callable[[], Writing] | None = None
     not_inspected: Mapping[str, str] = field(default_factory=dict)

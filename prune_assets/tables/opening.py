@@ -77,7 +77,12 @@ def recognize(table: Location, session: SparkSession | None = None) -> tuple[For
     """Return the format that a table has, and where it lies, without opening it."""
     entry = catalog_entry(table, session)
     place = table if entry is None else entry.location
-    return next(each for each in FORMATS if each.is_at(place)), place
+    return format_at(place), place
+
+
+def format_at(place: Location) -> Format:
+    """Return the format of the table at a path or an address; plain Parquet where there is none."""
+    return next(each for each in FORMATS if each.is_at(place))
 
 
 Made = TypeVar("Made")

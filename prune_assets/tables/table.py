@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.format import Format, Location
+    from prune_assets.tables.rewriting import Rewrite, Rewritten
 
 
 # So many commits a reader may have to replay.
@@ -171,6 +172,13 @@ class Table(Protocol):
 
     def check_rewrite(self, layout: LayoutSpec) -> None:
         """Refuse what a rewrite of some files could not honour, before Spark has anything to do."""
+
+    def rewrite(self, spark: SparkSession, rewrite: Rewrite, decide: Callable[[], Rewrite | None]) -> Rewritten:
+        """Write files anew and put them in place of the old ones at once; a conflicting write is not undone.
+
+        `decide`: says again what to rewrite, None for nothing, for a table without versions, as it is when no other
+        writer is at work.
+        """
 
     def claims(self) -> Claims:
         """Return what the table claims of its files before they are opened."""

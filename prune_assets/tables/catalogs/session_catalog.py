@@ -143,3 +143,10 @@ def _keys(listed: str) -> list[str]:
     ['serialization.format', 'mode']
     """
     return [part.partition("=")[0].strip() for part in listed.strip("[]").split(",") if "=" in part]
+
+
+def tell_catalog(entry: CatalogEntry, session: SparkSession) -> None:
+    """Let a session's catalog know the partitions that files of a plain table came to, and read the files anew."""
+    if entry.registers_partitions:
+        session.sql(f"MSCK REPAIR TABLE {entry.name}")
+    session.catalog.refreshTable(entry.name)

@@ -17,9 +17,11 @@ from prune_assets.tables.format import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deltalog.snapshot.snapshot import Snapshot
     from parquet_core.dataset.metadata_cache import MetadataCache
     from parquet_core.layout.entry import Check
     from prune_assets.tables.format import Location, OpenOptions
+    from prune_assets.tables.writing import Writing
 
 _AS_WRITTEN = SparkSemantics(case_sensitive=True)
 
@@ -47,10 +49,18 @@ def delta_table(
         return None
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
         raise WrongUse(f"version={shown(version)}: must be a version number, at least 0")
-    from deltalog.log.deletion_vectors import deleted_rows
     from deltalog.snapshot.opening import open_snapshot
 
     snapshot = open_snapshot(path, version=version, timestamp=_moment(timestamp), cache=cache, allow=allow)
+    return table_of(path, snapshot, semantics=semantics, cache=cache)
+
+
+def table_of(
+    path: str, snapshot: Snapshot, *, semantics: SparkSemantics = _AS_WRITTEN, cache: MetadataCache | None = None
+) -> DeltaTable:
+    """Return the table of a version that was opened."""
+    from deltalog.log.deletion_vectors import deleted_rows
+
     return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), semantics, cache)
 
 
@@ -105,13 +115,21 @@ def _log_checks() -> tuple[Check[Any], ...]:
     return LOG_CHECKS
 
 
+def _writing() -> Writing:
+    from prune_assets.tables.delta.writing import WRITING
+
+    return WRITING
+
+
 DELTA = Format(
+    name="delta",
     is_at=has_log,
     open=_open,
     fingerprint=version_fingerprint,
     partition_files=partition_files,
     read_alone_by="Spark and delta-spark",
     log_checks=_log_checks,
+    writing=_writing,
     not_inspected=dict.fromkeys(
         ("pages", "bloom"), "is a Delta table, and only its log is shown; name one of its files"
     ),

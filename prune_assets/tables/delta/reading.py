@@ -7,18 +7,16 @@ names; the rows that are deleted; the names that columns have in the table.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections import defaultdict
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
 
 import pyarrow as pa
 
 from prune_assets.session.columns import column_of
 from prune_assets.session.delta_schema import logical_schema, stored_field
 from prune_assets.session.queries.table_schema import escaped
-from prune_assets.session.stores import absolute, explaining, reader_of, spark_uri
+from prune_assets.session.stores import absolute, explaining, file_uri, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 # So many partitions are read one by one, each with its values as constants; more of them are joined by file.
 MAX_READS = 16
 _FILE, _ROW = "__prune_file", "__prune_row"
-# What Java's URI leaves as it is in a path.
-_LEGAL = "_-!.~'()*,;:$&+=/@"
 
 
 class LiveFile(NamedTuple):
@@ -220,20 +216,3 @@ def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
 def _value(number: int) -> str:
     return f"__prune_value_{number}"
-
-
-def file_uri(path: str) -> str:
-    """Return what Spark's `_metadata.file_path` says of a file.
-
-    >>> file_uri("/lake/a b%[1].parquet")
-    'file:/lake/a%20b%25%5B1%5D.parquet'
-    >>> file_uri("s3://lake/a b%20/é.parquet")
-    's3a://lake/a%20b%2520/é.parquet'
-    """
-    return "".join(_encoded(letter) for letter in spark_uri(path))
-
-
-def _encoded(letter: str) -> str:
-    if not letter.isascii() and unicodedata.category(letter) not in {"Cc", "Zs", "Zl", "Zp"}:
-        return letter
-    return quote(letter, safe=_LEGAL)

@@ -1,19 +1,153 @@
-"""Which versions of Delta tables can be rewritten in part, and by what their files are clustered."""
+"""Rewrite files of a Delta table in part: which versions can be, and by what their files are clustered.
+
+New files move to directories of their partitions, from which some readers take partition values.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import NAMESPACE_OID, uuid5
 
 from parquet_core.errors import LayoutError
+from parquet_core.storage import is_remote
+from prune_assets.tables.rewriting import GROUP, Rewritten, name_in_group, write_groups
 from prune_assets.tables.same_partitions import check_same_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from deltalog.log.actions import FullAdd
     from deltalog.snapshot.snapshot import Snapshot
+    from deltalog.stats.footer_statistics import NewFile
     from parquet_core.layout.spec import LayoutSpec
-    from parquet_core.predicate import Path
+    from parquet_core.predicate import Path as ColumnPath
+    from parquet_core.storage import DataFile
+    from prune_assets.tables.delta.reading import LiveFile
+    from prune_assets.tables.delta.table import DeltaTable
+    from prune_assets.tables.rewriting import Rewrite
 
 _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) -> Rewritten:
+    """Write files of a version anew, and commit that the rows are the same."""
+    import deltalog
+    from prune_assets.tables.delta.reading import live_files
+    from prune_assets.tables.delta.writing import DELTA_OPTIONS, as_stored, own_directory
+
+    def stored(frame: DataFrame, options: Mapping[str, str]) -> tuple[DataFrame, dict[str, str]]:
+        renamed, of_files = as_stored(frame, options, snapshot.schema)
+        return renamed, of_files | DELTA_OPTIONS
+
+    snapshot = table.snapshot
+    live = live_files(table, rewrite.index, rewrite.numbers)
+    values = {group: file.values for group, file in zip(rewrite.groups, live, strict=True)}
+    vectors = [file.vector for file in live if file.vector is not None]
+    paths = snapshot.paths()
+    with own_directory(snapshot.table) as directory:
+        written = write_groups(_open(spark, table, live, rewrite), directory, rewrite, stored=stored)
+        placed = _put_into_partitions(written, directory, snapshot, values)
+        adds = deltalog.adds_of(
+            snapshot.table,
+            snapshot.schema,
+            list(placed.values()),
+            properties=snapshot.properties,
+            domains=snapshot.domains,
+            data_change=False,
+        )
+        deltalog.compact(
+            snapshot,
+            removes=[paths[number] for number in rewrite.numbers],
+            adds=_tagged(adds, snapshot),
+            parameters=_parameters(rewrite.where, snapshot),
+            metrics=_metrics(adds, rewrite.files)
+            | {
+                "numDeletionVectorsRemoved": len(vectors),
+                "numDeletionVectorRowsRemoved": sum(vector.cardinality for vector in vectors),
+            },
+        )
+    sizes = {f"{snapshot.table.rstrip('/')}/{placed[path].path}": size for path, size in written.items()}
+    return Rewritten(sizes, frozenset(file.path for file in rewrite.files))
+
+
+def _open(spark: SparkSession, table: DeltaTable, live: Sequence[LiveFile], rewrite: Rewrite) -> DataFrame:
+    """Open the picked files with the columns of their table, and the group of each row."""
+    from prune_assets.tables.delta.reading import open_live
+
+    return open_live(spark, table, live, labels=rewrite.groups, label=GROUP)
+
+
+def _put_into_partitions(
+    written: Iterable[str], directory: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]
+) -> dict[str, NewFile]:
+    """Move new files from the directories of groups to those of partitions; describe each by the path that it had.
+
+    They have the partition values of the files that they replace.
+    """
+    import deltalog
+    from deltalog.maintenance.file_changes import move_files
+    from deltalog.table.data_paths import data_directory
+
+    places, found = {}, {}
+    for path in written:
+        group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
+        if int(group) not in places:
+            texts = [text or None for text in values[int(group)]]
+            of_partition = dict(zip(snapshot.schema.partition_columns, texts, strict=True))
+            places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
+        place, of_partition = places[int(group)]
+        below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{place}{name_in_group(name, group)}"
+        found[path] = deltalog.NewFile(below, of_partition)
+    move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in found.items()})
+    if not is_remote(directory):
+        for parent in {Path(path).parent for path in found}:
+            shutil.rmtree(parent)  # Hadoop's checksums are left in it
+    return found
+
+
+def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
+    """Return files with the tags by which OPTIMIZE of delta-spark leaves clustered ones alone.
+
+    It does so where all files of a table belong to one cube, so that this makes one for each table and what it is
+    clustered by. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
+    """
+    import msgspec
+
+    columns = clustered_by(snapshot)
+    if not columns:
+        return list(adds)
+    text = json.dumps(columns, separators=(",", ":"))
+    tags = {"ZCUBE_ID": str(uuid5(NAMESPACE_OID, f"{snapshot.metadata.id} {text}")), "ZCUBE_ZORDER_BY": text}
+    return [msgspec.structs.replace(add, tags=tags, clustering_provider="liquid") for add in adds]
+
+
+def _parameters(where: str | None, snapshot: Snapshot) -> dict[str, object]:
+    columns = clustered_by(snapshot)
+    predicate = json.dumps([] if where is None else [where])
+    found = {"predicate": predicate, "zOrderBy": "[]", "clusterBy": json.dumps(columns), "auto": False}
+    return found | ({"isFull": False} if columns else {})
+
+
+def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, int]:
+    """Return the metrics that OPTIMIZE of delta-spark has in its history."""
+    import numpy as np
+
+    sizes = np.sort([add.size for add in adds]) if adds else np.zeros(1, np.int64)
+    at = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
+    quantiles = {f"{name}FileSize": int(sizes[int(share * (len(sizes) - 1))]) for name, share in at.items()}
+    return {
+        "numAddedFiles": len(adds),
+        "numRemovedFiles": len(files),
+        "numAddedBytes": sum(add.size for add in adds),
+        "numRemovedBytes": sum(file.size for file in files),
+        **quantiles,
+    }
 
 
 def check_rewrite(snapshot: Snapshot, layout: LayoutSpec) -> None:
@@ -36,7 +170,7 @@ def clustered_by(snapshot: Snapshot) -> list[str]:
     return [".".join(map(_quoted, path)) for path in clustering_paths(snapshot)]
 
 
-def clustering_paths(snapshot: Snapshot) -> list[Path]:
+def clustering_paths(snapshot: Snapshot) -> list[ColumnPath]:
     """Return the columns that a Delta table is clustered by, as its users name them."""
     from deltalog.table.properties import clustering_columns
 

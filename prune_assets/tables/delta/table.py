@@ -15,7 +15,7 @@ from parquet_core.storage import Traffic, look_up
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.format import Format
+    from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FileConstants, FilesToRead, Inspection, LogLimits
 
 
@@ -251,6 +252,17 @@ class DeltaTable:
         from prune_assets.tables.delta.rewriting import check_rewrite
 
         check_rewrite(self.snapshot, layout)
+
+    def rewrite(
+        self,
+        spark: SparkSession,
+        rewrite: Rewrite,
+        decide: Callable[[], Rewrite | None],  # noqa: ARG002 - of plain files
+    ) -> Rewritten:
+        """Write files of the version anew and commit that the rows are the same."""
+        from prune_assets.tables.delta.rewriting import rewrite_version
+
+        return rewrite_version(spark, self, rewrite)
 
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the partition of each file: no rewrite mixes the rows of two."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from prune_assets.tables.parquet.changes import files_fingerprint, partition_fil
 from prune_assets.tables.table import FileConstants
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -35,14 +36,17 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.spec import Finding, LayoutSpec
     from parquet_core.outcomes import OutcomeArray
-    from parquet_core.predicate import Leaf, Path, Predicate
+    from parquet_core.predicate import Leaf, Predicate
+    from parquet_core.predicate import Path as ColumnPath
     from parquet_core.trust.bounds import Bounds
     from prune_assets.report.skip_report import DeltaVersion
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.claims import Claims
     from prune_assets.tables.format import Location, OpenOptions
+    from prune_assets.tables.rewriting import Rewrite, Rewritten
     from prune_assets.tables.table import FilesToRead, Inspection, LogLimits
+    from prune_assets.tables.writing import Writing
 
 
 @dataclass(slots=True)
@@ -195,19 +199,30 @@ class ParquetTable:
 
         check_same_partitions(layout, [column.name for column in self.partitions], self.name)
 
+    def rewrite(
+        self,
+        spark: SparkSession,
+        rewrite: Rewrite,  # noqa: ARG002 - other writers may have come between
+        decide: Callable[[], Rewrite | None],
+    ) -> Rewritten:
+        """Put new files in place of old ones in one swap."""
+        from prune_assets.tables.parquet.rewriting import rewrite_files
+
+        return rewrite_files(spark, Path(self.name), decide)
+
     def rewrite_scope(self) -> NDArray[np.int64]:
         """Return a number for the directory of each file: no rewrite mixes the rows of two."""
         directories = [file.path.rpartition("/")[0] for file in self.listed.files]
         return np.unique(directories, return_inverse=True)[1].astype(np.int64)
 
-    def partition_text(self, path: Path, file: int) -> str | None:
+    def partition_text(self, path: ColumnPath, file: int) -> str | None:
         """Return the value that a directory name gives a file, in words; None where none gives the column one."""
         values = self.schema.partition_values.get(path)
         if values is None:
             return None
         return f"{value_text(values[file]) if values[file].is_valid else 'null'} by its directory"
 
-    def file_bounds(self, path: Path) -> Bounds | None:
+    def file_bounds(self, path: ColumnPath) -> Bounds | None:
         """Return None: directory names give values, no bounds."""
 
     def inspect(self, names: Sequence[str], *, bloom: str | None, orphans: bool) -> Inspection:  # noqa: ARG002 - of logs
@@ -268,7 +283,7 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
     return FileAnswers(folded, folded, by_leaf, frozenset(values), told=None)
 
 
-def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, is_asked: bool) -> OutcomeArray:
+def _of_leaf(leaf: Leaf, values: dict[ColumnPath, pa.Array], files: int, *, is_asked: bool) -> OutcomeArray:
     if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
         answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
         return answered
@@ -298,11 +313,19 @@ def _open(location: Location, options: OpenOptions) -> ParquetTable:
     )
 
 
+def _writing() -> Writing:
+    from prune_assets.tables.parquet.writing import WRITING
+
+    return WRITING
+
+
 PARQUET = Format(
+    name="parquet",
     is_at=_is_at,
     open=_open,
     fingerprint=files_fingerprint,
     partition_files=partition_files,
     spark_lists_files=True,
+    writing=_writing,
     not_inspected={"orphans": "is not a Delta table, so it has no log that names files"},
 )

@@ -17,8 +17,10 @@ import pytest
 import deltalog
 import prune_assets as pr
 from parquet_core.storage import list_data_files
-from prune_assets.maintenance import optimize
 from prune_assets.maintenance.assess import OptimizeRequest, assess
+from prune_assets.maintenance.optimize import rewrite_of
+from prune_assets.tables.delta import rewriting as of_delta
+from prune_assets.tables.parquet import rewriting as of_parquet
 from prune_assets.writing.commit import recover
 from tests.prune_assets.writing.test_cut_off_writes import in_process, is_change, not_settled, seen, states
 
@@ -50,10 +52,10 @@ def delta(table):
     deltalog.append(snapshot, deltalog.adds_of(str(table), snapshot.schema, files), checkpoint="never")
 
 
-def write_by_arrow(_frame, directory, assessment, _layout, **_):
+def write_by_arrow(_frame, directory, rewrite, **_):
     """Write each group in order, as Spark does, to a process that has none."""
-    for number, group in enumerate(assessment.picked.groups):
-        paths = [assessment.measured.index.files[int(assessment.measured.at[file])].path for file in group.files]
+    for number in sorted(set(rewrite.groups)):
+        paths = [file.path for file, group in zip(rewrite.files, rewrite.groups, strict=True) if group == number]
         values = sorted(x for path in paths for x in pq.ParquetFile(path).read()["x"].to_pylist())
         put(Path(directory) / f"prune_group={number}" / "part-00000.c000.parquet", values)
     return {file.path: file.size for file in list_data_files(directory)}
@@ -61,18 +63,15 @@ def write_by_arrow(_frame, directory, assessment, _layout, **_):
 
 @pytest.fixture
 def without_spark(monkeypatch):
-    monkeypatch.setattr(optimize, "_write", write_by_arrow)
-    monkeypatch.setattr(optimize, "_open_plain", lambda *_: None)
-    monkeypatch.setattr(optimize, "_open_delta", lambda *_: None)
+    for rewriting in (of_delta, of_parquet):
+        monkeypatch.setattr(rewriting, "write_groups", write_by_arrow)
+        monkeypatch.setattr(rewriting, "_open", lambda *_: None)
 
 
 def optimized(table):
     request = OptimizeRequest(str(table), LAYOUT, None, None)
-    assessment = assess(request)
-    if assessment.table.format.spark_lists_files:
-        optimize._rewrite_plain(request)
-    else:
-        optimize._rewrite_delta(request, assessment)
+    rewrite = rewrite_of(request, assess(request))
+    rewrite.table.rewrite(None, rewrite, lambda: rewrite_of(request, assess(request)))
 
 
 @pytest.mark.usefixtures("without_spark")

@@ -18,7 +18,7 @@ from deltalog.errors import CommitConflict, UnsupportedTable
 from deltalog.log.actions import DeletionVector
 from parquet_core.errors import LayoutError, PruneError, UnfinishedWrite, UnsupportedFeature
 from prune_assets.cli import main
-from prune_assets.maintenance import optimize
+from prune_assets.tables.delta import rewriting
 from prune_assets.writing.write_lock import write_lock
 from tests.peers.delta_matrix import GOLDEN
 from tests.peers.delta_readers import ask
@@ -102,13 +102,13 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     reasons = {file.path.removeprefix(f"{tmp_path}/"): file.reasons for file in forecast.picked}
     assert sorted(reasons.values()) == [("overlaps", "small")] * 3 + [("overlaps", "small", "deleted rows")]
 
-    real, between = optimize._tagged, rows(spark, 5000, 5010, part="'new'")
+    real, between = rewriting._tagged, rows(spark, 5000, 5010, part="'new'")
 
     def late_append(adds, snapshot):
         pr.write(between, tmp_path, layout=LAYOUT)
         return real(adds, snapshot)
 
-    monkeypatch.setattr(optimize, "_tagged", late_append)
+    monkeypatch.setattr(rewriting, "_tagged", late_append)
     done = pr.optimize(spark, tmp_path, **request)
     assert done.picked == forecast.picked
     assert (done.new_files, done.left, done.version) == (forecast.new_files, 0, 7)
@@ -225,7 +225,7 @@ def test_a_commit_that_takes_a_picked_file_away_is_not_undone(spark, tmp_path, m
         deltalog.rewrite(deltalog.open_snapshot(tmp_path), removes=snapshot.paths()[:1])
         return adds
 
-    monkeypatch.setattr(optimize, "_tagged", late_delete)
+    monkeypatch.setattr(rewriting, "_tagged", late_delete)
     with pytest.raises(CommitConflict, match="which this commit removes too"):
         pr.optimize(spark, tmp_path, layout=LAYOUT)
     assert write_directories(tmp_path) == before

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 PRODUCT = Path(__file__).parents[3] / "prune_assets"
-# Writing and rewriting are not behind the protocol yet.
-NOT_YET = {"writing", "maintenance", "commands/write.py"}
 CLASSES = {"DeltaTable", "ParquetTable"}
 PACKAGES = {f"prune_assets.tables.{path.parent.name}" for path in (PRODUCT / "tables").glob("*/table.py")}
 # How directories without a log list their files to Spark is a rule of Spark's, which levels and predictions follow.
@@ -56,13 +54,4 @@ def test_the_packages_of_formats_are_known():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PRODUCT)))
 def test_nothing_asks_which_format_a_table_has(path):
-    name = path.relative_to(PRODUCT).as_posix()
-    if not any(name == each or name.startswith(f"{each}/") for each in NOT_YET):
-        assert list(branches(ast.parse(path.read_text()))) == []
-
-
-@pytest.mark.parametrize("name", sorted(NOT_YET))
-def test_what_is_let_off_still_needs_it(name):
-    place = PRODUCT / name
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    assert any(list(branches(ast.parse(path.read_text()))) for path in files)
+    assert list(branches(ast.parse(path.read_text()))) == []

@@ -1,8 +1,9 @@
-"""A third format is planned, checked, read, inspected and reported: `toy_format.py` and an entry of `FORMATS`."""
+"""A third format is planned, checked, read, written, inspected and reported, by `toy_format.py` and an entry alone."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from toy_format import MANIFEST, TOY
 
 import prune_assets as pr
+from parquet_core.errors import UnsupportedFeature
 from prune_assets.cli import main
 from prune_assets.reading.metrics import scan_metrics
 from prune_assets.tables import opening
@@ -176,3 +178,24 @@ def test_a_change_is_seen_by_the_manifest_and_by_its_partitions(table, tmp_path)
     assert table_fingerprint(table) != table_fingerprint(other)
     before, after = (partition_fingerprints(each, ["day"]) for each in (table, other))
     assert [day for day in before if before[day] != after[day]] == [("mon",)]
+
+
+@pytest.mark.spark
+def test_rows_are_written_and_files_rewritten(spark, table, tmp_path):
+    """By `write` and `optimize`, which know nothing of it; the rows stay, and deleted ones do not come back."""
+    copy = changed(table, tmp_path)
+    layout = pr.LayoutSpec(sort_by=["id"], partition_by=["day"], files=1)
+    more = spark.sql("SELECT id + 50 AS id, 'new' AS name, 'mon' AS day FROM range(10)")
+    assert pr.write(more, copy, layout=layout).rows == 10
+    before = sorted(pr.read(spark, copy, where="true").collect())
+    assert len(before) == sum(ROWS - len(deleted) for deleted in DELETED) + 10
+    assert pr.optimize(None, copy, layout=layout, dry_run=True).reasons["overlaps"] == 2
+    done = pr.optimize(spark, copy, layout=layout)
+    assert (done.left, done.depth_after) == (0, 1.0)
+    assert sorted(pr.read(spark, copy, where="true").collect()) == before
+
+
+def test_a_format_that_says_nothing_of_writing_is_not_written(table, monkeypatch):
+    monkeypatch.setattr(opening, "FORMATS", (replace(TOY, writing=None), *opening.FORMATS[1:]))
+    with pytest.raises(UnsupportedFeature, match=f"{table}: tables of toy are read only"):
+        pr.optimize(None, table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)

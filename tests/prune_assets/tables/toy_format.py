@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.dataset.logged import AT_LEAST, FileAnswers, FileList, LoggedFiles
@@ -30,7 +32,12 @@ from parquet_core.pruning import fold
 from parquet_core.storage import Traffic, look_up
 from parquet_core.trust.bounds import Bounds
 from prune_assets.tables.format import Format
+from prune_assets.tables.rewriting import GROUP, Rewritten, write_groups
 from prune_assets.tables.table import FileConstants, Inspection
+from prune_assets.tables.writing import Writing
+from prune_assets.writing.arrange import arrange, write_parquet
+from prune_assets.writing.write_options import bind_layout
+from prune_assets.writing.write_result import WriteResult
 
 MANIFEST = "toy.json"
 
@@ -161,7 +168,7 @@ class ToyTable:
     def _logged(self, wanted):
         chosen = np.flatnonzero(wanted).tolist()
         found = {file.path: file for file in look_up([self.paths[i] for i in chosen])}
-        sizes = np.zeros(len(self.files), np.int64)
+        sizes = np.array([Path(path).stat().st_size for path in self.paths], np.int64)
         return LoggedFiles(
             files=FileList(self.paths.__getitem__, sizes, {i: found[self.paths[i]] for i in chosen}),
             opened=wanted,
@@ -187,6 +194,21 @@ class ToyTable:
 
     def check_rewrite(self, layout):
         pass
+
+    def rewrite(self, spark, rewrite, decide):
+        from pyspark.sql import functions as fn
+
+        parts = [
+            self._frame(spark, number).drop(self.manifest["partition"]).withColumn(GROUP, fn.lit(group))
+            for number, group in zip(rewrite.numbers, rewrite.groups, strict=True)
+        ]
+        frame = reduce(lambda one, other: one.unionAll(other), parts)
+        day_of = {group: self.files[number][self.manifest["partition"]] for number, group in rewrite.group_of.items()}
+        written = write_groups(frame, f"{self.given}/{uuid4().hex}", rewrite)
+        days = {path: day_of[int(path.rpartition(f"/{GROUP}=")[2].partition("/")[0])] for path in written}
+        kept = [file for number, file in enumerate(self.files) if number not in rewrite.group_of]
+        added = _publish(str(self.given), self.manifest | {"files": kept}, days)
+        return Rewritten(added, frozenset(file.path for file in rewrite.files))
 
     def claims(self):
         return ToyClaims(self)
@@ -265,11 +287,38 @@ def _partition_files(table, columns):
         yield tuple(file[column] for column in columns), json.dumps(file)
 
 
+def _publish(table, manifest, days):
+    """Add files, each with its day, to a manifest; their directories are no business of the table's."""
+    added, files = {}, []
+    for path, day in days.items():
+        new = Path(table, f"{uuid4().hex}.parquet")
+        Path(path).rename(new)
+        added[str(new)] = new.stat().st_size
+        rows = pq.read_metadata(new).num_rows
+        files.append({"path": new.name, "rows": rows, manifest["partition"]: day, "bounds": {}, "deleted": []})
+    Path(table, MANIFEST).write_text(json.dumps(manifest | {"files": manifest["files"] + files}))
+    return added
+
+
+def _write(df, table, request):
+    manifest = json.loads(_fingerprint(table))
+    bound = bind_layout(df.schema, request.layout, case_sensitive=False)
+    arranged, options = arrange(df, request.layout, bound)
+    stage = f"{table}/{uuid4().hex}"
+    rows = write_parquet(arranged, stage, options, partition_by=bound.partition_by)
+    days = {str(path): path.parent.name.partition("=")[2] for path in Path(stage).rglob("*.parquet")}
+    added = _publish(table, manifest, days)
+    return WriteResult(table=table, files=tuple(added), rows=rows, bytes=sum(added.values()), row_groups=0, removed=())
+
+
+WRITING = Writing(place=str, write=_write, refuse_existing=lambda _: None, check_entry=lambda _: None)
 TOY = Format(
+    name="toy",
     is_at=_is_at,
     open=_open,
     fingerprint=_fingerprint,
     partition_files=_partition_files,
     read_alone_by="the toy's own reader",
+    writing=lambda: WRITING,
     not_inspected={"orphans": "is a toy, which keeps no old files"},
 )

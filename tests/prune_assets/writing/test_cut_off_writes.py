@@ -21,9 +21,9 @@ from parquet_core.errors import PruneError, TableNotFound, UnfinishedWrite
 from parquet_core.storage import JOURNAL, list_data_files, list_table
 from prune_assets.cli import main
 from prune_assets.reading import reader
+from prune_assets.tables.parquet.writing import write_files
 from prune_assets.tables.table import Opening
 from prune_assets.writing.commit import leftovers, recover
-from prune_assets.writing.writer import write_files
 
 # What Python tells of before it does it: changes of a file system, and what may fail besides.
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}

@@ -13,7 +13,7 @@ import deltalog
 import prune_assets as pr
 from deltalog.errors import CommitConflict, RefusedCommit
 from parquet_core.errors import LayoutError, PruneError, WrongUse
-from prune_assets.writing import delta
+from prune_assets.tables.delta import writing
 from tests.peers.plain_rows import plain_rows
 
 pytestmark = pytest.mark.spark
@@ -291,15 +291,15 @@ def test_a_job_that_fails_leaves_the_table_as_it_was(spark, numbers, tmp_path):
 
 def test_an_append_that_comes_between_survives_and_an_overwrite_gives_way(spark, numbers, tmp_path, monkeypatch):
     pr.write(numbers, tmp_path, layout=LAYOUT, format="delta")
-    real = delta._adds
+    real = writing._adds
 
     def late(snapshot, files):
         with monkeypatch.context() as patch:
-            patch.setattr(delta, "_adds", real)
+            patch.setattr(writing, "_adds", real)
             pr.write(numbers.limit(5), tmp_path, layout=LAYOUT)
         return real(snapshot, files)
 
-    monkeypatch.setattr(delta, "_adds", late)
+    monkeypatch.setattr(writing, "_adds", late)
     assert pr.write(numbers, tmp_path, layout=LAYOUT).version == 2
     assert pr.read(spark, tmp_path, where="true").count() == 1_205
     before = len(directories(tmp_path))

@@ -11,9 +11,9 @@ import pytest
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import SparkSessionResource, build_skip_report_asset, build_table_asset
+from prune_assets.writer import write
 from prune_assets.writing.commit import commit
 from prune_assets.writing.table_formats import plain_directory, refuse_table_formats
-from prune_assets.writing.writer import write
 
 LAYOUT = LayoutSpec(sort_by=("id",), files=1)
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import StorageFailure, UnfinishedWrite, WrongUse
+from prune_assets.tables.parquet.writing import write_files
 from prune_assets.writing.write_lock import LOCK, lock_seconds, write_lock
-from prune_assets.writing.writer import write_files
 
 WRITERS, ROUNDS = 8, 20
 

@@ -12,8 +12,9 @@ from pyspark.sql import functions as fn
 from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
 from parquet_core.layout import LayoutSpec, check
 from prune_assets.reading.reader import read
-from prune_assets.writing import arrange, commit, staging, writer
-from prune_assets.writing.writer import write
+from prune_assets.tables.parquet import writing
+from prune_assets.writer import write
+from prune_assets.writing import arrange, commit, staging
 
 pytestmark = pytest.mark.spark
 
@@ -204,7 +205,7 @@ def test_a_failure_before_the_move_leaves_the_old_table(spark, numbers, tmp_path
     table = tmp_path / "t"
     write(numbers, table, layout=LAYOUT)
     before = visible(table)
-    monkeypatch.setattr(writer, "prove", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(writing, "prove", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         write(numbers, table, layout=LAYOUT, mode=mode)
     assert visible(table) == before
@@ -240,7 +241,7 @@ def test_a_file_that_lost_rows_is_not_committed(numbers, tmp_path, monkeypatch):
         next(stage.glob("*.parquet")).unlink()
         return staging.prove(stage, rows=rows)
 
-    monkeypatch.setattr(writer, "prove", lose_a_file)
+    monkeypatch.setattr(writing, "prove", lose_a_file)
     with pytest.raises(MalformedFile, match="Spark reports 3000 rows written, but"):
         write(numbers, tmp_path / "t", layout=LAYOUT)
     assert not (tmp_path / "t").exists()

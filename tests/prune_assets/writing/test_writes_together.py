@@ -12,7 +12,8 @@ import deltalog
 import prune_assets as pr
 from deltalog.errors import ConcurrentAppend, MetadataChanged, TableExists
 from parquet_core.errors import LayoutError, PruneError
-from prune_assets.writing import arrange, delta
+from prune_assets.tables.delta import writing
+from prune_assets.writing import arrange
 
 pytestmark = pytest.mark.spark
 
@@ -33,13 +34,13 @@ def together(monkeypatch):
 
     def begin(writers):
         barrier = Barrier(writers, timeout=120)
-        before = delta.arrange
+        before = writing.arrange
 
         def waits(*arguments):
             barrier.wait()
             return before(*arguments)
 
-        monkeypatch.setattr(delta, "arrange", waits)
+        monkeypatch.setattr(writing, "arrange", waits)
 
     return begin
 
@@ -131,8 +132,8 @@ def test_rows_of_another_shape_give_way(spark, tmp_path, monkeypatch):
         deltalog.create_table(tmp_path, OTHER)
         return before(*arguments)
 
-    before = delta.arrange
-    monkeypatch.setattr(delta, "arrange", late)
+    before = writing.arrange
+    monkeypatch.setattr(writing, "arrange", late)
     with pytest.raises(MetadataChanged, match="partitioned by nothing, and the rows here are partitioned by day"):
         pr.write(day(spark, 0), tmp_path, layout=LAYOUT, format="delta")
     assert list(tmp_path.iterdir()) == [tmp_path / "_delta_log"]

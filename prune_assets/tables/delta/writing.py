@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.errors import LayoutError, MalformedFile, PruneError, StorageFailure, UnsupportedFeature, WrongUse
+from parquet_core.errors import (
+    LayoutError,
+    MalformedFile,
+    PruneError,
+    StorageFailure,
+    TableNotFound,
+    UnsupportedFeature,
+    WrongUse,
+)
 from parquet_core.predicate import columns_of
+from parquet_core.printable import printable, redacted
 from parquet_core.storage import address, is_remote, list_data_files
 from parquet_core.storage.partition_discovery import unescape
 from parquet_core.storage.remote import remote_of
@@ -26,10 +35,10 @@ from prune_assets.session.semantics_of_session import semantics_of
 from prune_assets.session.startup_log import cause
 from prune_assets.session.stores import check_reach
 from prune_assets.sql.syntax.parsed import named_by_part
-from prune_assets.tables.delta import has_log
+from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
+from prune_assets.tables.delta.opening import has_log, table_of
+from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
 from prune_assets.writing.arrange import NULL_DIRECTORY, arrange, merged_options, write_parquet
-from prune_assets.writing.constraints import constraints_to_check, held_to, naming_broken
-from prune_assets.writing.partitions_replaced import refuse_without_partitions
 from prune_assets.writing.write_options import bind_layout
 from prune_assets.writing.write_result import WriteResult
 
@@ -46,6 +55,7 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableSchema
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.predicate import Predicate
+    from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.writing.write_result import Mode
 
 # Times in directory names become times in the log, which have a zone there.
@@ -74,20 +84,12 @@ class _Target:
         return stored_field(field, self.schema.mapping, ids=True)
 
 
-def write_delta(
-    df: DataFrame,
-    table: str,
-    *,
-    layout: LayoutSpec,
-    mode: Mode,
-    where: str | Column | None,
-    options: Mapping[str, str] | None,
-) -> WriteResult:
+def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
     """Write and commit, as `write` says; nothing is left where the commit is refused."""
     import deltalog
     from deltalog.errors import TableExists
 
-    place = address(table)
+    place, layout, mode, where = address(table), request.layout, request.mode, request.where
     target = _target(df, place, layout, mode)
     check_reach(df.sparkSession, place)
     if where is not None and mode == "overwrite" and target.snapshot is None:
@@ -97,14 +99,14 @@ def write_delta(
         target = _target(df, place, layout, mode)
     replaced = None if where is None else _selection(df, target, where)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
-    refuse_without_partitions(place, bound.partition_by, mode, where)
+    refuse_without_partitions(place, bound.partition_by, request)
     checked = held_to(target.frame, target.constraints, bound.partition_by, place)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
     with own_directory(place) as directory, naming_broken(target.constraints, place):
         arranged, of_layout = arrange(checked, target.layout, bound)
         stored, of_layout = as_stored(arranged, of_layout, target.schema)
         rows = write_parquet(
-            stored, directory, merged_options(of_layout | DELTA_OPTIONS, options), partition_by=partition_by
+            stored, directory, merged_options(of_layout | DELTA_OPTIONS, request.options), partition_by=partition_by
         )
         files = list_data_files(directory) if rows else []
         index = read_dataset([file.path for file in files]) if files else None
@@ -127,7 +129,7 @@ def write_delta(
     )
 
 
-def opened(place: str) -> Snapshot | None:
+def _opened(place: str) -> Snapshot | None:
     """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
     import deltalog
     from deltalog.errors import NotADeltaTable
@@ -146,7 +148,7 @@ def _target(df: DataFrame, place: str, layout: LayoutSpec, mode: Mode) -> _Targe
 
     import deltalog
 
-    snapshot = opened(place)
+    snapshot = _opened(place)
     if snapshot is None:
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
         fresh = logical_schema(df.schema)
@@ -231,11 +233,9 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower what is to be replaced: by whole files, so of partition columns alone."""
     from prune_assets.session.lower_predicate import lower_predicate
-    from prune_assets.tables.delta import delta_table
 
     assert target.snapshot is not None  # made above, where there was none
-    opened = delta_table(target.place, version=target.snapshot.version, timestamp=None)
-    assert opened is not None  # it has a snapshot
+    opened = table_of(target.place, target.snapshot)
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     partitions = target.schema.partition_columns
     named = [*columns_of(lowered.predicate)]
@@ -317,15 +317,13 @@ def _commit(
     obeys = target.constraints
     if mode == "append":
         return deltalog.append(snapshot, adds, obeys=obeys).version, ()
-    before = set(snapshot.paths())
     if mode == "replace_partitions":
         done = deltalog.replace_partitions(snapshot, adds, obeys=obeys)
     elif replaced is None:
         done = deltalog.overwrite(snapshot, adds, obeys=obeys)
     else:
         done = deltalog.overwrite(snapshot, adds, where=replaced[0], shown=replaced[1], obeys=obeys)
-    after = deltalog.open_snapshot(target.place, version=done.version)
-    return done.version, tuple(sorted(before.difference(after.paths())))
+    return done.version, tuple(sorted(done.removed))
 
 
 def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:
@@ -334,3 +332,28 @@ def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:
     return deltalog.adds_of(
         snapshot.table, snapshot.schema, files, properties=snapshot.properties, domains=snapshot.domains
     )
+
+
+def _refuse_existing(table: str) -> None:
+    if _opened(table) is not None:
+        raise WrongUse(
+            f"{printable(redacted(table))}: this Delta table exists already; pass --mode append, --mode overwrite or "
+            "--mode replace_partitions"
+        )
+
+
+def _check_entry(entry: CatalogEntry) -> None:
+    """Refuse a table that is Delta for its catalog and not at its place, or the other way round."""
+    if entry.format == "delta" and not has_log(entry.location):
+        raise TableNotFound(
+            f"{entry.name}: the catalog has it as Delta, and there is no log at {entry.location}; create it first with "
+            "delta-spark, or drop it and write the path"
+        )
+    if entry.format != "delta" and has_log(entry.location):
+        raise UnsupportedFeature(
+            f"{entry.name}: the catalog has it as Parquet, and there is a Delta log at {entry.location}; register "
+            "it as delta, or write the path"
+        )
+
+
+WRITING = Writing(place=str, write=write_delta, refuse_existing=_refuse_existing, check_entry=_check_entry)

@@ -17,25 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from prune_assets.writing.write_result import Mode
-
 _PLACE = "__prune_place"
-
-
-def refuse_without_partitions(place: str, partition_by: Sequence[str], mode: Mode, where: str | Column | None) -> None:
-    """Raise WrongUse for a write that replaces some partitions of a table that has none.
-
-    >>> refuse_without_partitions("lake/t", ["day"], "replace_partitions", None)
-    >>> try:
-    ...     refuse_without_partitions("lake/t", [], "replace_partitions", None)
-    ... except WrongUse as error:
-    ...     print(error)
-    lake/t: the table has no partition columns to replace by; pass the mode overwrite to replace all rows
-    """
-    if partition_by or (mode != "replace_partitions" and where is None):
-        return
-    all_rows = "pass the mode overwrite" if mode == "replace_partitions" else "leave where out"
-    raise WrongUse(f"{place}: the table has no partition columns to replace by; {all_rows} to replace all rows")
 
 
 def partitions_replaced(

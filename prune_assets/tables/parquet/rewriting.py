@@ -1,0 +1,102 @@
+"""Write plain files anew, and put them in place of the old ones in one swap."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.dataset.opening import read_dataset
+from parquet_core.errors import UnsupportedFeature
+from parquet_core.format.comparable_values import bounds_type
+from parquet_core.storage import summaries_below
+from prune_assets.session.columns import column_of
+from prune_assets.session.queries.table_schema import escaped
+from prune_assets.session.stores import file_uri
+from prune_assets.tables.rewriting import FILE, GROUP, Rewritten, name_in_group, write_groups
+from prune_assets.writing.commit import commit
+from prune_assets.writing.staging import prove, staging_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_core.format.schema import LeafColumn
+    from prune_assets.tables.rewriting import Rewrite
+
+
+def rewrite_files(spark: SparkSession, directory: Path, decide: Callable[[], Rewrite | None]) -> Rewritten:
+    """Decide what needs it now that no other writer is at work, and replace that in one swap."""
+    with staging_directory(directory) as stage:
+        rewrite = decide()
+        if rewrite is None:
+            return Rewritten({}, frozenset())
+        _check_columns(rewrite)
+        write_groups(_open(spark, rewrite), str(stage), rewrite)
+        _check_types(stage, rewrite)
+        _put_into_place(stage, directory, rewrite)
+        staged = prove(stage, rows=rewrite.rows)
+        removed = [file.path for file in rewrite.files]
+        # It names files and their row groups.
+        summaries = [file.path for file in summaries_below(directory) if Path(file.path).name == "_metadata"]
+        added = commit([file.path for file in staged], stage, replaced=[*removed, *summaries])
+    return Rewritten({path: Path(path).stat().st_size for path in added}, frozenset(removed))
+
+
+def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
+    """Open the picked files with the columns that they hold, whatever directories are called, and their group."""
+    import pyarrow as pa
+    from pyspark.sql import functions as fn
+
+    paths = [escaped(os.path.abspath(file.path)) for file in rewrite.files]  # links stay links
+    reader = spark.read.option("recursiveFileLookup", "true")
+    frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
+    name = frame.metadataColumn("_metadata")["file_path"].alias(FILE)
+    named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
+    groups = pa.array(rewrite.groups, pa.int32())
+    known = pa.table({FILE: [file_uri(file.path) for file in rewrite.files], GROUP: groups})
+    return named.join(fn.broadcast(spark.createDataFrame(known)), FILE).drop(FILE)
+
+
+def _check_columns(rewrite: Rewrite) -> None:
+    """Refuse plain files that lack columns of the table, hold others, or hold them as another type.
+
+    Spark would read and write those of one file for all of them.
+    """
+    index = rewrite.index
+    ours = _types(index.columns)
+    for number in rewrite.numbers:
+        kind = index.kinds[index.kind[number]]
+        theirs = _types(kind.columns)
+        if theirs != ours:
+            name = min({path for path, _ in theirs.items() ^ ours.items()})
+            raise UnsupportedFeature(
+                f"{index.files[number].path}: column {'.'.join(name)} differs from the table's schema; "
+                "optimize files of one schema, or rewrite the table"
+            )
+
+
+def _check_types(stage: Path, rewrite: Rewrite) -> None:
+    """Refuse what Spark has written with other types than it has read, e.g. unsigned numbers."""
+    there = _types(rewrite.index.columns)
+    for path, kind in _types(read_dataset(str(stage)).columns).items():
+        if there.get(path) != kind:
+            raise UnsupportedFeature(
+                f"{rewrite.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "
+                "and the table would then have both; nothing was changed"
+            )
+
+
+def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
+    return {column.path: str(column.type if column.type is None else bounds_type(column)) for column in columns}
+
+
+def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
+    """Move the files of each group to where those that they replace lie in the table."""
+    places = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
+    for group, place in places.items():
+        for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
+            target = stage / place.relative_to(directory)
+            target.mkdir(parents=True, exist_ok=True)
+            file.rename(target / name_in_group(file.name, group))

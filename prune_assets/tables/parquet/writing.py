@@ -1,0 +1,201 @@
+"""Write a DataFrame into a directory of plain files: staged, proven, then put in place in one swap."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import LayoutError, UnfinishedWrite, WrongUse
+from parquet_core.printable import printable, redacted
+from parquet_core.quantities import counted
+from parquet_core.storage import files_below, is_remote, local_path, summaries_below
+from parquet_core.storage.partition_discovery import unescape
+from prune_assets.session.columns import column_of
+from prune_assets.session.semantics_of_session import semantics_of
+from prune_assets.tables.catalogs.session_catalog import columns_of, tell_catalog
+from prune_assets.tables.parquet.partitions_replaced import partitions_replaced
+from prune_assets.tables.writing import WriteRequest, Writing, refuse_without_partitions
+from prune_assets.writing.arrange import arrange, merged_options, write_parquet
+from prune_assets.writing.commit import commit
+from prune_assets.writing.staging import prove, staging_directory
+from prune_assets.writing.table_formats import plain_directory, refuse_table_formats
+from prune_assets.writing.write_options import bind_layout
+from prune_assets.writing.write_result import Mode, WriteResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.catalogs.entry import CatalogEntry
+
+
+def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
+    """Write and swap, as `write` says; a catalog's columns and partitions are kept."""
+    directory = plain_directory(table)
+    session, layout, where, entry = df.sparkSession, request.layout, request.where, request.entry
+    if entry is not None:
+        df = _as_columns_of(df, entry, layout)
+    bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(session).case_sensitive)
+    refuse_without_partitions(str(directory), bound.partition_by, request)
+
+    def fill(stage: Path, old: tuple[str, ...]) -> int:
+        if old and (request.mode != "overwrite" or where is not None):
+            _check_same_shape(df, directory, old, bound.partition_by)
+        arranged, of_layout = arrange(df, layout, bound)
+        return write_parquet(
+            arranged, str(stage), merged_options(of_layout, request.options), partition_by=bound.partition_by
+        )
+
+    def replaced(stage: Path) -> tuple[str, ...]:
+        assert where is not None  # else `mode` says
+        return partitions_replaced(directory, stage, where, df, bound.partition_by)
+
+    result = write_files(
+        directory,
+        fill,
+        mode=request.mode,
+        replaced=None if where is None else replaced,
+        lock_timeout=request.lock_timeout,
+    )
+    session.catalog.refreshByPath(str(directory))
+    if entry is not None:
+        tell_catalog(entry, session)
+    return result
+
+
+def write_files(
+    directory: Path,
+    fill: Callable[[Path, tuple[str, ...]], int],
+    *,
+    mode: Mode,
+    replaced: Callable[[Path], tuple[str, ...]] | None = None,
+    lock_timeout: float | None = None,
+) -> WriteResult:
+    """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
+
+    `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. `replaced`:
+    given that directory, filled, returns the files that go; without it `mode` says. Otherwise as `write`.
+    """
+    with staging_directory(directory, lock_timeout=lock_timeout) as stage:
+        old = _files_before(directory, mode)
+        rows = fill(stage, old)
+        staged = prove(stage, rows=rows)
+        if replaced is None:
+            removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
+        else:
+            removed = replaced(stage)
+        if set(old).difference(removed):
+            staged = [file for file in staged if file.rows]  # an empty file says nothing beside others
+        files = commit([file.path for file in staged], stage, replaced=removed)
+    return WriteResult(
+        table=str(directory),
+        files=files,
+        rows=rows,
+        bytes=sum(file.bytes for file in staged),
+        row_groups=sum(file.row_groups for file in staged),
+        removed=removed,
+    )
+
+
+def _replaced(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
+    """Return the files that go, `places` being the directories of those that come."""
+    if mode == "overwrite" or not old:
+        # A summary would go on giving the table the schema of files that are gone.
+        return (*old, *(file.path for file in summaries_below(directory)))
+    if mode == "replace_partitions":
+        return tuple(file for file in old if Path(file).parent.relative_to(directory) in places)
+    return ()
+
+
+def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
+    old = tuple(file.path for file in files_below(directory))
+    refuse_table_formats({Path(file).parent for file in old})
+    if old and mode == "error":
+        raise WrongUse(
+            f"{directory}: the table has {counted(len(old), 'file')} already; pass the mode append or overwrite"
+        )
+    return old
+
+
+def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
+    """Refuse to add what a reader could not read together with the files that are there."""
+    _check_partitions(directory, old, partition_by)
+    existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
+    theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
+    for field in df.schema.fields:
+        mine = field.dataType.simpleString()
+        if field.name not in partition_by and theirs.pop(field.name, None) != mine:
+            raise WrongUse(
+                f"{directory}: column {field.name} {mine} differs from the table's schema; append the same schema"
+            )
+    if theirs:
+        raise WrongUse(f"{directory}: the data lacks the table's column {next(iter(theirs))}; append the same schema")
+
+
+def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
+    """Refuse to add files of other partition columns than those that the directories have."""
+    for file in old:
+        parts = Path(file).parent.relative_to(directory).parts
+        names = [unescape(part.partition("=")[0]) if "=" in part else part for part in parts]
+        if names != list(partition_by):
+            shown = " and ".join(names) or "nothing"
+            raise WrongUse(
+                f"{file}: the file is partitioned by {shown}, and partition_by is "
+                f"{', '.join(partition_by) or 'empty'}; "
+                "set partition_by to the table's partition columns"
+            )
+
+
+def _literal(path: str) -> str:
+    """Name one local file for a reader that would take `[` or `*` for a pattern."""
+    return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
+
+
+def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
+    """Return the columns of a plain table in its catalog's order; refuse others, and another partitioning."""
+    session = df.sparkSession
+    schema = columns_of(entry, session)
+    mine = {field.name.casefold(): field for field in df.schema.fields}
+    for field in schema.fields:
+        kind = field.dataType.simpleString()
+        given = mine.pop(field.name.casefold(), None)
+        if given is None or given.dataType.simpleString() != kind:
+            found = "the data lack it" if given is None else f"in the data it is {given.dataType.simpleString()}"
+            raise WrongUse(f"{entry.name}: the table has column {field.name} {kind}, {found}; write the same columns")
+    if mine:
+        name = next(iter(mine.values())).name
+        raise WrongUse(f"{entry.name}: the table has no column {name}; leave it out, or add it first")
+    theirs = [column.name for column in session.catalog.listColumns(entry.name) if column.isPartition]
+    if [name.casefold() for name in layout.partition_by] != [name.casefold() for name in theirs]:
+        raise LayoutError(
+            f"partition_by = {', '.join(layout.partition_by) or 'nothing'}: {entry.name} is partitioned by "
+            f"{', '.join(theirs) or 'nothing'}, as its catalog says; give the layout the same columns"
+        )
+    return df.select(*(column_of(field.name, nested=False).alias(field.name) for field in schema.fields))
+
+
+def _refuse_existing(table: str) -> None:
+    # A write that was interrupted is finished first, by the one that comes now.
+    with suppress(UnfinishedWrite):
+        if not is_remote(table) and Path(local_path(table)).is_dir() and (old := files_below(table)):
+            raise WrongUse(
+                f"{printable(redacted(table))}: the table has {counted(len(old), 'file')} already; pass --mode append "
+                "or --mode overwrite"
+            )
+
+
+def _check_entry(entry: CatalogEntry) -> None:
+    """Refuse a table whose files are not those that its catalog knows."""
+    if entry.format == "parquet" and entry.files is not None:
+        entry.check_files(files_below(local_path(entry.location)))
+
+
+def _place(table: str) -> str:
+    return str(plain_directory(table))
+
+
+WRITING = Writing(place=_place, write=write_plain, refuse_existing=_refuse_existing, check_entry=_check_entry)

@@ -1,0 +1,52 @@
+"""What is asked of a table format that can be written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parquet_core.errors import WrongUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.tables.catalogs.entry import CatalogEntry
+    from prune_assets.writing.write_result import Mode, WriteResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRequest:
+    """How rows are written, as `prune_assets.write` has it; `entry`: what a catalog says of the table."""
+
+    layout: LayoutSpec
+    mode: Mode
+    where: str | Column | None = None
+    options: Mapping[str, str] | None = None
+    lock_timeout: float | None = None
+    entry: CatalogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """How tables of a format are written.
+
+    `place`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
+    `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
+    catalog would not see or read otherwise; it is given those of other formats too.
+    """
+
+    place: Callable[[str], str]
+    write: Callable[[DataFrame, str, WriteRequest], WriteResult]
+    refuse_existing: Callable[[str], None]
+    check_entry: Callable[[CatalogEntry], None]
+
+
+def refuse_without_partitions(place: str, partition_by: Sequence[str], request: WriteRequest) -> None:
+    """Raise WrongUse for a write that replaces some partitions of a table that has none."""
+    if partition_by or (request.mode != "replace_partitions" and request.where is None):
+        return
+    all_rows = "pass the mode overwrite" if request.mode == "replace_partitions" else "leave where out"
+    raise WrongUse(f"{place}: the table has no partition columns to replace by; {all_rows} to replace all rows")
