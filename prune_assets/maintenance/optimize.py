@@ -38,6 +38,7 @@ from prune_assets.reading.delta_version import file_uri, live_files, open_live
 from prune_assets.session.columns import column_of
 from prune_assets.session.queries.table_schema import escaped
 from prune_assets.session.spark_session import naming_jobs
+from prune_assets.session.spark_versions import from_arrow, metadata_column
 from prune_assets.tables.delta import DeltaTable, has_log
 from prune_assets.tables.delta.rewriting import clustered_by
 from prune_assets.writing.arrange import arrange, write_parquet
@@ -238,12 +239,12 @@ def _open_plain(request: OptimizeRequest, assessed: TableAssessment) -> DataFram
     paths = [escaped(os.path.abspath(file.path)) for file in assessed.files]  # noqa: PTH100 - links stay links
     reader = request.spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
-    name = frame.metadataColumn("_metadata")["file_path"].alias(FILE)
+    name = metadata_column(frame)["file_path"].alias(FILE)
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
     group_of = assessed.group_of
     labels = pa.array([group_of[number] for number in assessed.numbers], pa.int32())
     known = pa.table({FILE: [file_uri(file.path) for file in assessed.files], GROUP: labels})
-    return named.join(fn.broadcast(request.spark.createDataFrame(known)), FILE).drop(FILE)
+    return named.join(fn.broadcast(from_arrow(request.spark, known)), FILE).drop(FILE)
 
 
 def _check_columns(assessed: TableAssessment) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from prune_assets.session.queries.column_predicate import quiet
+from prune_assets.session.spark_versions import from_arrow, quiet, tree_patterns
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.string_literals import has_relative_date, is_relative_date
@@ -117,7 +117,7 @@ def _relation(session: SparkSession, columns: Sequence[LeafColumn], rows: pa.Tab
 
     named = [_nested(column, values.combine_chunks()) for column, values in zip(columns, rows.columns, strict=True)]
     schema = StructType([kind for kind, _ in named])
-    return session.createDataFrame(pa.table([values for _, values in named], schema.names), schema)
+    return from_arrow(session, pa.table([values for _, values in named], schema.names), schema)
 
 
 def _nested(column: LeafColumn, values: pa.Array) -> tuple[StructField, pa.Array]:
@@ -164,10 +164,9 @@ def _check_condition(session: SparkSession, analyzed: Any) -> None:
 
 def _check_lasting(session: SparkSession, part: Any) -> None:
     """Raise Refusal for what may come to something else when Spark reads."""
-    patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
-    if not part.deterministic() or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
+    if not part.deterministic() or any(map(part.containsPattern, tree_patterns(session, _NOT_LASTING))):
         raise Refusal("its value may differ when Spark reads")
-    if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
+    if any(map(part.containsPattern, tree_patterns(session, ["CAST"]))) and any(map(_names_moving_day, _nodes(part))):
         raise Refusal(_MOVES_ON)
 
 
