@@ -24,7 +24,7 @@ from prune_assets.planner.columns import resolve
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.reading.source_tasks import Piece, Rows, read_task, refused, tasks_of
 from prune_assets.session.lower_predicate import lower_predicate
-from prune_assets.session.spark_versions import check_python_data_source
+from prune_assets.session.spark_versions import arrow_schema, check_python_data_source
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.delta import DeltaTable
 from prune_assets.tables.opening import open_table
@@ -194,8 +194,6 @@ class PruneReader(spark_source.DataSourceReader):
 
     def partitions(self) -> Sequence[Task]:
         """Plan the read: a task for each group of surviving row groups."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         asked = self._asked
         where = " AND ".join(f"({part})" for part in (asked.where, *self._pushed))
         planned = plan_read(asked.path, where=where, columns=self._schema.names, session=asked.semantics)
@@ -211,8 +209,8 @@ class PruneReader(spark_source.DataSourceReader):
         columns |= {path[0]: _column(path[0], planned.table) for path in columns_of(filtered)}
         read = types.StructType([types.StructField(name, _spark_type(leaf)) for name, leaf in columns.items()])
         rows = Rows(
-            schema=to_arrow_schema(self._schema, timezone="UTC"),
-            types={field.name: field.type for field in to_arrow_schema(read, timezone="UTC")},
+            schema=arrow_schema(self._schema),
+            types={field.name: field.type for field in arrow_schema(read)},
             compared={name: bounds_type(leaf) for name, leaf in columns.items()},
             where=filtered,
             table=planned.table.snapshot.table if isinstance(planned.table, DeltaTable) else asked.path,

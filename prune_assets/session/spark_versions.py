@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_core.errors import UnsupportedFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from logging import Logger
 
     import pyarrow as pa
@@ -104,20 +104,19 @@ def to_arrow(df: DataFrame) -> pa.Table:
     if hasattr(df, "toArrow"):
         return df.toArrow()
     import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
 
     old: Any = df
     if hasattr(old, "_plan"):  # of Spark Connect
         return old.sparkSession.client.to_table(old._plan.to_proto(old.sparkSession.client))[0]  # noqa: SLF001 - see above
     batches = old._collect_as_arrow()  # noqa: SLF001 - what its `toPandas` does
-    return pa.Table.from_batches(batches, None if batches else to_arrow_schema(old.schema))
+    return pa.Table.from_batches(batches, None if batches else arrow_schema(old.schema))
 
 
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """Return a local relation of the rows of an Arrow table, as `createDataFrame` of 4.0 does."""
     if release(installed_version() or session.version) >= (4, 0):
         return session.createDataFrame(table, schema) if schema else session.createDataFrame(table)
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     old: Any = session
     schema = schema or from_arrow_schema(table.schema)
@@ -126,13 +125,13 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
         from pyspark.sql.connect.plan import LocalRelation
 
         frames: Any = dataframe.DataFrame
-        found: DataFrame = frames.withPlan(LocalRelation(table.cast(to_arrow_schema(schema)), schema.json()), old)
+        found: DataFrame = frames.withPlan(LocalRelation(table.cast(arrow_schema(schema)), schema.json()), old)
         return found
     from pyspark.sql import DataFrame
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
     # What its `createDataFrame` does with a pandas.DataFrame, once that is Arrow.
-    batches = table.cast(to_arrow_schema(schema)).to_batches()
+    batches = table.cast(arrow_schema(schema)).to_batches()
     java = old._jvm  # noqa: SLF001 - see above
     read = java.PythonSQLUtils.readArrowStreamFromFile
     stream = old._sc._serialize_to_jvm(batches, ArrowStreamSerializer(), read, java.ArrowIteratorServer)  # noqa: SLF001
@@ -183,11 +182,21 @@ def check_row_group_rows(session: SparkSession, rows: int | None) -> None:
         )
 
 
-def tree_patterns(session: SparkSession, names: Iterable[str]) -> list[Any]:
-    """Return those of Catalyst's tree patterns that a session knows: 3.5 has no variables in its expressions."""
-    known: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
-    later = {"VARIABLE_REFERENCE"} if release(session.version) < (4, 0) else set()
-    return [getattr(known, name)() for name in names if name not in later]
+def names_variables(session: SparkSession, part: Any) -> bool:
+    """Tell whether a resolved expression of Catalyst's names a variable of the session."""
+    if release(session.version) >= (4, 1):
+        patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
+        return bool(part.containsPattern(patterns.VARIABLE_REFERENCE()))
+    leaves = part.collectLeaves()
+    return any(leaves.apply(i).getClass().getSimpleName() == "VariableReference" for i in range(leaves.size()))
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Return the types that Spark expects of Arrow data, timestamps in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    new = release(installed_version() or "4.1") >= (4, 1)
+    return to_arrow_schema(schema, timezone="UTC") if new else to_arrow_schema(schema)
 
 
 def execution_info(df: DataFrame) -> Any:

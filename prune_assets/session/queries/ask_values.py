@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from parquet_core.outcomes import Outcomes
-from prune_assets.session.spark_versions import from_arrow, quiet, tree_patterns
+from prune_assets.session.spark_versions import from_arrow, names_variables, quiet
 from prune_assets.sql.functions.clock_calls import instant
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.string_literals import has_relative_date, is_relative_date
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Queries for one set of values of which some raise.
 MAX_QUERIES = 9
 _MAX_NODES = 200
-_NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION", "VARIABLE_REFERENCE")
+_NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
 # Types whose literals have one text that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
@@ -164,9 +164,11 @@ def _check_condition(session: SparkSession, analyzed: Any) -> None:
 
 def _check_lasting(session: SparkSession, part: Any) -> None:
     """Raise Refusal for what may come to something else when Spark reads."""
-    if not part.deterministic() or any(map(part.containsPattern, tree_patterns(session, _NOT_LASTING))):
+    patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
+    is_lasting = part.deterministic() and not names_variables(session, part)
+    if not is_lasting or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
         raise Refusal("its value may differ when Spark reads")
-    if any(map(part.containsPattern, tree_patterns(session, ["CAST"]))) and any(map(_names_moving_day, _nodes(part))):
+    if part.containsPattern(patterns.CAST()) and any(map(_names_moving_day, _nodes(part))):
         raise Refusal(_MOVES_ON)
 
 

@@ -67,7 +67,7 @@ def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     assert (kept.files, found[READ].why, found[READ].estimated) == (foretold.files, "", False)
     if kind == "delta" and where.startswith("p = 1 OR"):
         # Read partition by partition, with the value of p put in.
-        most = 2_000 if VERSION >= (4, 1) else 2_500
+        most = 2_000 if VERSION >= (4, 0) else 2_500
         assert (kept.rows, foretold.rows, found[HANDED_OVER].estimated) == (1_040, most, True)
     else:
         assert kept.rows == foretold.rows

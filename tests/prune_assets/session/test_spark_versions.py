@@ -71,3 +71,16 @@ def test_without_a_session_a_predicate_means_what_it_does_in_the_installed_spark
 def test_quotes_that_are_written_twice_are_another_text_in_spark_3(sql, is_known):
     assert SparkSemantics.of("3.5.9").knows_literals_of(sql) is is_known
     assert SparkSemantics.of("4.0.5").knows_literals_of(sql)
+
+
+@pytest.mark.spark
+def test_a_variable_of_the_session_is_seen_in_what_spark_resolved(spark):
+    def resolved(sql):
+        return spark.sql(f"SELECT {sql} AS c")._jdf.queryExecution().analyzed().expressions().head()
+
+    spark.sql("DECLARE OR REPLACE VARIABLE least INT DEFAULT 5")
+    try:
+        assert spark_versions.names_variables(spark, resolved("abs(least) + 1"))
+    finally:
+        spark.sql("DROP TEMPORARY VARIABLE least")
+    assert not spark_versions.names_variables(spark, resolved("abs(4) + 1"))
