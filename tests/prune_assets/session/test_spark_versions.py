@@ -10,13 +10,14 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
-from prune_assets.session import spark_versions
+from prune_assets.session import lower_predicate, spark_versions
 from prune_assets.sql.semantics import SparkSemantics
 
 
 def installed(monkeypatch, version):
-    for module in ("spark_versions", "lower_predicate"):
-        monkeypatch.setattr(f"prune_assets.session.{module}.installed_version", lambda: version)
+    # Both are imported above: a module imported between the two would keep the version of the test.
+    for module in (spark_versions, lower_predicate):
+        monkeypatch.setattr(module, "installed_version", lambda: version)
 
 
 def test_the_python_data_source_is_refused_where_spark_has_none(monkeypatch):
